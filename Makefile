@@ -1,0 +1,66 @@
+# Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
+# with the extra `test`; again only when pyproject.toml has changed.
+#
+#   make test PYTEST_ARGS="-n 2 -k tendon"
+#
+# The tests run in one process by default: with an empty cache of compiled code, parallel workers would each compile
+# the same functions. Once the cache is warm, PYTEST_ARGS="-n auto" pays.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: demo test test-all bench lint clean help
+
+demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
+	@mkdir -p demo
+	$(BIN)/sorosim simulate cable_manipulator --out demo/cable_manipulator.h5
+	$(BIN)/sorosim plot demo/cable_manipulator.h5 --out demo
+	$(BIN)/sorosim movie demo/cable_manipulator.h5 --out demo/cable_manipulator.mp4
+	$(BIN)/sorosim statics cable_manipulator --u cable1=10 --out demo/equilibrium.h5
+	@echo
+	@echo "The results are in $(CURDIR)/demo:"
+	@ls -1 demo | sed 's/^/  /'
+
+test: $(INSTALLED) ## run the tests that are not slow
+	$(PYTEST) -m "not slow" --ignore=tests/benchmarks $(PYTEST_ARGS)
+
+# The checked and the uncompiled subset say where an index runs out of an array; a folder that is not there yet is left out.
+CHECKED := $(wildcard tests/lie tests/kernels)
+UNCOMPILED := $(wildcard tests/lie)
+# code with bounds checks is other code: numba's index does not tell the two apart, so it has its own cache
+CHECKED_CACHE := $(CURDIR)/.cache/boundscheck
+
+test-all: $(INSTALLED) ## run all tests, then kernels with bounds checks, then a subset uncompiled
+	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
+	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS))
+	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS))
+
+bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table
+	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
+		--benchmark-columns=min,median,mean,stddev,rounds $(PYTEST_ARGS)
+
+lint: $(INSTALLED) ## ruff check, ruff format --check, mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy sorosim
+
+clean: ## remove the environment, caches, builds and demo/
+	rm -rf .venv demo build dist .cache .pytest_cache .mypy_cache .ruff_cache .benchmarks .hypothesis
+	find sorosim tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
+		|| sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+
+# a half-made environment (no ensurepip, for example) must not pass for a finished one
+.venv/bin/python:
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+$(INSTALLED): pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@

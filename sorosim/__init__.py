@@ -1,0 +1,63 @@
+"""Statics and dynamics of soft-rigid robots.
+
+The public names are loaded at their first use (PEP 562), so that ``import sorosim`` stays light. ``statics`` and
+``simulate`` live in ``analysis.py``: a module ``simulate.py`` would take the place of the function of that name in
+this namespace as soon as anything imports it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from sorosim.errors import (
+    ConvergenceError,
+    ExpressionError,
+    FileError,
+    InputError,
+    ModelError,
+    SorosimError,
+)
+
+if TYPE_CHECKING:
+    from sorosim.analysis import simulate, statics
+    from sorosim.io import load
+    from sorosim.result import open_run as open
+    from sorosim.robot import Robot
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConvergenceError",
+    "ExpressionError",
+    "FileError",
+    "InputError",
+    "ModelError",
+    "Robot",
+    "SorosimError",
+    "load",
+    "open",
+    "simulate",
+    "statics",
+]
+
+# public name -> (module, name there)
+_LAZY = {
+    "Robot": ("sorosim.robot", "Robot"),
+    "load": ("sorosim.io", "load"),
+    "open": ("sorosim.result", "open_run"),
+    "simulate": ("sorosim.analysis", "simulate"),
+    "statics": ("sorosim.analysis", "statics"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'sorosim' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    value = globals()[name] = getattr(importlib.import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

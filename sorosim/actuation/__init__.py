@@ -1,0 +1,1 @@
+"""Actuators as plug-ins."""

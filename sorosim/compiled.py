@@ -1,0 +1,69 @@
+"""The one decorator behind every compiled function.
+
+numba does not notice that a cached caller's callee, in another file, has changed. So the cache lives in a folder
+whose name is a digest of all sources that hold compiled code: after any edit the folder is a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_PACKAGE = Path(__file__).parent
+_COMPILED_SOURCES = ("compiled.py", "lie", "kernels", "loads", "actuation", "constraints", "solvers")
+_KEPT_CACHES = 4
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for name in _COMPILED_SOURCES:
+        place = _PACKAGE / name
+        for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(source.relative_to(_PACKAGE).as_posix().encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    if "SOROSIM_CACHE_DIR" in os.environ:
+        return Path(os.environ["SOROSIM_CACHE_DIR"])
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "sorosim" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sorosim"
+
+
+def _cache_folder() -> str:
+    """Folder of the compiled code of these very sources; older siblings beyond a few are removed."""
+    root = _cache_root()
+    folder = root / _digest()
+    if not folder.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            siblings = sorted((p for p in root.iterdir() if p.is_dir() and len(p.name) == 16), key=lambda p: p.stat().st_mtime)
+            for old in siblings[:-_KEPT_CACHES]:
+                shutil.rmtree(old, ignore_errors=True)
+        except OSError:
+            return ""  # not writable: numba falls back to its own places
+    return str(folder)
+
+
+CACHE_FOLDER = _cache_folder()
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function with numba: cached on disk, GIL released, IEEE division; NaN and infinity keep their meaning."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = CACHE_FOLDER or before
+    try:
+        # contract and reassoc allow fused and vectorised sums; neither assumes that values are finite
+        options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"}}
+        return numba.njit(**options)(function)
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,211 @@
+"""The engine: arrays of a robot and bare calls of the kernels. Nothing is checked here; robot.py is the door."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.tendon import Tendon, compile_tendons
+from sorosim.errors import ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.evaluate import evaluate
+from sorosim.kernels.forces import elastic_force, tendon_lengths
+from sorosim.kernels.kinematics import (
+    COLUMN_RATES,
+    COLUMNS,
+    POSES,
+    energies,
+    forward_sweep,
+    read_jacobians,
+    read_poses,
+)
+from sorosim.kernels.loads import add_point_loads
+from sorosim.kernels.probe import probe_places
+from sorosim.kernels.tree import Workspace, make_workspace
+from sorosim.loads.base import BoundLoad, Load
+from sorosim.model.compile import MERGE, compile_tree, segment_strain
+from sorosim.model.link import Link
+
+DERIVATIVE_TASKS = (
+    task.INTERNAL_DERIVATIVES,
+    task.INVERSE_DERIVATIVES,
+    task.STATIC_DERIVATIVES,
+    task.FORWARD_DERIVATIVES,
+)
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Places(NamedTuple):
+    """Places on links, ready to be looked at."""
+
+    index: IntArray  # as kernels.probe.Probe.index
+    strain: Array
+
+
+class Evaluation(NamedTuple):
+    """What an evaluation gave; parts that its task does not fill are empty or without meaning."""
+
+    tau: Array  # (ndof,)
+    mass: Array  # (ndof, ndof)
+    dq: Array  # (ndof, ndof)
+    dqd: Array  # (ndof, ndof)
+    B: Array  # (ndof, n_actuators)
+    qdd: Array  # (ndof,)
+
+
+class Engine:
+    """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
+
+    def __init__(self, links: tuple[Link, ...], gravity: Array, tendons: Sequence[Tendon], loads: Sequence[Load]) -> None:
+        places = [place for load in loads for place in load.places]
+        self.tree, self.elastic, self.layout = compile_tree(links, places)
+        self.gravity = np.array(gravity, dtype=float)
+        for tendon in tendons:
+            tendon.check(self.layout)
+        self.tendons = compile_tendons(dict(enumerate(tendons)), self.layout)
+        self.loads: tuple[BoundLoad, ...] = tuple(load.bind(self.layout) for load in loads)
+        self.ndof = self.tree.rows.shape[0]
+        self.n_actuators = len(tendons)
+        self._local = threading.local()
+        self._no_loads = (np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
+        self.places = lru_cache(maxsize=256)(self._places)
+
+    def __getstate__(self) -> dict[str, Any]:
+        raise TypeError("an engine is rebuilt from its description, not pickled")
+
+    @property
+    def workspace(self) -> Workspace:
+        """Workspace of this thread."""
+        try:
+            return self._local.workspace  # type: ignore[no-any-return]
+        except AttributeError:
+            self._local.workspace = make_workspace(self.tree)
+            return self._local.workspace  # type: ignore[no-any-return]
+
+    # -- kinematics ------------------------------------------------------------------------------------------------
+
+    def sweep(self, q: Array, qd: Array, depth: int) -> bool:
+        """Forward sweep of positions and rates; returns whether anything moves."""
+        zero = np.zeros(self.ndof)
+        return bool(forward_sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
+
+    def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Poses (n, 4, 4) and body twists (n, 6) of nodes."""
+        self.sweep(q, qd, POSES)
+        g, eta = np.empty((len(nodes), 4, 4)), np.empty((len(nodes), 6))
+        read_poses(nodes, self.workspace, g, eta)
+        return g, eta
+
+    def jacobians(self, nodes: IntArray, q: Array, qd: Array, rates: bool) -> tuple[Array, Array, Array, Array]:
+        """Poses, body twists, body Jacobians (n, 6, ndof) and, if asked for, their time derivatives, of nodes."""
+        moving = self.sweep(q, qd, COLUMN_RATES if rates else COLUMNS)
+        n = len(nodes)
+        g, eta = np.empty((n, 4, 4)), np.empty((n, 6))
+        J, Jd = np.zeros((n, 6, self.ndof)), np.zeros((n if rates else 0, 6, self.ndof))
+        read_poses(nodes, self.workspace, g, eta)
+        read_jacobians(self.tree, nodes, moving, self.workspace, J, Jd)
+        return g, eta, J, Jd
+
+    def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
+        """Look places (link, s) up: the node before each, and the piece of segment from there."""
+        index: list[tuple[int, int, int]] = []
+        strain: list[Array] = [np.zeros(0)]
+        size = 0
+        for name, s in wanted:
+            link = self.layout.links[name]
+            X = s * link.X[-1]
+            k = int(np.searchsorted(link.X, X + MERGE * link.X[-1], side="right")) - 1
+            k = max(k, 0)
+            node = int(link.nodes[k])
+            if X - link.X[k] <= MERGE * link.X[-1] or not link.pieces:
+                index.append((node, -1, 0))
+                continue
+            segment = int(link.nodes[k + 1])
+            block = int(self.tree.segment[segment, 1])
+            piece = next(p for p in link.pieces if p.block == block)
+            data = segment_strain(piece.division, link.X[k] - piece.start, X - piece.start)
+            index.append((node, segment, size))
+            strain.append(data)
+            size += len(data)
+        return Places(np.array(index, dtype=np.int64).reshape(-1, 3), np.concatenate(strain))
+
+    def look(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
+        """Poses (n, 4, 4) and, if asked for, body Jacobians (n, 6, ndof) at places."""
+        self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
+        n = len(places.index)
+        g, J = np.empty((n, 4, 4)), np.zeros((n if jacobian else 0, 6, self.ndof))
+        probe_places(self.tree._replace(strain=places.strain), places.index, jacobian, q, self.workspace, g, J)
+        return g, J
+
+    @property
+    def zero_rates(self) -> Array:
+        """Rates of a robot at rest; a fresh array, so that kernels see one type."""
+        return np.zeros(self.ndof)
+
+    # -- dynamics --------------------------------------------------------------------------------------------------
+
+    def _load_values(self, q: Array, qd: Array, t: float) -> tuple[Array, Array, Array]:
+        """Wrench and tangents of all loads at all nodes, world frame; of length 0 where there are no loads."""
+        if not self.loads:
+            return self._no_loads
+        n = self.tree.segment.shape[0]
+        wrench, K_w, D_w = np.zeros((n, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+        self.sweep(q, qd, POSES)
+        for load in self.loads:
+            nodes = load.nodes
+            g, eta = np.empty((len(nodes), 4, 4)), np.empty((len(nodes), 6))
+            read_poses(nodes, self.workspace, g, eta)
+            f, K, D = load.evaluate(t, g, eta)
+            add_point_loads(nodes, g, f, K, D, wrench, K_w, D_w)
+        return wrench, K_w, D_w
+
+    def evaluate(
+        self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0
+    ) -> Evaluation:
+        """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
+
+        Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
+        """
+        n, m = self.ndof, self.n_actuators
+        derivatives = what in DERIVATIVE_TASKS
+        k = n if derivatives else 0
+        out = Evaluation(np.empty(n), np.empty((n, n)), np.empty((k, n)), np.empty((k, n)), np.empty((k, m)), qdd)
+        gravity, loads = self.gravity, self._no_loads
+        if what >= task.INVERSE and self.loads:
+            loads = self._load_values(q, qd, t)
+        if scale != 1.0:
+            gravity, loads = scale * gravity, tuple(scale * x for x in loads)  # type: ignore[assignment]
+        status = evaluate(
+            self.tree, self.elastic, self.tendons, what, q, qd, qdd, u, gravity, *loads, self.workspace,
+            out.tau, out.mass, out.dq, out.dqd, out.B,
+        )  # fmt: skip
+        if status != task.DONE:
+            name = self.layout.coordinate_names[status]
+            raise ModelError(name, "a mass matrix that is positive definite", "no inertia along this coordinate",
+                             "give the link, or what it carries, mass, or check that the state is finite")  # fmt: skip
+        return out
+
+    def energy(self, q: Array, qd: Array) -> tuple[float, float, float]:
+        """Kinetic, elastic and gravitational energy [J]."""
+        self.sweep(q, qd, POSES)
+        kinetic, potential = energies(self.tree, self.gravity, self.workspace)
+        return float(kinetic), self.elastic_energy(q), float(potential)
+
+    def elastic_energy(self, q: Array) -> float:
+        """Elastic energy (q - rest)^T K (q - rest) / 2 [J]."""
+        force = np.zeros(self.ndof)
+        elastic_force(self.tree, self.elastic, q, self.zero_rates, force)
+        return float(-0.5 * force @ (q - self.elastic.rest))
+
+    def tendon_lengths(self, q: Array) -> Array:
+        """Length of each tendon inside its rods [m]."""
+        lengths = np.zeros(self.n_actuators)
+        tendon_lengths(self.tree, self.tendons, q, self.workspace.scratch, lengths)
+        return lengths

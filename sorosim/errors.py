@@ -1,0 +1,90 @@
+"""Errors of sorosim: one root, few leaves, each carries its data."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class SorosimError(Exception):
+    """Root of every error that sorosim raises on purpose."""
+
+
+class _Described(SorosimError, ValueError):
+    """An error that says which object, what was expected, what came and what to try.
+
+    Parameters
+    ----------
+    where : str
+        The object, as a path of names (``links.arm.rod.length``).
+    expected, got : str
+        What would have been accepted, and what came instead.
+    hint : str, optional
+        What to try.
+    """
+
+    def __init__(self, where: str, expected: str, got: str, hint: str = "") -> None:
+        self.where, self.expected, self.got, self.hint = where, expected, got, hint
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        tail = f"; {self.hint}" if self.hint else ""
+        return f"{self.where}: expected {self.expected}, got {self.got}{tail}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.where, self.expected, self.got, self.hint)
+
+    def inside(self, parent: str) -> _Described:
+        """Return the same error with ``parent`` put in front of the path of the object."""
+        return type(self)(f"{parent}.{self.where}" if self.where else parent, self.expected, self.got, self.hint)
+
+
+class InputError(_Described):
+    """An argument of a public function has a wrong shape, type or value."""
+
+
+class ModelError(_Described):
+    """A description (material, section, rod, tree, actuator...) is not a possible one."""
+
+
+class ExpressionError(_Described):
+    """An expression is malformed, too large, or uses a name that is not allowed."""
+
+
+class FileError(SorosimError):
+    """A file cannot be read or written, or its content is wrong.
+
+    Attributes ``file``, ``line`` and ``column`` (1-based, 0 if not known) say where.
+    """
+
+    def __init__(self, file: str, message: str, line: int = 0, column: int = 0) -> None:
+        self.file, self.message, self.line, self.column = file, message, line, column
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        position = f":{self.line}:{self.column}" if self.line else ""
+        return f"{self.file}{position}: {self.message}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.file, self.message, self.line, self.column)
+
+
+class ConvergenceError(SorosimError):
+    """A solver gave up. ``partial`` is what it had: an Equilibrium or a Run, or None."""
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        self.partial = partial
+        super().__init__(message)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint that lists the nearest known names, or all of them if none is near."""
+    names = [str(k) for k in known]
+    if not names:
+        return "there are none"
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"known: {shown}"

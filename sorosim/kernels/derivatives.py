@@ -1,0 +1,234 @@
+"""Derivatives of inverse dynamics by the link-by-link recursion (docs/theory.md, 4)."""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel
+from sorosim.kernels.kinematics import place_start
+from sorosim.kernels.small import (
+    add,
+    add_coad,
+    add_coadbar,
+    add_coadbar_columns,
+    add_matrix,
+    add_matrix_columns,
+    add_matrix_transposed_columns,
+    add_transposed_product,
+    clear,
+    clear_matrix,
+    copy,
+    dual_transpose_vector,
+)
+from sorosim.kernels.tree import (
+    BARE,
+    BASIS,
+    BLOCK,
+    BLOCK_COLUMN,
+    BLOCK_N,
+    BLOCK_PARENT,
+    COLUMN,
+    END,
+    FIRST,
+    GENERAL,
+    KIND,
+    LENGTH,
+    MAGNUS,
+    N_COLUMNS,
+    STRAIN,
+    WORK,
+)
+from sorosim.lie.tangent import tangent_transpose_derivative_into
+
+
+@kernel
+def wrench_at_start(R, p, F, y):
+    """y = Ad_g^T F = [R^T (m - p x f); R^T f]."""
+    m0 = F[0] - (p[1] * F[5] - p[2] * F[4])
+    m1 = F[1] - (p[2] * F[3] - p[0] * F[5])
+    m2 = F[2] - (p[0] * F[4] - p[1] * F[3])
+    for i in range(3):
+        y[i] = R[0, i] * m0 + R[1, i] * m1 + R[2, i] * m2
+        y[3 + i] = R[0, i] * F[3] + R[1, i] * F[4] + R[2, i] * F[5]
+
+
+@kernel
+def add_left_maps(X, j, x, scale, h, out):
+    """Column j of out = h/2 X + scale ad*_x X."""
+    m0, m1, m2, f0, f1, f2 = X[0, j], X[1, j], X[2, j], X[3, j], X[4, j], X[5, j]
+    out[0, j] = 0.5 * h * m0 + scale * (x[1] * m2 - x[2] * m1 + x[4] * f2 - x[5] * f1)
+    out[1, j] = 0.5 * h * m1 + scale * (x[2] * m0 - x[0] * m2 + x[5] * f0 - x[3] * f2)
+    out[2, j] = 0.5 * h * m2 + scale * (x[0] * m1 - x[1] * m0 + x[3] * f1 - x[4] * f0)
+    out[3, j] = 0.5 * h * f0 + scale * (x[1] * f2 - x[2] * f1)
+    out[4, j] = 0.5 * h * f1 + scale * (x[2] * f0 - x[0] * f2)
+    out[5, j] = 0.5 * h * f2 + scale * (x[0] * f1 - x[1] * f0)
+
+
+@kernel
+def coupling_maps(tree, k, ws, FC, H):
+    """H (4, 6, 6) = H_11, H_12, H_21, H_22 of Hess = sum_ab P_a^T H_ab P_b: d(S_w^T FC) with y = Ad_g^T FC held.
+
+    Z = B_1 P_1 + B_2 P_2 with B_1 = h/2 - c ad_x2, B_2 = h/2 + c ad_x1; X = d(T^T y)/dOmega, b = T^T y:
+    H_ab = B_a^T X B_b, then c adbar_b added to H_12 and taken from H_21.
+    """
+    at = tree.segment[k, STRAIN]
+    h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
+    kept = ws.segment[k]
+    Omega, x_1, x_2, C, T = kept[0:6], kept[6:12], kept[12:18], kept[18:28], kept[28:46].reshape(2, 3, 3)
+    start = ws.scratch[2].reshape(12, 3)
+    vectors = ws.scratch[3]
+    y, b = vectors[0], vectors[1]
+    X, XB_1, XB_2 = ws.scratch[4], ws.scratch[5], ws.scratch[6]
+    place_start(tree, k, ws, start[0:3], start[3])
+    wrench_at_start(start[0:3], start[3], FC, y)
+    tangent_transpose_derivative_into(Omega, C, y, X)
+    # X ad_x has the rows -ad*_x (row of X)
+    for i in range(6):
+        for j in range(6):
+            XB_1[i, j] = 0.5 * h * X[i, j]
+            XB_2[i, j] = 0.5 * h * X[i, j]
+        add_coad(x_2, X[i], c, XB_1[i])
+        add_coad(x_1, X[i], -c, XB_2[i])
+    for j in range(6):
+        add_left_maps(XB_1, j, x_2, c, h, H[0])
+        add_left_maps(XB_2, j, x_2, c, h, H[1])
+        add_left_maps(XB_1, j, x_1, -c, h, H[2])
+        add_left_maps(XB_2, j, x_1, -c, h, H[3])
+    if c != 0.0:
+        dual_transpose_vector(T, y, b)
+        add_coadbar(b, c, H[1])
+        add_coadbar(b, -c, H[2])
+
+
+@kernel
+def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
+    """out[c0:, c0:] += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
+    at_1 = tree.segment[k, STRAIN] + BASIS
+    at_2 = at_1 + 6 * n
+    for j in range(n):
+        for i in range(6):
+            y_1, y_2 = 0.0, 0.0
+            for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+                a, b = tree.strain[at_1 + 6 * j + r], tree.strain[at_2 + 6 * j + r]
+                y_1 += H[0, i, r] * a + H[1, i, r] * b
+                y_2 += H[2, i, r] * a + H[3, i, r] * b
+            Y_1[i * n + j] = y_1
+            Y_2[i * n + j] = y_2
+    for i in range(n):
+        row = out[c0 + i]
+        for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
+            a, b = tree.strain[at_1 + 6 * i + r], tree.strain[at_2 + 6 * i + r]
+            y_1, y_2 = Y_1[r * n : r * n + n], Y_2[r * n : r * n + n]
+            for j in range(n):
+                row[c0 + j] += a * y_1[j] + b * y_2[j]
+
+
+@kernel
+def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
+    """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
+
+    Needs the columns up to J'' and F, M, N - D_w, K_w of every node; sums them towards the root. `loaded`: some node has
+    K_w. Without `with_mass` dqdd, the mass matrix, is not touched. Each block keeps only its own columns: own x own inside the block, own x ancestors and ancestors x own at
+    its base, by the 6x6 sums MC, NC, KC and by W = sum dF. Source: docs/theory.md, 4.
+    """
+    clear(tau)
+    clear_matrix(dq)
+    clear_matrix(dqd)
+    if with_mass:
+        clear_matrix(dqdd)
+    MC, NC, KC = ws.scratch[7], ws.scratch[8], ws.scratch[9]
+    H = ws.scratch[10:14]
+    FC = ws.scratch[3, 2]
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        size = 6 * n
+        W, Wd, Wm = ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size]
+        XM, XN, XK = ws.wide[3, :size], ws.wide[4, :size], ws.wide[5, :size]
+        row, Y_1, Y_2 = ws.wide[6, :size], ws.wide[7, :size], ws.wide[8, :size]
+        for array in range(6):
+            clear(ws.wide[array, :size])
+        clear_matrix(MC)
+        clear_matrix(NC)
+        clear_matrix(KC)
+        clear(FC)
+        first = tree.block[b, FIRST]
+        for k in range(tree.block[b, END] - 1, first - 1, -1):
+            M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
+            add_matrix(M, MC)
+            add_matrix(N, NC)
+            add(F, FC)
+            if loaded:
+                add_matrix(K, KC)
+            if n == 0:
+                continue
+            work = tree.segment[k, WORK]
+            S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
+            Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
+
+            # dF of this node and what hangs on it, by own columns
+            if loaded or tree.segment[k, BARE] == 0:
+                add_coadbar_columns(F, J, n, 1.0, W)
+                add_matrix_columns(M, Jdd, n, 1.0, W)
+                if with_mass:
+                    add_matrix_columns(M, J, n, 1.0, Wm)
+                if moving:
+                    add_matrix_columns(N, Jd, n, 1.0, W)
+                    add_matrix_columns(M, Jd, n, 2.0, Wd)
+                if moving or loaded:
+                    add_matrix_columns(N, J, n, 1.0, Wd)
+                if loaded:
+                    add_matrix_columns(K, J, n, -1.0, W)
+
+            # own x own
+            for j in range(n):
+                total = 0.0
+                for r in range(6):
+                    total += S[r * n + j] * FC[r]
+                tau[c0 + j] += total
+            copy(W, row)
+            if k > first:
+                add_coadbar_columns(FC, ws.column[1, work - size : work], n, -1.0, row)
+            add_transposed_product(S, n, row, n, 1.0, dq, c0, c0)
+            if moving or loaded:
+                add_transposed_product(S, n, Wd, n, 1.0, dqd, c0, c0)
+            if with_mass:
+                add_transposed_product(S, n, Wm, n, 1.0, dqdd, c0, c0)
+            if tree.segment[k, KIND] == GENERAL:
+                coupling_maps(tree, k, ws, FC, H)
+                add_coupling(tree, k, H, n, Y_1, Y_2, dq, c0)
+
+            # sum S_w^T MC, NC, KC, transposed
+            if base >= 0:
+                add_matrix_columns(MC, S, n, 1.0, XM)
+                add_matrix_transposed_columns(NC, S, n, XN)
+                if loaded:
+                    add_matrix_transposed_columns(KC, S, n, XK)
+
+        if base < 0:
+            continue
+        add_matrix(MC, ws.tensor[base, 0])
+        add_matrix(NC, ws.tensor[base, 1])
+        add(FC, ws.twist[base, 2])
+        if loaded:
+            add_matrix(KC, ws.tensor[base, 2])
+
+        # own x ancestors and ancestors x own
+        node = base
+        while n > 0 and node >= 0:
+            m, c1 = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
+            if m > 0:
+                work = tree.segment[node, WORK]
+                J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
+                Jdd = ws.column[3, work : work + 6 * m]
+                add_transposed_product(XM, n, Jdd, m, 1.0, dq, c0, c1)
+                add_transposed_product(J, m, W, n, 1.0, dq, c1, c0)
+                if with_mass:
+                    add_transposed_product(XM, n, J, m, 1.0, dqdd, c0, c1)
+                    add_transposed_product(J, m, Wm, n, 1.0, dqdd, c1, c0)
+                if moving:
+                    add_transposed_product(XN, n, Jd, m, 1.0, dq, c0, c1)
+                    add_transposed_product(XM, n, Jd, m, 2.0, dqd, c0, c1)
+                if moving or loaded:
+                    add_transposed_product(XN, n, J, m, 1.0, dqd, c0, c1)
+                    add_transposed_product(J, m, Wd, n, 1.0, dqd, c1, c0)
+                if loaded:
+                    add_transposed_product(XK, n, J, m, -1.0, dq, c0, c1)
+            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]

@@ -1,0 +1,122 @@
+"""Tip-to-base sweeps: inverse dynamics and the mass matrix (docs/theory.md, 4); the derivatives are in derivatives.py."""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel
+from sorosim.kernels.small import (
+    add,
+    add_coad,
+    add_coadbar,
+    add_matrix,
+    add_matrix_columns,
+    add_transposed_product,
+    clear,
+    clear_matrix,
+    matrix_vector,
+    world_inertia,
+)
+from sorosim.kernels.tree import (
+    BARE,
+    BLOCK,
+    BLOCK_COLUMN,
+    BLOCK_N,
+    BLOCK_PARENT,
+    COLUMN,
+    END,
+    FIRST,
+    N_COLUMNS,
+    PARENT,
+    WORK,
+)
+
+
+@kernel
+def point_quantities(tree, wrench, K_w, D_w, moving, tensors, ws):
+    """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
+
+    F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. wrench (n, 6), K_w and D_w (n, 6, 6):
+    external wrenches and their tangents, world frame, or of length 0.
+    """
+    rotated, H, row = ws.scratch[0], ws.scratch[1, 0], ws.scratch[1, 1]
+    loaded = wrench.shape[0] > 0
+    for k in range(tree.segment.shape[0]):
+        M, N, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.twist[k, 2]
+        V = ws.twist[k, 0]
+        clear(F)
+        if tensors:
+            clear_matrix(N)
+        if tree.inertia[k, 3, 3] == 0.0 and tree.inertia[k, 0, 0] == 0.0:
+            clear_matrix(M)
+        else:
+            world_inertia(ws.pose[k, :3], ws.pose[k, 3], tree.inertia[k], rotated, M)
+            matrix_vector(M, ws.twist[k, 1], F)
+            if moving:
+                matrix_vector(M, V, H)
+                add_coad(V, H, 1.0, F)
+                if tensors:
+                    # M ad_V = -(ad*_V M)^T, and the columns of M are its rows
+                    for i in range(6):
+                        clear(row)
+                        add_coad(V, M[i], 1.0, row)
+                        for j in range(6):
+                            N[i, j] += row[j]
+                            N[j, i] += row[j]
+                    add_coadbar(H, 1.0, N)
+        if loaded:
+            for i in range(6):
+                F[i] -= wrench[k, i]
+            if tensors:
+                for i in range(6):
+                    for j in range(6):
+                        N[i, j] -= D_w[k, i, j]
+                        ws.tensor[k, 2, i, j] = K_w[k, i, j]
+
+
+@kernel
+def project_wrenches(tree, ws, tau):
+    """tau_i = sum_a S_w^T FC_a over the segments of each block; sums ws.twist[:, 2] towards the root."""
+    clear(tau)
+    for k in range(tree.segment.shape[0] - 1, -1, -1):
+        F = ws.twist[k, 2]
+        n, work, first = tree.segment[k, N_COLUMNS], tree.segment[k, WORK], tree.segment[k, COLUMN]
+        for r in range(6):
+            S = ws.column[0, work + r * n : work + r * n + n]
+            for j in range(n):
+                tau[first + j] += S[j] * F[r]
+        parent = tree.segment[k, PARENT]
+        if parent >= 0:
+            add(F, ws.twist[parent, 2])
+
+
+@kernel
+def composite_mass_matrix(tree, ws, M):
+    """Mass matrix M (ndof, ndof), both triangles, from composite inertias; sums ws.tensor[:, 0] towards the root."""
+    clear_matrix(M)
+    MC = ws.scratch[1]
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        W, XM = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n]
+        clear(W)
+        clear(XM)
+        clear_matrix(MC)
+        for k in range(tree.block[b, END] - 1, tree.block[b, FIRST] - 1, -1):
+            add_matrix(ws.tensor[k, 0], MC)
+            if n == 0:
+                continue
+            work = tree.segment[k, WORK]
+            S, J = ws.column[0, work : work + 6 * n], ws.column[1, work : work + 6 * n]
+            if tree.segment[k, BARE] == 0:
+                add_matrix_columns(ws.tensor[k, 0], J, n, 1.0, W)
+            if base >= 0:
+                add_matrix_columns(MC, S, n, 1.0, XM)
+            add_transposed_product(S, n, W, n, 1.0, M, c0, c0)
+        if base < 0:
+            continue
+        add_matrix(MC, ws.tensor[base, 0])
+        node = base
+        while n > 0 and node >= 0:
+            m, c1, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN], tree.segment[node, WORK]
+            J = ws.column[1, work : work + 6 * m]
+            add_transposed_product(XM, n, J, m, 1.0, M, c0, c1)
+            add_transposed_product(J, m, W, n, 1.0, M, c1, c0)
+            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]

@@ -1,0 +1,103 @@
+"""The one compiled entry to the dynamics of a tree.
+
+One function with a task, not one function a task: compiled code is optimised anew inside every caller, so this keeps
+the sweeps from being compiled half a dozen times.
+"""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel
+from sorosim.kernels.derivatives import derivative_sweep
+from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
+from sorosim.kernels.forces import internal_forces
+from sorosim.kernels.kinematics import forward_sweep
+from sorosim.kernels.linalg import cholesky, cholesky_solve
+from sorosim.kernels.small import clear
+
+# what is wanted, and what is filled for it
+INTERNAL = 0  # tau: the internal force
+INTERNAL_DERIVATIVES = 1  # tau, dq, dqd, B
+INVERSE = 2  # tau: inverse dynamics
+INVERSE_DERIVATIVES = 3  # tau, dq, dqd, mass
+STATIC = 4  # tau = inverse dynamics - internal force; mass, dq, dqd, B are not needed
+STATIC_DERIVATIVES = 5  # tau; dq, dqd its derivatives, mass; B
+MASS = 6  # tau: inverse dynamics; mass
+FORWARD = 7  # qdd; mass holds the Cholesky factor
+FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
+
+DONE = -1
+
+
+@kernel
+def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, D_w, ws, tau, mass, dq, dqd, B):
+    """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
+
+    Parameters
+    ----------
+    q, qd, qdd : (ndof,)
+        qdd is input of inverse dynamics, output of forward dynamics.
+    u : (n_actuators,)
+    gravity : (3,)
+    wrench, K_w, D_w : (n_nodes, 6), (n_nodes, 6, 6) twice
+        External wrenches and tangents in the world frame; length 0 where there are none.
+    ws : Workspace
+    tau, mass, dq, dqd, B
+        (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. What a task does not fill is not touched.
+
+    Returns
+    -------
+    int
+        DONE, or the coordinate at which the mass matrix was found not positive definite.
+
+    Source: docs/theory.md, 4-6.
+    """
+    n = q.shape[0]
+    internal, dq_internal, dqd_internal = ws.vector[0], ws.matrix[0], ws.matrix[1]
+    forward = task >= FORWARD
+    derivatives = (
+        task == INTERNAL_DERIVATIVES
+        or task == INVERSE_DERIVATIVES
+        or task == STATIC_DERIVATIVES
+        or task == FORWARD_DERIVATIVES
+    )
+    if task <= INTERNAL_DERIVATIVES:
+        internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B)
+        return DONE
+    if forward or task == STATIC or task == STATIC_DERIVATIVES:
+        internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, internal, dq_internal, dqd_internal, B)
+    if forward:
+        clear(qdd)
+
+    # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
+    for stage in range(2 if task == FORWARD_DERIVATIVES else 1):
+        jets = derivatives and (stage == 1 or not forward)
+        moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
+        point_quantities(tree, wrench, K_w, D_w, moving, jets, ws)
+        if jets:
+            derivative_sweep(tree, moving, wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+        else:
+            project_wrenches(tree, ws, tau)
+        if task >= MASS and not jets:
+            composite_mass_matrix(tree, ws, mass)
+        if forward and stage == 0:
+            failed = cholesky(mass)
+            if failed >= 0:
+                return failed
+            for i in range(n):
+                qdd[i] = internal[i] - tau[i]
+            cholesky_solve(mass, qdd.reshape(n, 1))
+
+    if task == STATIC or task == STATIC_DERIVATIVES:
+        for i in range(n):
+            tau[i] -= internal[i]
+    if task == STATIC_DERIVATIVES or task == FORWARD_DERIVATIVES:
+        sign = -1.0 if forward else 1.0
+        for i in range(n):
+            for j in range(n):
+                dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
+                dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
+    if task == FORWARD_DERIVATIVES:
+        cholesky_solve(mass, dq)
+        cholesky_solve(mass, dqd)
+        cholesky_solve(mass, B)
+    return DONE

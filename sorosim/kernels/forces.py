@@ -1,0 +1,159 @@
+"""Internal forces B u - K q - D qd of a tree: elasticity, damping and tendons (docs/theory.md, 6)."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel
+from sorosim.kernels.small import clear, clear_matrix
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+
+# columns of Tendons.index
+ACTUATOR, TENDON_BLOCK, TENDON_BASIS, POINT = range(4)
+# layout of a row of Tendons.value
+WEIGHT, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 4, 7
+
+
+class Elastic(NamedTuple):
+    """Stiffness and damping of each block of coordinates, one after the other, row by row."""
+
+    stiffness: np.ndarray  # (sum n_i^2,)
+    damping: np.ndarray  # (sum n_i^2,)
+    rest: np.ndarray  # (ndof,) coordinates without elastic force
+
+
+class Tendons(NamedTuple):
+    """Tendons at the quadrature points of the rods they run through, sorted by point."""
+
+    index: np.ndarray  # (n, 4) int: actuator, block, offset in `basis`, number of the point
+    value: np.ndarray  # (n, 13): quadrature weight, route d, slope d' = dd/dX, reference strain
+    basis: np.ndarray  # flat: P (n_i, 6) of each point
+
+
+@kernel
+def elastic_force(tree, elastic, q, qd, tau):
+    """tau -= K (q - rest) + D qd."""
+    at = 0
+    for b in range(tree.block.shape[0]):
+        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        for i in range(n):
+            total = 0.0
+            for j in range(n):
+                total += elastic.stiffness[at + j] * (q[c0 + j] - elastic.rest[c0 + j])
+                total += elastic.damping[at + j] * qd[c0 + j]
+            tau[c0 + i] -= total
+            at += n
+
+
+@kernel
+def elastic_matrices(tree, elastic, dq, dqd):
+    """dq -= K, dqd -= D; both (ndof, ndof)."""
+    at = 0
+    for b in range(tree.block.shape[0]):
+        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        for i in range(n):
+            for j in range(n):
+                dq[c0 + i, c0 + j] -= elastic.stiffness[at + j]
+                dqd[c0 + i, c0 + j] -= elastic.damping[at + j]
+            at += n
+
+
+@kernel
+def tendon_strain(tree, tendons, row, q, xi):
+    """Strain xi (6,) of the rod at the point of a tendon row."""
+    b = tendons.index[row, TENDON_BLOCK]
+    at = tendons.index[row, TENDON_BASIS]
+    c0 = tree.block[b, BLOCK_COLUMN]
+    for r in range(6):
+        xi[r] = tendons.value[row, STRAIN_REFERENCE + r]
+    for j in range(tree.block[b, BLOCK_N]):
+        for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+            xi[r] += tendons.basis[at + 6 * j + r] * q[c0 + j]
+
+
+@kernel
+def tendon_direction(value, xi, t):
+    """Unit vector t (3,) along the tendon in the section's frame; returns |v|, v = E xi + d', E = [-d^, 1]."""
+    d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
+    v0 = xi[1] * d2 - xi[2] * d1 + xi[3] + value[SLOPE]
+    v1 = xi[2] * d0 - xi[0] * d2 + xi[4] + value[SLOPE + 1]
+    v2 = xi[0] * d1 - xi[1] * d0 + xi[5] + value[SLOPE + 2]
+    length = sqrt(v0 * v0 + v1 * v1 + v2 * v2)
+    t[0], t[1], t[2] = v0 / length, v1 / length, v2 / length
+    return length
+
+
+@kernel
+def tendon_lengths(tree, tendons, q, scratch, lengths):
+    """Length of each tendon inside its rods by quadrature, added to lengths (n_actuators,)."""
+    xi, t = scratch[0, 0], scratch[0, 1, :3]
+    for row in range(tendons.index.shape[0]):
+        tendon_strain(tree, tendons, row, q, xi)
+        lengths[tendons.index[row, ACTUATOR]] += tendons.value[row, WEIGHT] * tendon_direction(tendons.value[row], xi, t)
+
+
+@kernel
+def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
+    """tau += B u; if `derivatives` also B += the tendons' columns and dq += d(B u)/dq.
+
+    u (n_actuators,) is positive in pull; B (ndof, n_actuators), dq (ndof, ndof). B_col = -quad P^T E^T t; d(B u)/dq = -sum quad (T/|v|) P^T E^T (1 - t t^T) E P. Source: docs/theory.md, 6.
+    """
+    xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
+    H, E = ws.scratch[1], ws.scratch[2, :3]
+    n_rows = tendons.index.shape[0]
+    row = 0
+    while row < n_rows:
+        b, at, point = tendons.index[row, TENDON_BLOCK], tendons.index[row, TENDON_BASIS], tendons.index[row, POINT]
+        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        tendon_strain(tree, tendons, row, q, xi)
+        clear(total)
+        clear_matrix(H)
+        while row < n_rows and tendons.index[row, POINT] == point:
+            value, actuator = tendons.value[row], tendons.index[row, ACTUATOR]
+            weight, tension = value[WEIGHT], u[actuator]
+            length = tendon_direction(value, xi, t)
+            d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
+            f[0], f[1], f[2] = d1 * t[2] - d2 * t[1], d2 * t[0] - d0 * t[2], d0 * t[1] - d1 * t[0]
+            f[3], f[4], f[5] = t[0], t[1], t[2]
+            for r in range(6):
+                total[r] -= weight * tension * f[r]
+            if derivatives:
+                for j in range(n):
+                    for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+                        B[c0 + j, actuator] -= weight * tendons.basis[at + 6 * j + r] * f[r]
+            if derivatives and tension != 0.0:
+                # E^T (1 - t t^T) E = E^T E - f f^T, with f = E^T t
+                clear_matrix(E)
+                E[0, 1], E[0, 2], E[1, 0], E[1, 2], E[2, 0], E[2, 1] = d2, -d1, -d2, d0, d1, -d0
+                E[0, 3], E[1, 4], E[2, 5] = 1.0, 1.0, 1.0
+                scale = weight * tension / length
+                for r in range(6):
+                    for c in range(6):
+                        H[r, c] -= scale * (E[0, r] * E[0, c] + E[1, r] * E[1, c] + E[2, r] * E[2, c] - f[r] * f[c])
+            row += 1
+        for j in range(n):
+            for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+                tau[c0 + j] += tendons.basis[at + 6 * j + r] * total[r]
+        if derivatives:
+            for i in range(n):
+                for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
+                    a = tendons.basis[at + 6 * i + r]
+                    for j in range(n):
+                        for c in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+                            dq[c0 + i, c0 + j] += a * H[r, c] * tendons.basis[at + 6 * j + c]
+
+
+@kernel
+def internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B):
+    """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
+    clear(tau)
+    elastic_force(tree, elastic, q, qd, tau)
+    if derivatives:
+        clear_matrix(dq)
+        clear_matrix(dqd)
+        clear_matrix(B)
+        elastic_matrices(tree, elastic, dq, dqd)
+    tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq)

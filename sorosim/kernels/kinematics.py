@@ -1,0 +1,328 @@
+"""Base-to-tip sweep: poses, velocities, accelerations and own Jacobian columns in the world frame (docs/theory.md, 2-3)."""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel
+from sorosim.kernels.small import (
+    add,
+    add_ad,
+    add_ad_dual,
+    add_dual_ad,
+    add_dual_vector,
+    clear,
+    clear_dual,
+    clear_matrix,
+    copy,
+    copy_dual,
+    dual_expand_transposed,
+    dual_transform,
+    matrix_vector,
+)
+from sorosim.kernels.tree import (
+    BASIS,
+    BLOCK,
+    BLOCK_PARENT,
+    COLUMN,
+    FIRST,
+    FIXED,
+    KIND,
+    LENGTH,
+    MAGNUS,
+    N_COLUMNS,
+    OFFSET,
+    ONE_DOF,
+    PARENT,
+    REFERENCE,
+    STRAIN,
+    WORK,
+    add_strains,
+)
+from sorosim.lie.se3 import exp_into
+from sorosim.lie.so3 import coefficients
+from sorosim.lie.tangent import tangent_into, tangent_jet_into, tangent_jets_into
+
+# how much a sweep computes: poses and twists only, or the own columns J, J', J'' as well
+POSES, COLUMNS, COLUMN_RATES, COLUMN_JETS = -1, 0, 1, 2
+
+
+@kernel
+def is_zero(x):
+    """Whether all entries are exactly zero."""
+    for value in x:
+        if value != 0.0:
+            return False
+    return True
+
+
+@kernel
+def place_start(tree, k, ws, R, p):
+    """Pose of the frame where segment k starts: parent node times the fixed offset."""
+    g = ws.pose[tree.segment[k, PARENT]]
+    if tree.segment[k, OFFSET] == 0:
+        for i in range(3):
+            for j in range(3):
+                R[i, j] = g[i, j]
+            p[i] = g[3, i]
+        return
+    a = tree.offset[k]
+    for i in range(3):
+        for j in range(3):
+            R[i, j] = g[i, 0] * a[0, j] + g[i, 1] * a[1, j] + g[i, 2] * a[2, j]
+        p[i] = g[i, 0] * a[0, 3] + g[i, 1] * a[1, 3] + g[i, 2] * a[2, 3] + g[3, i]
+
+
+@kernel
+def compose_into(R, p, Re, pe, out):
+    """out (4, 3) = (R, p)(Re, pe)."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = R[i, 0] * Re[0, j] + R[i, 1] * Re[1, j] + R[i, 2] * Re[2, j]
+        out[3, i] = R[i, 0] * pe[0] + R[i, 1] * pe[1] + R[i, 2] * pe[2] + p[i]
+
+
+@kernel
+def write_columns(tree, at, n, first, map_1, map_2, out):
+    """out (6 n,) = map_1 P_1 + map_2 P_2, the maps given transposed (6, 6): only the rows in use are read."""
+    at_1 = at + BASIS
+    at_2 = at_1 + 6 * n
+    for j in range(n):
+        s0, s1, s2, s3, s4, s5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for r in range(tree.rows[first + j, 0], tree.rows[first + j, 1]):
+            a = tree.strain[at_1 + 6 * j + r]
+            b = tree.strain[at_2 + 6 * j + r]
+            s0 += map_1[r, 0] * a + map_2[r, 0] * b
+            s1 += map_1[r, 1] * a + map_2[r, 1] * b
+            s2 += map_1[r, 2] * a + map_2[r, 2] * b
+            s3 += map_1[r, 3] * a + map_2[r, 3] * b
+            s4 += map_1[r, 4] * a + map_2[r, 4] * b
+            s5 += map_1[r, 5] * a + map_2[r, 5] * b
+        out[j], out[n + j], out[2 * n + j] = s0, s1, s2
+        out[3 * n + j], out[4 * n + j], out[5 * n + j] = s3, s4, s5
+
+
+@kernel
+def combine(A, order, moving, h, c, x, xd, xdd, sign, out):
+    """Jet of order `order` of A (h/2 + sign c ad_x), A, x with their rates: product rule on the map from P_a to S_w.
+
+    A (3, 2, 3, 3): the dual matrix Ad_g T and its two rates. out (6, 6) is filled transposed.
+    """
+    result = A[3]
+    copy_dual(A[order], 0.5 * h, result)
+    if c != 0.0:
+        add_dual_ad(A[order], x, sign * c, result)
+        # at rest the rates are zero and not stored
+        if order == 1:
+            add_dual_ad(A[0], xd, sign * c, result)
+        elif order == 2 and moving:
+            add_dual_ad(A[1], xd, 2.0 * sign * c, result)
+            add_dual_ad(A[0], xdd, sign * c, result)
+    dual_expand_transposed(result, out)
+
+
+@kernel
+def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
+    """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
+
+    q, qd, qdd : (ndof,); gravity : (3,) [m/s^2]. With the world's acceleration set to -G, every A here is A - G and
+    J'' is J'' - ad_G J: what the backward sweep needs. At rest (qd = qdd = 0) no tangent jets are computed and J' is left
+    as it was. Returns whether anything moves. Source: docs/theory.md, 2-3.
+    """
+    n_segments = tree.segment.shape[0]
+    moving = not (is_zero(qd) and is_zero(qdd))
+
+    # the world: at rest, gravity as an upward acceleration
+    clear_matrix(ws.pose[n_segments])
+    clear_matrix(ws.twist[n_segments])
+    for i in range(3):
+        ws.pose[n_segments, i, i] = 1.0
+        ws.twist[n_segments, 1, 3 + i] = -gravity[i]
+
+    dual = ws.scratch.reshape(48, 2, 3, 3)
+    T, Td, Tdd, X = dual[0], dual[1], dual[2], dual[3]
+    A = dual[4:8]  # Ad_g T and its two rates, and room for combine
+    start = ws.scratch[4].reshape(12, 3)
+    R, p, Re, pe = start[0:3], start[3], start[4:7], start[7]
+    vectors = ws.scratch[5]
+    xd_1, xd_2, xdd_1, xdd_2, rate, rate_2 = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
+    map_1, map_2 = ws.scratch[6], ws.scratch[7]
+
+    for k in range(n_segments):
+        kind, parent, n = tree.segment[k, KIND], tree.segment[k, PARENT], tree.segment[k, N_COLUMNS]
+        place_start(tree, k, ws, R, p)
+        V, Acc = ws.twist[k, 0], ws.twist[k, 1]
+        copy(ws.twist[parent, 0], V)
+        copy(ws.twist[parent, 1], Acc)
+        if kind == FIXED:
+            for i in range(3):
+                copy(R[i], ws.pose[k, i])
+            copy(p, ws.pose[k, 3])
+            continue
+
+        # relative motion: Magnus step over the strains at the two collocation points
+        at, first = tree.segment[k, STRAIN], tree.segment[k, COLUMN]
+        h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
+        kept = ws.segment[k]
+        Omega, x_1, x_2, C = kept[0:6], kept[6:12], kept[12:18], kept[18:28]
+        for r in range(6):
+            x_1[r] = tree.strain[at + REFERENCE + r]
+            x_2[r] = tree.strain[at + REFERENCE + 6 + r]
+        add_strains(tree, at, n, first, q, x_1, x_2)
+        for r in range(6):
+            Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
+        if c != 0.0:
+            add_ad(x_1, x_2, c, Omega)
+        coefficients(Omega[0] ** 2 + Omega[1] ** 2 + Omega[2] ** 2, C)
+        exp_into(Omega, C, Re, pe)
+        compose_into(R, p, Re, pe, ws.pose[k])
+        if depth == POSES and not moving:
+            continue
+
+        # rates of Omega
+        if moving:
+            for i in range(4):
+                clear(vectors[i])
+            add_strains(tree, at, n, first, qd, xd_1, xd_2)
+            add_strains(tree, at, n, first, qdd, xdd_1, xdd_2)
+            for r in range(6):
+                rate[r] = 0.5 * h * (xd_1[r] + xd_2[r])
+                rate_2[r] = 0.5 * h * (xdd_1[r] + xdd_2[r])
+            if c != 0.0:
+                add_ad(xd_1, x_2, c, rate)
+                add_ad(x_1, xd_2, c, rate)
+                add_ad(xdd_1, x_2, c, rate_2)
+                add_ad(x_1, xdd_2, c, rate_2)
+                add_ad(xd_1, xd_2, 2.0 * c, rate_2)
+
+        # tangent operator and its rates; along a constant screw T Omega_dot = Omega_dot, so T = 1 serves
+        if kind == ONE_DOF:
+            clear_dual(T)
+            clear_dual(Td)
+            clear_dual(Tdd)
+            for i in range(3):
+                T[0, i, i] = 1.0
+        elif not moving:
+            tangent_into(Omega, C, T)
+        elif depth == COLUMN_JETS:
+            tangent_jets_into(Omega, rate, rate_2, C, T, Td, Tdd)
+        else:
+            tangent_jet_into(Omega, rate, C, T, Td)
+        copy_dual(T, 1.0, kept[28:46].reshape(2, 3, 3))
+
+        # A0 = Ad_g T and its total time derivatives
+        dual_transform(R, p, T, A[0])
+        if moving:
+            dual_transform(R, p, Td, X)
+            copy_dual(X, 1.0, A[1])
+            add_ad_dual(V, A[0], 1.0, A[1])
+        if depth == COLUMN_JETS:
+            if moving:
+                dual_transform(R, p, Tdd, A[2])
+                add_ad_dual(V, X, 1.0, A[2])
+                add_ad_dual(V, A[1], 1.0, A[2])
+            else:
+                clear_dual(A[2])
+            add_ad_dual(Acc, A[0], 1.0, A[2])
+        if moving:
+            add_dual_vector(A[0], rate, V)
+            add_dual_vector(A[0], rate_2, Acc)
+            add_dual_vector(A[1], rate, Acc)
+
+        # columns: S_w, S_w', S_w'' and their sums over the block
+        if depth == POSES or n == 0:
+            continue
+        work, size = tree.segment[k, WORK], 6 * n
+        first_segment = tree.block[tree.segment[k, BLOCK], FIRST]
+        for order in range(depth + 1):
+            if order == 1 and not moving:
+                continue
+            combine(A, order, moving, h, c, x_2, xd_2, xdd_2, -1.0, map_1)
+            combine(A, order, moving, h, c, x_1, xd_1, xdd_1, 1.0, map_2)
+            total = ws.column[order + 1, work : work + size]
+            write_columns(tree, at, n, first, map_1, map_2, total)
+            if order == 0:
+                copy(total, ws.column[0, work : work + size])
+            if k > first_segment:
+                add(ws.column[order + 1, work - size : work], total)
+    return moving
+
+
+@kernel
+def body_columns(g, columns, n, first, out):
+    """out[:, first + j] = Ad_g^{-1} of the world twists in columns (6 n,): R^T w, R^T (v - p x w)."""
+    p = g[3]
+    for j in range(n):
+        a, b, c = columns[j], columns[n + j], columns[2 * n + j]
+        d = columns[3 * n + j] - (p[1] * c - p[2] * b)
+        e = columns[4 * n + j] - (p[2] * a - p[0] * c)
+        f = columns[5 * n + j] - (p[0] * b - p[1] * a)
+        for i in range(3):
+            out[i, first + j] = g[0, i] * a + g[1, i] * b + g[2, i] * c
+            out[3 + i, first + j] = g[0, i] * d + g[1, i] * e + g[2, i] * f
+
+
+@kernel
+def homogeneous(g, out):
+    """out (4, 4) from a pose (4, 3) of the workspace."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = g[i, j]
+        out[i, 3] = g[3, i]
+        out[3, i] = 0.0
+    out[3, 3] = 1.0
+
+
+@kernel
+def read_poses(nodes, ws, g, eta):
+    """Body-frame pose g (n, 4, 4) and twist eta (n, 6) of the given nodes, after a forward sweep."""
+    for i in range(nodes.shape[0]):
+        k = nodes[i]
+        homogeneous(ws.pose[k], g[i])
+        body_columns(ws.pose[k], ws.twist[k, 0], 1, 0, eta[i].reshape(6, 1))
+
+
+@kernel
+def read_jacobians(tree, nodes, moving, ws, J, Jd):
+    """Body-frame Jacobians J and their time derivatives Jd (n, 6, ndof) at the given nodes, after a sweep of depth 1.
+
+    Both must be zero on entry; Jd may have no rows. d/dt (Ad_g^{-1} J) = Ad_g^{-1} (J' - ad_V J).
+    """
+    rate = ws.wide[0]
+    x, y = ws.scratch[0, 0], ws.scratch[0, 1]
+    for i in range(nodes.shape[0]):
+        k = nodes[i]
+        node = k
+        while node >= 0:
+            n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+            columns = ws.column[1, work : work + 6 * n]
+            body_columns(ws.pose[k], columns, n, first, J[i])
+            if moving and Jd.shape[0] > 0:
+                for j in range(n):
+                    for r in range(6):
+                        x[r] = columns[r * n + j]
+                        y[r] = ws.column[2, work + r * n + j]
+                    add_ad(ws.twist[k, 0], x, -1.0, y)
+                    for r in range(6):
+                        rate[r * n + j] = y[r]
+                body_columns(ws.pose[k], rate, n, first, Jd[i])
+            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+
+
+@kernel
+def energies(tree, gravity, ws):
+    """Kinetic and gravitational energy, after a sweep that moved: sum V^T M V / 2 and -sum m a_g . p_c (world origin)."""
+    kinetic, potential = 0.0, 0.0
+    eta, y = ws.scratch[0, 0], ws.scratch[0, 1]
+    for k in range(tree.segment.shape[0]):
+        M, g = tree.inertia[k], ws.pose[k]
+        mass = M[3, 3]
+        if mass == 0.0 and M[0, 0] == 0.0:
+            continue
+        body_columns(g, ws.twist[k, 0], 1, 0, eta.reshape(6, 1))
+        matrix_vector(M, eta, y)
+        for i in range(6):
+            kinetic += 0.5 * eta[i] * y[i]
+        # first moment in the body frame, from the block m c^ of the inertia
+        c0, c1, c2 = M[2, 4], M[0, 5], M[1, 3]
+        for i in range(3):
+            potential -= gravity[i] * (mass * g[3, i] + g[i, 0] * c0 + g[i, 1] * c1 + g[i, 2] * c2)
+    return kinetic, potential

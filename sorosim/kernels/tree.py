@@ -1,0 +1,81 @@
+"""The tree of segments as flat arrays, and the workspace of its sweeps.
+
+Everything that moves is a segment (docs/theory.md, 2). A *block* is a chain of segments driven by the same coordinates: a
+rigid joint is a block of one segment, a rod (or one division of it) a block with one segment between neighbouring points.
+A *node* is the frame where a segment ends; node k ends segment k. Parents come before their children. Index -1 as
+a parent is the world: arrays over nodes have one row more, so that row -1 is the world's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel
+
+# columns of Tree.segment
+PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE = range(9)
+# columns of Tree.block
+FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT = range(5)
+# kinds of segment: no motion; one coordinate along a constant screw (no tangent operator needed); anything else
+FIXED, ONE_DOF, GENERAL = range(3)
+# layout of one segment in Tree.strain
+LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
+
+
+class Tree(NamedTuple):
+    """Tree of segments as arrays."""
+
+    segment: np.ndarray  # (n_segments, 9) int: columns named above
+    block: np.ndarray  # (n_blocks, 5) int: columns named above
+    rows: np.ndarray  # (ndof, 2) int: rows of a coordinate's basis column that can differ from zero, first and end
+    offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
+    inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
+    strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
+
+
+class Workspace(NamedTuple):
+    """What the sweeps of one tree leave behind and share; one per thread."""
+
+    pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame
+    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame
+    tensor: np.ndarray  # (n + 1, 3, 6, 6) per node: M, N - D_w, K_w, world frame
+    column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of the block's own columns at its node
+    segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
+    wide: np.ndarray  # (10, 6 n_max) scratch of one block
+    scratch: np.ndarray  # (24, 6, 6) scratch of one segment
+    vector: np.ndarray  # (1, ndof) scratch of forward dynamics
+    matrix: np.ndarray  # (2, ndof, ndof) scratch of forward dynamics
+
+
+def make_workspace(tree: Tree) -> Workspace:
+    """Allocate the workspace of a tree."""
+    n, ndof = tree.segment.shape[0], tree.rows.shape[0]
+    n_columns = int(tree.segment[:, N_COLUMNS].sum())
+    n_max = int(tree.block[:, BLOCK_N].max(initial=1))
+    pose = np.zeros((n + 1, 4, 3))
+    pose[-1, :3] = np.eye(3)
+    return Workspace(
+        pose=pose,
+        twist=np.zeros((n + 1, 3, 6)),
+        tensor=np.zeros((n + 1, 3, 6, 6)),
+        column=np.zeros((4, 6 * max(n_columns, 1))),
+        segment=np.zeros((max(n, 1), 46)),
+        wide=np.zeros((10, 6 * max(n_max, 1))),
+        scratch=np.zeros((24, 6, 6)),
+        vector=np.zeros((1, ndof)),
+        matrix=np.zeros((2, ndof, ndof)),
+    )
+
+
+@kernel
+def add_strains(tree, at, n, first, q, x_1, x_2):
+    """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,)."""
+    at_1 = at + BASIS
+    at_2 = at_1 + 6 * n
+    for j in range(n):
+        value = q[first + j]
+        for r in range(tree.rows[first + j, 0], tree.rows[first + j, 1]):
+            x_1[r] += tree.strain[at_1 + 6 * j + r] * value
+            x_2[r] += tree.strain[at_2 + 6 * j + r] * value

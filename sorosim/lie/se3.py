@@ -1,0 +1,195 @@
+"""Rigid motions: exponential and logarithm of SE(3), adjoint and coadjoint operators.
+
+Twists are [angular; linear], wrenches [moment; force]. A pose g (4, 4) maps the coordinates of its own frame to those
+of the frame it is seen from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sorosim.compiled import kernel
+from sorosim.lie.so3 import coefficients, log_so3
+
+
+@kernel
+def hat(xi):
+    """Matrix of a twist, [[w^, v], [0, 0]].
+
+    xi : (6,). Returns (4, 4). Source: docs/theory.md, 1.
+    """
+    X = np.zeros((4, 4))
+    X[0, 1], X[0, 2], X[0, 3] = -xi[2], xi[1], xi[3]
+    X[1, 0], X[1, 2], X[1, 3] = xi[2], -xi[0], xi[4]
+    X[2, 0], X[2, 1], X[2, 3] = -xi[1], xi[0], xi[5]
+    return X
+
+
+@kernel
+def vee(X):
+    """Twist of a matrix, the inverse of `hat`; a symmetric part of the leading 3x3 block has no effect.
+
+    X : (4, 4). Returns (6,).
+    """
+    xi = np.empty(6)
+    xi[0] = 0.5 * (X[2, 1] - X[1, 2])
+    xi[1] = 0.5 * (X[0, 2] - X[2, 0])
+    xi[2] = 0.5 * (X[1, 0] - X[0, 1])
+    xi[3], xi[4], xi[5] = X[0, 3], X[1, 3], X[2, 3]
+    return xi
+
+
+@kernel
+def exp_into(Omega, C, R, p):
+    """Rotation and position of exp(Omega^), without allocation.
+
+    Omega : (6,) [rad, m]; C : (10,) from `coefficients(|w|^2, C)`; R : (3, 3) and p : (3,) are filled.
+    R = 1 + C_1 w^ + C_2 w^w^, p = (1 + C_2 w^ + C_3 w^w^) v. Source: docs/theory.md, A.
+    """
+    x, y, z = Omega[0], Omega[1], Omega[2]
+    vx, vy, vz = Omega[3], Omega[4], Omega[5]
+    c1, c2, c3 = C[1], C[2], C[3]
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz = c2 * x * y, c2 * x * z, c2 * y * z
+    # w x v and w x (w x v)
+    ax, ay, az = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
+    bx, by, bz = y * az - z * ay, z * ax - x * az, x * ay - y * ax
+    R[0, 0], R[0, 1], R[0, 2] = 1.0 - c2 * (yy + zz), xy - c1 * z, xz + c1 * y
+    R[1, 0], R[1, 1], R[1, 2] = xy + c1 * z, 1.0 - c2 * (xx + zz), yz - c1 * x
+    R[2, 0], R[2, 1], R[2, 2] = xz - c1 * y, yz + c1 * x, 1.0 - c2 * (xx + yy)
+    p[0] = vx + c2 * ax + c3 * bx
+    p[1] = vy + c2 * ay + c3 * by
+    p[2] = vz + c2 * az + c3 * bz
+
+
+@kernel
+def exp_se3(xi):
+    """Pose reached by the constant twist xi in unit time, exp(xi^).
+
+    xi : (6,) [rad, m]. Returns g : (4, 4). Source: docs/theory.md, A.
+    """
+    C, R, p = np.empty(10), np.empty((3, 3)), np.empty(3)
+    coefficients(xi[0] * xi[0] + xi[1] * xi[1] + xi[2] * xi[2], C)
+    exp_into(xi, C, R, p)
+    g = np.zeros((4, 4))
+    for i in range(3):
+        for j in range(3):
+            g[i, j] = R[i, j]
+        g[i, 3] = p[i]
+    g[3, 3] = 1.0
+    return g
+
+
+@kernel
+def log_se3(g):
+    """Twist whose exponential is g, with rotation angle <= pi; at exactly pi the sign of w is free.
+
+    g : (4, 4). Returns xi : (6,) [rad, m]. v = (1 - w^/2 + k w^w^) p. Source: docs/theory.md, A.
+    """
+    w = log_so3(g)
+    x, y, z = w[0], w[1], w[2]
+    C = np.empty(10)
+    coefficients(x * x + y * y + z * z, C)
+    k = 0.5 * (C[3] - 2.0 * C[4]) / C[2]
+    px, py, pz = g[0, 3], g[1, 3], g[2, 3]
+    ax, ay, az = y * pz - z * py, z * px - x * pz, x * py - y * px
+    xi = np.empty(6)
+    xi[0], xi[1], xi[2] = x, y, z
+    xi[3] = px - 0.5 * ax + k * (y * az - z * ay)
+    xi[4] = py - 0.5 * ay + k * (z * ax - x * az)
+    xi[5] = pz - 0.5 * az + k * (x * ay - y * ax)
+    return xi
+
+
+@kernel
+def inverse(g):
+    """Inverse of a pose, [[R^T, -R^T p], [0, 1]].
+
+    g : (4, 4). Returns (4, 4).
+    """
+    g_inv = np.zeros((4, 4))
+    for i in range(3):
+        for j in range(3):
+            g_inv[i, j] = g[j, i]
+        g_inv[i, 3] = -(g[0, i] * g[0, 3] + g[1, i] * g[1, 3] + g[2, i] * g[2, 3])
+    g_inv[3, 3] = 1.0
+    return g_inv
+
+
+@kernel
+def Ad(g):
+    """Adjoint [[R, 0], [p^R, R]]: takes a twist from the frame of g to the frame g is seen from.
+
+    g : (4, 4). Returns (6, 6). Wrenches go the same way with the inverse transpose. Source: docs/theory.md, 1.
+    """
+    A = np.zeros((6, 6))
+    px, py, pz = g[0, 3], g[1, 3], g[2, 3]
+    for j in range(3):
+        x, y, z = g[0, j], g[1, j], g[2, j]
+        A[0, j], A[1, j], A[2, j] = x, y, z
+        A[3, j], A[4, j], A[5, j] = py * z - pz * y, pz * x - px * z, px * y - py * x
+        A[3, j + 3], A[4, j + 3], A[5, j + 3] = x, y, z
+    return A
+
+
+@kernel
+def Ad_inv(g):
+    """Adjoint of the inverse pose, [[R^T, 0], [-R^T p^, R^T]].
+
+    g : (4, 4). Returns (6, 6). Source: docs/theory.md, 1.
+    """
+    A = np.zeros((6, 6))
+    px, py, pz = g[0, 3], g[1, 3], g[2, 3]
+    for i in range(3):
+        x, y, z = g[0, i], g[1, i], g[2, i]
+        A[i, 0], A[i, 1], A[i, 2] = x, y, z
+        # -R^T p^ is the transpose of p^R
+        A[i + 3, 0], A[i + 3, 1], A[i + 3, 2] = py * z - pz * y, pz * x - px * z, px * y - py * x
+        A[i + 3, 3], A[i + 3, 4], A[i + 3, 5] = x, y, z
+    return A
+
+
+@kernel
+def ad(x):
+    """Lie bracket as a matrix, ad_x = [[w^, 0], [v^, w^]], ad_x y = [x, y].
+
+    x : (6,) twist. Returns (6, 6). Source: docs/theory.md, 1.
+    """
+    A = np.zeros((6, 6))
+    for i, k in ((0, 0), (3, 0), (3, 3)):
+        # rows i, columns k: v^ in the lower left block, w^ on the diagonal
+        o = i - k
+        A[i, k + 1], A[i, k + 2] = -x[o + 2], x[o + 1]
+        A[i + 1, k], A[i + 1, k + 2] = x[o + 2], -x[o]
+        A[i + 2, k], A[i + 2, k + 1] = -x[o + 1], x[o]
+    return A
+
+
+@kernel
+def coad(x):
+    """Coadjoint ad*_x = -ad_x^T = [[w^, v^], [0, w^]]; acts on wrenches.
+
+    x : (6,) twist. Returns (6, 6). Source: docs/theory.md, 1.
+    """
+    A = np.zeros((6, 6))
+    for i, k in ((0, 0), (0, 3), (3, 3)):
+        o = k - i
+        A[i, k + 1], A[i, k + 2] = -x[o + 2], x[o + 1]
+        A[i + 1, k], A[i + 1, k + 2] = x[o + 2], -x[o]
+        A[i + 2, k], A[i + 2, k + 1] = -x[o + 1], x[o]
+    return A
+
+
+@kernel
+def coadbar(F):
+    """The coadjoint as a matrix that acts on the twist: coadbar(F) x = coad(x) F, -[[m^, f^], [f^, 0]].
+
+    F : (6,) wrench. Returns (6, 6), antisymmetric. Source: docs/theory.md, 1.
+    """
+    A = np.zeros((6, 6))
+    for i, k in ((0, 0), (0, 3), (3, 0)):
+        o = i + k
+        A[i, k + 1], A[i, k + 2] = F[o + 2], -F[o + 1]
+        A[i + 1, k], A[i + 1, k + 2] = -F[o + 2], F[o]
+        A[i + 2, k], A[i + 2, k + 1] = F[o + 1], -F[o]
+    return A

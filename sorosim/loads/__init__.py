@@ -1,0 +1,1 @@
+"""External loads as plug-ins; base.py is the contract."""

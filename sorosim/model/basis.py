@@ -1,0 +1,400 @@
+"""Strain bases: how the strains of a rod depend on its coordinates, on a division of unit length x in [0, 1].
+
+A basis is a small object that fulfils `Basis`; register it with `register_basis`, or name it in the entry points of
+a package under the group ``sorosim.bases`` (``mine = "package.module:object"``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.errors import ModelError, nearest
+from sorosim.expressions import Expression
+from sorosim.model.material import describe, real_number
+from sorosim.model.profile import check_place_variables, evaluate
+
+Array = NDArray[Any]
+
+STRAINS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
+MAX_ORDER = 200
+
+
+class Basis(Protocol):
+    """A family of scalar functions on [0, 1]; its obligations:
+
+    1. ``name`` is how files and `strain` call it.
+    2. ``count(order)`` is the number of functions; it raises ModelError for an order that the family does not have.
+    3. ``values(x, order)`` is the (n, count) array of all functions at x (n,): finite, linearly independent, of order
+       one in size (unscaled, not multiplied by any length).
+    4. ``breakpoints(order)`` are the interior kinks, increasing: between them all functions are smooth.
+    5. ``degree(order)`` is the degree of the functions as polynomials between the breakpoints; for other functions
+       the degree of polynomials that need as many Gauss points.
+    6. Nothing depends on state: the same arguments always give the same values.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, order: int, /) -> int: ...
+
+    def values(self, x: ArrayLike, order: int, /) -> Array: ...
+
+    def breakpoints(self, order: int, /) -> tuple[float, ...]: ...
+
+    def degree(self, order: int, /) -> int: ...
+
+
+@dataclass(frozen=True)
+class SmoothBasis:
+    """Functions without kinks, for every order >= 0; ``functions`` takes x (n,) and the order."""
+
+    name: str
+    functions: Callable[[Array, int], Array]
+    count: Callable[[int], int]
+    degree: Callable[[int], int]
+
+    def values(self, x: ArrayLike, order: int) -> Array:
+        return self.functions(np.atleast_1d(np.asarray(x)), order)
+
+    def breakpoints(self, order: int) -> tuple[float, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class ElementBasis:
+    """Piecewise polynomials on ``order`` >= 1 elements of equal length; neighbours share the functions of their node.
+
+    Parameters
+    ----------
+    shape : (n_local, p + 1) tuple of tuples
+        Coefficients of t^0..p of the functions of one element, t in [0, 1].
+    shared : int
+        How many of them belong to each of its two end nodes.
+    """
+
+    name: str
+    shape: tuple[tuple[float, ...], ...]
+    shared: int
+
+    def count(self, order: int) -> int:
+        if order < 1:
+            raise ModelError(f"basis {self.name}", "an order of 1 or more (the number of elements)", f"{order}")
+        return (len(self.shape) - self.shared) * order + self.shared
+
+    def values(self, x: ArrayLike, order: int) -> Array:
+        x, shape, count = np.atleast_1d(np.asarray(x)), np.array(self.shape), self.count(order)
+        element = np.clip(np.floor(x.real * order).astype(int), 0, order - 1)
+        powers = (x * order - element)[:, None] ** np.arange(shape.shape[1])
+        out = np.zeros((len(x), count), dtype=powers.dtype)
+        columns = (len(shape) - self.shared) * element[:, None] + np.arange(len(shape))
+        out[np.arange(len(x))[:, None], columns] = powers @ shape.T
+        return out
+
+    def breakpoints(self, order: int) -> tuple[float, ...]:
+        return tuple(k / order for k in range(1, order))
+
+    def degree(self, order: int) -> int:
+        return len(self.shape[0]) - 1
+
+
+def _fourier(x: Array, order: int) -> Array:
+    angle = 2.0 * np.pi * np.multiply.outer(x, np.arange(1, order + 1))
+    waves = np.stack([np.cos(angle), np.sin(angle)], axis=-1).reshape(len(x), 2 * order)
+    return np.hstack([np.ones((len(x), 1)), waves])
+
+
+def _distance(x: Array, order: int) -> Array:
+    """Distance of x to order + 1 evenly spaced centres (ends included; the middle when order is 0), in spacings."""
+    if order == 0:
+        return x[:, None] - 0.5
+    return x[:, None] * order - np.arange(order + 1)
+
+
+def _lagrange(degree: int) -> tuple[tuple[float, ...], ...]:
+    nodes = np.arange(degree + 1) / degree
+    return tuple(map(tuple, np.linalg.inv(np.vander(nodes, increasing=True)).T.tolist()))
+
+
+def _one_more(order: int) -> int:
+    return order + 1
+
+
+# effective degrees of the last three: with degree + 3 Gauss points the stiffness of a 2:1 taper was right to 1e-8
+# (fourier, gaussian) and 1e-6 (inverse_multiquadric, whose poles are near) for orders up to 20
+_BUILT_IN: tuple[Basis, ...] = (
+    # P_n(2x - 1), T_n(2x - 1) and x^n, n = 0..order
+    SmoothBasis("legendre", lambda x, n: np.polynomial.legendre.legvander(2.0 * x - 1.0, n), _one_more, int),
+    SmoothBasis("chebyshev", lambda x, n: np.polynomial.chebyshev.chebvander(2.0 * x - 1.0, n), _one_more, int),
+    SmoothBasis("monomial", lambda x, n: np.polynomial.polynomial.polyvander(x, n), _one_more, int),
+    # 1, cos 2 pi x, sin 2 pi x, ..., the order is the number of harmonics
+    SmoothBasis("fourier", _fourier, lambda n: 2 * n + 1, lambda n: 4 * n + 4 if n else 0),
+    # exp(-d^2/2) and 1/sqrt(1 + d^2), d the distance to order + 1 evenly spaced centres over their spacing
+    SmoothBasis("gaussian", lambda x, n: np.exp(-0.5 * _distance(x, n) ** 2), _one_more, lambda n: 2 * n + 2),
+    SmoothBasis(
+        "inverse_multiquadric", lambda x, n: (1.0 + _distance(x, n) ** 2) ** -0.5, _one_more, lambda n: 3 * n + 3
+    ),
+    # value and slope (per element length) of each node
+    ElementBasis(
+        "hermite", ((1.0, 0.0, -3.0, 2.0), (0.0, 1.0, -2.0, 1.0), (0.0, 0.0, 3.0, -2.0), (0.0, 0.0, -1.0, 1.0)), 2
+    ),
+    # values of evenly spaced nodes
+    ElementBasis("linear_elements", _lagrange(1), 1),
+    ElementBasis("quadratic_elements", _lagrange(2), 1),
+    ElementBasis("cubic_elements", _lagrange(3), 1),
+)
+
+_bases: dict[str, Basis] = {basis.name: basis for basis in _BUILT_IN}
+_checked: set[tuple[str, int]] = set()
+
+
+def register_basis(basis: Basis) -> None:
+    """Make ``basis`` known under its name, which must not be taken by another one."""
+    _check_contract(basis, "register_basis")
+    if _bases.get(basis.name, basis) is not basis:
+        raise ModelError("register_basis", "a name that is not taken", f"'{basis.name}'", "give the basis another name")
+    _bases[basis.name] = basis
+
+
+def get_basis(name: str) -> Basis:
+    """Return the basis of that name: built in, registered, or named in the entry points ``sorosim.bases``."""
+    if not isinstance(name, str):
+        raise ModelError("basis", "the name of a basis", describe(name), nearest("", _bases))
+    if name not in _bases:
+        _load_plug_in(name)
+    return _bases[name]
+
+
+def _load_plug_in(name: str) -> None:
+    points = list(metadata.entry_points(group="sorosim.bases"))
+    # the same distribution may be found twice on the path
+    values = sorted({point.value for point in points if point.name == name})
+    if not values:
+        known = [*_bases, *sorted({point.name for point in points})]
+        raise ModelError("basis", "the name of a basis", f"'{name}'", nearest(name, known))
+    if len(values) > 1:
+        raise ModelError(f"basis {name}", "one plug-in of this name", " and ".join(values), "uninstall one of them")
+    where = f"basis {name} (plug-in {values[0]})"
+    try:
+        found = next(point for point in points if point.name == name).load()
+        basis = found() if isinstance(found, type) else found
+    except Exception as error:
+        raise ModelError(where, "a plug-in that loads", f"{type(error).__name__}: {error}") from error
+    _check_contract(basis, where)
+    if basis.name != name:
+        raise ModelError(where, f"a basis named '{name}'", f"one named '{basis.name}'")
+    _bases[name] = basis
+
+
+def _check_contract(basis: Any, where: str) -> None:
+    missing = [part for part in ("name", "count", "values", "breakpoints", "degree") if not hasattr(basis, part)]
+    if missing:
+        raise ModelError(where, "a Basis", f"{type(basis).__name__} without {', '.join(missing)}")
+    if not isinstance(basis.name, str):
+        raise ModelError(where, "a Basis whose name is a text", describe(basis.name))
+
+
+def _check_outputs(basis: Basis, order: int) -> None:
+    """Check once what a basis returns for an order, so that a faulty plug-in is named and not met in a solver."""
+    if (basis.name, order) in _checked:
+        return
+    where = f"basis {basis.name} (order {order})"
+    x = np.array([0.0, 0.3, 0.77, 1.0])
+    try:
+        count, kinks, degree = basis.count(order), tuple(basis.breakpoints(order)), basis.degree(order)
+        values = np.asarray(basis.values(x, order), dtype=float)
+        increasing = bool(np.all(np.diff([0.0, *kinks, 1.0]) > 0.0))
+    except Exception as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(where, "functions that can be evaluated", f"{type(error).__name__}: {error}") from error
+    for label, number, least in (("count", count, 1), ("degree", degree, 0)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise ModelError(where, f"{label}(order) to be an integer >= {least}", describe(number))
+    if not increasing:
+        raise ModelError(where, "breakpoints increasing between 0 and 1", describe(list(kinks)))
+    if values.shape != (len(x), count):
+        raise ModelError(where, f"values of shape ({len(x)}, {count})", f"shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise ModelError(where, "finite values", "NaN or infinity")
+    _checked.add((basis.name, order))
+
+
+@dataclass(frozen=True)
+class StrainBasis:
+    """Which strains of a division may vary, and how: per strain (basis name, order), or None for a locked one.
+
+    Coordinates are ordered as the fields, each strain by basis index. `strain` is a shorter way to write one.
+    """
+
+    torsion: tuple[str, int] | None = None
+    bending_y: tuple[str, int] | None = None
+    bending_z: tuple[str, int] | None = None
+    elongation: tuple[str, int] | None = None
+    shear_y: tuple[str, int] | None = None
+    shear_z: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        for strain in STRAINS:
+            entry = getattr(self, strain)
+            if entry is None:
+                continue
+            where = f"strain.{strain}"
+            if not isinstance(entry, tuple | list) or len(entry) != 2:
+                raise ModelError(where, "(name of a basis, order) or None", describe(entry))
+            name, order = entry
+            if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= MAX_ORDER:
+                raise ModelError(where, f"an order from 0 to {MAX_ORDER}", describe(order), "None locks the strain")
+            try:
+                _check_outputs(get_basis(name), int(order))
+            except ModelError as error:
+                raise error.inside(where) from error.__cause__
+            object.__setattr__(self, strain, (name, int(order)))
+
+    def _entry(self, strain: str) -> tuple[str, int] | None:
+        return cast("tuple[str, int] | None", getattr(self, strain))
+
+    @property
+    def _free(self) -> list[tuple[str, Basis, int]]:
+        entries = ((strain, self._entry(strain)) for strain in STRAINS)
+        return [(strain, get_basis(entry[0]), entry[1]) for strain, entry in entries if entry is not None]
+
+    def functions(self, strain: str, x: ArrayLike) -> Array:
+        """Functions of one strain at x (n_x,): (n_x, count), no columns when it is locked."""
+        entry = self._entry(strain)
+        return np.zeros((np.size(x), 0)) if entry is None else get_basis(entry[0]).values(x, entry[1])
+
+    @property
+    def count_per_strain(self) -> tuple[int, ...]:
+        """Number of coordinates of each of the six strains."""
+        counts = {strain: int(basis.count(order)) for strain, basis, order in self._free}
+        return tuple(counts.get(strain, 0) for strain in STRAINS)
+
+    @property
+    def count(self) -> int:
+        """Number of coordinates."""
+        return sum(self.count_per_strain)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Strain index 0..5 of each coordinate (count,)."""
+        return np.repeat(np.arange(len(STRAINS), dtype=np.int64), self.count_per_strain)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coordinates, such as ``torsion[0]``."""
+        return [
+            f"{strain}[{k}]" for strain, count in zip(STRAINS, self.count_per_strain, strict=True) for k in range(count)
+        ]
+
+    def values(self, x: ArrayLike) -> Array:
+        """The scalar function of each coordinate at x (n_x,) in [0, 1]: (n_x, count), unscaled."""
+        return np.hstack([self.functions(strain, x) for strain in STRAINS])
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Interior kinks of all bases, increasing."""
+        merged: list[float] = []
+        for x in sorted(float(x) for _, basis, order in self._free for x in basis.breakpoints(order)):
+            # the same place from two bases, up to rounding, is one place
+            if not merged or x - merged[-1] > 1e-12:
+                merged.append(x)
+        return tuple(merged)
+
+    @property
+    def degree(self) -> int:
+        """Largest effective polynomial degree, 0 when all strains are locked."""
+        return max((int(basis.degree(order)) for _, basis, order in self._free), default=0)
+
+
+Order = int | tuple[str, int] | None
+
+
+def strain(
+    basis: str = "legendre",
+    *,
+    torsion: Order = None,
+    bending: Order = None,
+    elongation: Order = None,
+    shear: Order = None,
+    bending_y: Order = None,
+    bending_z: Order = None,
+    shear_y: Order = None,
+    shear_z: Order = None,
+) -> StrainBasis:
+    """Strain basis from orders; a strain without one is locked.
+
+    Parameters
+    ----------
+    basis : str
+        Name of the basis of every strain that does not name its own.
+    torsion, bending_y, bending_z, elongation, shear_y, shear_z : int or (str, int), optional
+        Order, or (name of a basis, order).
+    bending, shear : int or (str, int), optional
+        The same for y and z at once, instead of these.
+    """
+    given: dict[str, Order] = {}
+    for both, order, single in (("bending", bending, (bending_y, bending_z)), ("shear", shear, (shear_y, shear_z))):
+        if order is not None and single != (None, None):
+            raise ModelError(f"strain.{both}", f"either {both}, or {both}_y and {both}_z", "both")
+        given[f"{both}_y"], given[f"{both}_z"] = (order, order) if order is not None else single
+    given |= {"torsion": torsion, "elongation": elongation}
+    paired = {
+        name: order if order is None or isinstance(order, tuple | list) else (basis, order)
+        for name, order in given.items()
+    }
+    return StrainBasis(**paired)
+
+
+@dataclass(frozen=True)
+class ReferenceStrain:
+    """Strain of the unloaded rod, for rods that are born curved or twisted.
+
+    Parameters
+    ----------
+    entries : six of float or Expression
+        Torsion and two curvatures [1/m], elongation (1: unstretched) and two shears [-]; an Expression may use X [m],
+        s = X/L and L [m].
+    """
+
+    entries: tuple[float | Expression, ...] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        entries: Any = self.entries
+        if isinstance(entries, str) or not isinstance(entries, Sequence | np.ndarray) or len(entries) != 6:
+            raise ModelError("reference_strain", "six entries: " + ", ".join(STRAINS), describe(entries))
+        checked: list[float | Expression] = []
+        for strain, entry in zip(STRAINS, entries, strict=True):
+            where = f"reference_strain.{strain}"
+            if isinstance(entry, Expression):
+                check_place_variables(where, entry)
+            checked.append(
+                entry if isinstance(entry, Expression) else real_number(where, entry, "a number or an Expression")
+            )
+        object.__setattr__(self, "entries", tuple(checked))
+        # formulas of X or L wait for the rod, which knows its length
+        if not any({"X", "L"} & set(e.used) for e in checked if isinstance(e, Expression)):
+            self.check(1.0)
+
+    def values(self, X: ArrayLike, L: float) -> Array:
+        """Reference strain at arclengths X (n,) [m] of a rod of length L [m]: (n, 6)."""
+        X = np.atleast_1d(np.asarray(X))
+        columns = [evaluate(e, X, L)[:, 0] if isinstance(e, Expression) else 0.0 * X + e for e in self.entries]
+        return np.stack(columns, axis=-1)
+
+    def check(self, L: float) -> None:
+        """Refuse strains that are not finite, and elongations that are not positive, on a rod of length L [m]."""
+        s = np.linspace(0.0, 1.0, 201)
+        with np.errstate(all="ignore"):
+            sampled = self.values(s * L, L)
+        for strain, value in zip(STRAINS, sampled.T, strict=True):
+            fine = np.isfinite(value) & ((value > 0.0) | (strain != "elongation"))
+            if not fine.all():
+                worst = int(np.argmin(fine))
+                expected = "a positive elongation (1: unstretched)" if strain == "elongation" else "a finite strain"
+                raise ModelError(f"reference_strain.{strain}", expected, f"{value[worst]:.6g} at s = {s[worst]:.4g}")

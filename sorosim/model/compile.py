@@ -1,0 +1,210 @@
+"""From descriptions to arrays: a pure function of the links and of the places that must be nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.errors import ModelError, nearest
+from sorosim.kernels.forces import Elastic
+from sorosim.kernels.tree import FIXED, GENERAL, ONE_DOF, Tree
+from sorosim.model.body import RigidBody
+from sorosim.model.link import WORLD, Link
+from sorosim.model.rod import Division, Rod
+
+Array = NDArray[Any]
+IntArray = NDArray[np.int64]
+
+# two places on a rod closer than this, relative to its length, are one
+MERGE = 1e-9
+
+
+class Piece(NamedTuple):
+    """A division of a rod inside the tree."""
+
+    division: Division
+    start: float  # arclength on the rod where it starts [m]
+    block: int
+    column: int
+    n: int
+
+
+@dataclass(frozen=True)
+class LinkLayout:
+    """Where a link stands in the arrays."""
+
+    link: Link
+    column: int  # first coordinate
+    n_joint: int  # coordinates of the joint
+    n: int  # coordinates of joint and body
+    nodes: IntArray  # (m,) nodes from base to tip; one for a rigid link
+    X: Array  # (m,) their arclengths [m]
+    weight: Array  # (m,) quadrature weights [m], zero where a node is not a Gauss point
+    counted: NDArray[np.bool_]  # (m,) which of them are points of the robot
+    pieces: tuple[Piece, ...]
+
+    def node_at(self, s: float) -> int:
+        """Node at s; it must be one."""
+        k = int(np.argmin(np.abs(self.X - s * self.X[-1])))
+        return int(self.nodes[k])
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names and places of everything in the arrays."""
+
+    links: Mapping[str, LinkLayout]
+    coordinate_names: tuple[str, ...]
+    points: IntArray  # (n_points,) nodes that count as points
+
+    def link(self, name: str) -> LinkLayout:
+        """The layout of a link by name."""
+        if name not in self.links:
+            raise ModelError("link", "the name of a link", f"'{name}'", nearest(name, self.links))
+        return self.links[name]
+
+
+def segment_strain(division: Division, X_start: float, X_end: float) -> Array:
+    """One segment of `Tree.strain`: h, c, xi* and P at the collocation points h (1/2 -+ sqrt(3)/6)."""
+    h = X_end - X_start
+    X = X_start + h * (0.5 + np.array([-1.0, 1.0]) * np.sqrt(3.0) / 6.0)
+    xi, P = division.reference.values(X, division.length), division.basis(X)
+    return np.concatenate([[h, np.sqrt(3.0) * h**2 / 12.0], xi.ravel(), P.ravel()])
+
+
+def joint_strain(columns: Array) -> Array:
+    """A joint as a segment of length 1 with a constant basis and no reference strain (docs/theory.md, 2)."""
+    return np.concatenate([[1.0, 0.0], np.zeros(12), columns.ravel(), columns.ravel()])
+
+
+def _with_places(X: Array, w: Array, counted: NDArray[np.bool_], places: Iterable[float], length: float) -> tuple[Any, ...]:
+    """Insert places of weight zero among the nodes of a division, unless a node is there already."""
+    for place in places:
+        if np.abs(X - place).min() > MERGE * length:
+            k = int(np.searchsorted(X, place))
+            X, w, counted = np.insert(X, k, place), np.insert(w, k, 0.0), np.insert(counted, k, False)
+    return X, w, counted
+
+
+class _Builder:
+    """Collects segments and blocks in order."""
+
+    def __init__(self) -> None:
+        self.segments: list[list[int]] = []
+        self.blocks: list[list[int]] = []
+        self.rows: list[tuple[int, int]] = []
+        self.offsets: list[Array] = []
+        self.inertia: list[Array] = []
+        self.strain: list[Array] = []
+        self.stiffness: list[Array] = []
+        self.damping: list[Array] = []
+        self.rest: list[float] = []
+        self._strain_size = self._work = 0
+
+    def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
+        n = len(rows)
+        self.blocks.append([len(self.segments), len(self.segments), len(self.rows), n, parent])
+        self.rows += rows
+        self.stiffness.append(K.ravel())
+        self.damping.append(D.ravel())
+        self.rest += rest
+
+    def add_segment(self, parent: int, kind: int, strain: Array, inertia: Array, offset: Array | None = None) -> int:
+        node, block = len(self.segments), len(self.blocks) - 1
+        column, n = self.blocks[block][2], self.blocks[block][3]
+        has_offset = offset is not None and not np.array_equal(offset, np.eye(4))
+        bare = not np.any(inertia)
+        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare])
+        self.offsets.append(np.eye(4) if offset is None else np.asarray(offset))
+        self.inertia.append(inertia)
+        self.strain.append(strain)
+        self._strain_size += len(strain)
+        self._work += 6 * n
+        self.blocks[block][1] = node + 1
+        if parent >= 0 and self.blocks[block][0] == node:
+            self.segments[parent][8] = 0  # something hangs on the parent node
+        return node
+
+    def arrays(self) -> tuple[Tree, Elastic]:
+        def flat(parts: list[Array]) -> Array:
+            return np.concatenate([np.zeros(0), *parts])
+
+        tree = Tree(
+            segment=np.array(self.segments, dtype=np.int64).reshape(-1, 9),
+            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 5),
+            rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
+            offset=np.ascontiguousarray(np.stack(self.offsets)),
+            inertia=np.ascontiguousarray(np.stack(self.inertia)),
+            strain=flat(self.strain),
+        )
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=float))
+
+
+def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
+    """Compile links, parents first, to arrays.
+
+    Parameters
+    ----------
+    links : tuple of Link
+        As from `ordered_links`.
+    places : iterable of (link, s)
+        Further places on rods that must be nodes, for loads and the like. Places of children are added here.
+
+    Returns
+    -------
+    tree, elastic, layout
+    """
+    rods = {link.name: link.rod for link in links if link.rod is not None}
+    wanted: dict[str, list[float]] = {name: [] for name in rods}
+    for name, s in (*((link.parent, link.s) for link in links), *places):
+        if name in rods:
+            wanted[name].append(s * rods[name].length)
+
+    builder, layouts = _Builder(), {}
+    names: list[str] = []
+    for link in links:
+        parent = -1 if link.parent == WORLD else layouts[link.parent].node_at(link.s)
+        column = len(builder.rows)
+        columns = link.joint.columns
+        n_joint = len(columns)
+        body = link.body
+        inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
+        spring = [np.eye(n_joint) * x for x in (link.joint.stiffness, link.joint.damping)]
+        builder.begin_block(parent, [(0, 6)] * n_joint, *spring, [link.joint.rest] * n_joint)
+        node = builder.add_segment(parent, ONE_DOF if n_joint else FIXED, joint_strain(columns), inertia, link.at)
+        names += [f"{link.name}.{link.joint.kind}"] * n_joint
+        nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []
+        if isinstance(body, Rod):
+            for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
+                grid, w, gauss = division.quadrature()
+                own = [x - start for x in wanted[link.name] if 0.0 < x - start < division.length]
+                grid, w, gauss = _with_places(grid, w, gauss, own, body.length)
+                n = division.strain.count
+                K, D = division.matrices()
+                rows = [(int(r), int(r) + 1) for r in division.strain.rows]
+                pieces.append(Piece(division, start, len(builder.blocks), len(builder.rows), n))
+                builder.begin_block(node, rows, K, D, [0.0] * n)
+                density = division.line_inertia(grid)
+                for a in range(1, len(grid)):
+                    strain = segment_strain(division, grid[a - 1], grid[a])
+                    node = builder.add_segment(node, GENERAL, strain, np.diag(w[a] * density[a]))
+                    nodes.append(node)
+                    X.append(start + grid[a])
+                    weight.append(w[a])
+                    counted.append(bool(gauss[a]))
+                prefix = f"{link.name}." if len(body.divisions) == 1 else f"{link.name}.{i + 1}."
+                names += [prefix + name for name in division.strain.names]
+            counted[-1] = True
+            X[-1] = body.length
+        layouts[link.name] = LinkLayout(
+            link, column, n_joint, len(builder.rows) - column, np.array(nodes, dtype=np.int64), np.array(X),
+            np.array(weight), np.array(counted), tuple(pieces),
+        )  # fmt: skip
+    points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
+    tree, elastic = builder.arrays()
+    all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
+    return tree, elastic, Layout(layouts, tuple(names), all_points)

@@ -1,0 +1,55 @@
+"""The description of a whole robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from sorosim.errors import ModelError
+from sorosim.model.body import vector3
+from sorosim.model.link import Link, ordered_links
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A robot as it is described: links, actuators, loads, and how it is run by default. Nothing in it changes.
+
+    Parameters
+    ----------
+    name : str
+    links : sequence of Link
+        In any order; they are put parents first.
+    gravity : three numbers
+        [m/s^2]
+    actuators : mapping of str to actuator
+        In the order of the input vector u.
+    loads : mapping of str to load
+    simulate, statics : mapping
+        Default arguments of `sorosim.simulate` and `sorosim.statics`, such as ``u`` and ``t_end``.
+    initial : mapping of str to float
+        Initial coordinates by name; the others are zero.
+    text : str
+        The file it came from, kept in result files.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    _: KW_ONLY
+    gravity: tuple[float, float, float] = STANDARD_GRAVITY
+    actuators: Mapping[str, Any] = field(default_factory=dict)
+    loads: Mapping[str, Any] = field(default_factory=dict)
+    simulate: Mapping[str, Any] = field(default_factory=dict)
+    statics: Mapping[str, Any] = field(default_factory=dict)
+    initial: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ModelError("name", "a name", repr(self.name))
+        object.__setattr__(self, "links", ordered_links(tuple(self.links)))
+        object.__setattr__(self, "gravity", vector3("gravity", self.gravity, "three numbers [m/s^2]"))
+        for name in ("actuators", "loads", "simulate", "statics", "initial"):
+            object.__setattr__(self, name, dict(getattr(self, name)))

@@ -1,0 +1,322 @@
+"""Cross-sections of rods: sizes that vary along the rod, and the area integrals that follow from them.
+
+A section lies in the local y-z plane, its centroid on the rod's axis, its principal axes along y and z.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.errors import ModelError, nearest
+from sorosim.model.material import describe, real_number
+from sorosim.model.profile import Array, Profile, SizeLike, as_profile, stack
+
+_TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY == x for every real size x > 0
+
+class SectionProperties(NamedTuple):
+    """Area integrals of a section at n places; each an (n,) array."""
+
+    A: Array  # area [m^2]
+    Iy: Array  # integral of z^2, about the local y axis [m^4]; pairs with the bending strain kappa_y
+    Iz: Array  # integral of y^2, about the local z axis [m^4]
+    Jt: Array  # torsion constant, for the stiffness [m^4]
+    Jp: Array  # polar moment, for the mass [m^4]
+    ky: Array  # shear factors [-]
+    kz: Array
+
+
+@dataclass(frozen=True)
+class Section(ABC):
+    """What all sections share.
+
+    Parameters
+    ----------
+    shear_factor : float or (float, float)
+        Factors ky, kz of the shear stiffness G A along y and z [-], positive; one number sets both.
+    torsion : {"saint-venant", "polar"}
+        Torsion constant of the warping section, or simply the polar moment.
+    """
+
+    kind: ClassVar[str]  # its key in a file
+    size_names: ClassVar[tuple[str, ...]]
+    optional_sizes: ClassVar[tuple[str, ...]] = ()
+    shear_factor: float | tuple[float, float] = field(default=1.0, kw_only=True)
+    torsion: str = field(default="saint-venant", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in self.size_names:
+            size = getattr(self, name)
+            if size is not None or name not in self.optional_sizes:
+                object.__setattr__(self, name, as_profile(size, f"{self.kind}.{name}"))
+        where, expected = f"{self.kind}.shear_factor", "a positive number, or two for y and z"
+        given = self.shear_factor
+        pair: Sequence[Any] = given if isinstance(given, tuple | list | np.ndarray) else (given, given)
+        if len(pair) != 2:
+            raise ModelError(where, expected, describe(given))
+        object.__setattr__(self, "shear_factor", tuple(real_number(where, k, expected, above=0.0) for k in pair))
+        if self.torsion not in ("saint-venant", "polar"):
+            raise ModelError(f"{self.kind}.torsion", "saint-venant or polar", describe(self.torsion))
+        # formulas of X or L wait for the rod, which knows its length
+        if not any(self.profile(name).needs_length for name in self.sizes):
+            self.check(1.0)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Names of the sizes that this section has."""
+        return tuple(name for name in self.size_names if getattr(self, name) is not None)
+
+    def profile(self, name: str) -> Profile:
+        """The size ``name`` along the rod."""
+        if name not in self.sizes:
+            raise ModelError(self.kind, "one of its sizes", f"'{name}'", nearest(name, self.sizes))
+        return cast(Profile, getattr(self, name))
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Interior places s where a size has a kink."""
+        return tuple(sorted({s for name in self.sizes for s in self.profile(name).breakpoints}))
+
+    def size_jets(self, X: ArrayLike, L: float) -> dict[str, Array]:
+        """Each size by name: (n, 3) value, first and second derivative by arclength X [m] on a rod of length L [m]."""
+        return {name: self.profile(name).jets(X, L) for name in self.sizes}
+
+    def radius_jets(self, X: ArrayLike, L: float) -> Array:
+        """Jets (n, 3) of the outer radius r [m; -; 1/m] by arclength; only round sections have one."""
+        if "radius" not in self.sizes:
+            raise ModelError(
+                self.kind,
+                "a round section, which has a radius r",
+                f"a section of {self.kind} shape",
+                "its own sizes: " + ", ".join(self.sizes),
+            )
+        return self.profile("radius").jets(X, L)
+
+    def properties(self, X: ArrayLike, L: float) -> SectionProperties:
+        """Area integrals at arclengths X (n,) [m] of a rod of length L [m]."""
+        A, Iy, Iz, Jt, Jp = self._integrals(**{name: jets[:, 0] for name, jets in self.size_jets(X, L).items()})
+        ky, kz = cast(tuple[float, float], self.shear_factor)
+        return SectionProperties(A, Iy, Iz, Jp if self.torsion == "polar" else Jt, Jp, 0.0 * A + ky, 0.0 * A + kz)
+
+    def outline(self, X: ArrayLike, L: float, n: int = 32) -> Array:
+        """Boundary points [y, z] for drawing, counter-clockwise seen from the tip, the first not repeated.
+
+        Returns an (n_X, n, 2) array [m]. The n >= 4 points of different X correspond to each other.
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 4:
+            raise ModelError(f"{self.kind}.outline", "4 points or more", describe(n))
+        return self._boundary(n, **{name: jets[:, 0] for name, jets in self.size_jets(X, L).items()})
+
+    def inner_outline(self, X: ArrayLike, L: float, n: int = 32) -> Array | None:
+        """As `outline`, of the hole; None where there is no hole."""
+        return None
+
+    def check(self, L: float) -> None:
+        """Refuse sizes that are not positive somewhere on a rod of length L [m]; zero is allowed at an end."""
+        s, sampled = self._sample(L)
+        for name, value in sampled.items():
+            _check_positive(f"{self.kind}.{name}", s, value, "a positive value")
+
+    def _sample(self, L: float) -> tuple[Array, dict[str, Array]]:
+        s = np.union1d(np.linspace(0.0, 1.0, 201), self.breakpoints)
+        with np.errstate(all="ignore"):
+            return s, {name: jets[:, 0] for name, jets in self.size_jets(s * L, L).items()}
+
+    @abstractmethod
+    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+        """A, Iy, Iz, Jt (Saint-Venant), Jp from the sizes by name; no branches, so that sizes may be complex."""
+
+    @abstractmethod
+    def _boundary(self, n: int, **sizes: Any) -> Array:
+        """Boundary points (n_X, n, 2) from the sizes by name."""
+
+
+def _check_positive(where: str, s: Array, value: Array, expected: str, what: str = "") -> None:
+    inside, finite = (s > 0.0) & (s < 1.0), np.isfinite(value)
+    # an end may miss zero by rounding: 0.1 - 0.3 * (s / 3) is -1e-17 at s = 1
+    rounding = 1e-12 * np.max(np.abs(value), where=finite, initial=0.0)
+    fine = finite & np.where(inside, value > 0.0, value >= -rounding)
+    if not fine.all():
+        worst = int(np.argmin(fine))
+        raise ModelError(
+            where, expected, f"{what}{value[worst]:.6g} at s = {s[worst]:.4g}", "only at an end may it be zero"
+        )
+
+
+def _ring(n: int, y: Array, z: Array) -> Array:
+    """Points of ellipses with semi-axes y, z: (n_X, n, 2)."""
+    angle = 2.0 * np.pi * np.arange(n) / n
+    return stack(np.multiply.outer(y, np.cos(angle)), np.multiply.outer(z, np.sin(angle)))
+
+
+@dataclass(frozen=True)
+class Circle(Section):
+    """A solid round section.
+
+    Parameters
+    ----------
+    radius : SizeLike
+        Radius r [m]: number, [base, tip], Expression of X, s, L, or Profile.
+    """
+
+    kind = "circle"
+    size_names = ("radius",)
+    radius: SizeLike
+
+    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+        r = sizes["radius"]
+        inertia = np.pi / 4.0 * r**4
+        return np.pi * r**2, inertia, inertia, 2.0 * inertia, 2.0 * inertia
+
+    def _boundary(self, n: int, **sizes: Any) -> Array:
+        return _ring(n, sizes["radius"], sizes["radius"])
+
+
+@dataclass(frozen=True)
+class HollowCircle(Section):
+    """A round tube.
+
+    Parameters
+    ----------
+    radius, inner_radius : SizeLike
+        Outer and inner radius [m]; equal, if at all, at an end only.
+    """
+
+    kind = "hollow_circle"
+    size_names = ("radius", "inner_radius")
+    radius: SizeLike
+    inner_radius: SizeLike
+
+    def check(self, L: float) -> None:
+        super().check(L)
+        s, sampled = self._sample(L)
+        wall = sampled["radius"] - sampled["inner_radius"]
+        where, what = "hollow_circle.inner_radius", "radius - inner_radius = "
+        _check_positive(where, s, wall, "a wall of positive thickness", what)
+
+    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+        r, hole = sizes["radius"], sizes["inner_radius"]
+        inertia = np.pi / 4.0 * (r**4 - hole**4)
+        return np.pi * (r**2 - hole**2), inertia, inertia, 2.0 * inertia, 2.0 * inertia
+
+    def _boundary(self, n: int, **sizes: Any) -> Array:
+        return _ring(n, sizes["radius"], sizes["radius"])
+
+    def inner_outline(self, X: ArrayLike, L: float, n: int = 32) -> Array | None:
+        hole = self.profile("inner_radius").jets(X, L)[:, 0]
+        return _ring(n, hole, hole)
+
+
+@dataclass(frozen=True)
+class Rectangle(Section):
+    """A solid rectangle.
+
+    Parameters
+    ----------
+    y, z : SizeLike
+        Full lengths of the sides along the local y and z axes [m].
+    """
+
+    kind = "rectangle"
+    size_names = ("y", "z")
+    y: SizeLike
+    z: SizeLike
+
+    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+        y, z = sizes["y"], sizes["z"]
+        Iy, Iz = y * z**3 / 12.0, z * y**3 / 12.0
+        return y * z, Iy, Iz, _rectangle_torsion(y, z), Iy + Iz
+
+    def _boundary(self, n: int, **sizes: Any) -> Array:
+        # the four corners are always among the points, the others are spread over the sides
+        corners = np.array([[0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5], [0.5, -0.5]])
+        sides = [len(part) for part in np.array_split(np.arange(n), 4)]
+        unit = np.concatenate([np.linspace(corners[k], corners[k + 1], m, endpoint=False) for k, m in enumerate(sides)])
+        return unit * stack(sizes["y"], sizes["z"])[:, None, :]
+
+
+# 1 - tanh(n pi a / 2 b) falls as exp(-n pi a / b) with a >= b: beyond n = 11 nothing is left above 1e-16
+_ODD = np.arange(1.0, 13.0, 2.0)
+_ZETA5_ODD = 31.0 / 32.0 * 1.0369277551433699263  # sum of n^-5 over odd n
+
+
+def _rectangle_torsion(y: Array, z: Array) -> Array:
+    """Saint-Venant torsion constant of a rectangle, Timoshenko's series with its slow part summed in closed form."""
+    swap = np.real(y) < np.real(z)
+    a, b = np.where(swap, z, y), np.where(swap, y, z)
+    decay = np.exp(-np.pi * np.multiply.outer(a / (b + _TINY), _ODD))
+    series = _ZETA5_ODD - np.sum(2.0 * decay / (1.0 + decay) / _ODD**5, axis=-1)
+    constant: Array = a * b**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * b / (a + _TINY) * series)
+    return constant
+
+
+@dataclass(frozen=True)
+class Ellipse(Section):
+    """A solid ellipse.
+
+    Parameters
+    ----------
+    y, z : SizeLike
+        Full axes (twice the semi-axes) along the local y and z axes [m].
+    """
+
+    kind = "ellipse"
+    size_names = ("y", "z")
+    y: SizeLike
+    z: SizeLike
+
+    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+        a, b = sizes["y"] / 2.0, sizes["z"] / 2.0
+        Iy, Iz = np.pi / 4.0 * a * b**3, np.pi / 4.0 * b * a**3
+        return np.pi * a * b, Iy, Iz, np.pi * a**3 * b**3 / (a**2 + b**2 + _TINY), Iy + Iz
+
+    def _boundary(self, n: int, **sizes: Any) -> Array:
+        return _ring(n, sizes["y"] / 2.0, sizes["z"] / 2.0)
+
+
+@dataclass(frozen=True)
+class Properties(Section):
+    """A section known by its area integrals only. It is drawn as the ellipse with the same radii of gyration.
+
+    Parameters
+    ----------
+    area : SizeLike
+        Area [m^2].
+    Iy, Iz : SizeLike
+        Second moments about the local y axis (integral of z^2) and z axis (integral of y^2) [m^4].
+    J : SizeLike, optional
+        Torsion constant [m^4]; left out with ``torsion="polar"``.
+    polar : SizeLike, optional
+        Polar moment of the mass [m^4]; Iy + Iz if not given.
+    """
+
+    kind = "properties"
+    size_names = ("area", "Iy", "Iz", "J", "polar")
+    optional_sizes = ("J", "polar")
+    area: SizeLike
+    Iy: SizeLike
+    Iz: SizeLike
+    J: SizeLike | None = None
+    polar: SizeLike | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.torsion == "polar" and self.J is not None:
+            raise ModelError(
+                "properties.J", "no torsion constant beside torsion polar", "both", "leave one of them out"
+            )
+        if self.torsion != "polar" and self.J is None:
+            raise ModelError("properties.J", "a torsion constant [m^4]", "nothing", "or set torsion to polar")
+
+    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+        polar = sizes.get("polar", sizes["Iy"] + sizes["Iz"])
+        return sizes["area"], sizes["Iy"], sizes["Iz"], sizes.get("J", polar), polar
+
+    def _boundary(self, n: int, **sizes: Any) -> Array:
+        area = sizes["area"] + _TINY
+        return _ring(n, 2.0 * np.sqrt(sizes["Iz"] / area), 2.0 * np.sqrt(sizes["Iy"] / area))

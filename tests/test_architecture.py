@@ -1,0 +1,200 @@
+"""The structure of the package: who imports whom, what `import sorosim` costs, how long a file is."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import sorosim
+
+REPO = Path(__file__).resolve().parents[1]
+PACKAGE = REPO / "sorosim"
+
+# from the ground up: a layer imports those before it, and itself
+LAYERS = (
+    "errors",
+    "compiled",
+    "lie",
+    "kernels",
+    "expressions",
+    "signals",
+    "model",
+    "loads",
+    "actuation",
+    "constraints",
+    "engine",
+    "linear",
+    "robot",
+    "system",
+    "solvers",
+    "result",
+    "analysis",
+    "io",
+    "viz",
+    "__init__",
+    "cli",
+    "__main__",
+)
+ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
+NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
+# conveniences such as run.save and run.play: these modules may import these layers inside functions
+LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "analysis"}, {"io", "viz"}
+EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
+
+HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic"}
+LONGEST_FILE = 400  # lines
+
+
+@dataclass(frozen=True)
+class Import:
+    line: int
+    target: str  # layer
+    inside_function: bool
+
+
+def layer_of(file: Path, package: Path) -> str:
+    return file.relative_to(package).with_suffix("").parts[0]
+
+
+def imports_of(file: Path, package: Path) -> Iterator[Import]:
+    """Every import of a layer of the package, those under ``if TYPE_CHECKING`` included."""
+    here = (package.name, *file.relative_to(package).parent.parts)
+
+    def targets(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            dotted = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = list(here[: len(here) - node.level + 1]) if node.level else []
+            base += node.module.split(".") if node.module else []
+            dotted = [[*base, alias.name] for alias in node.names] if len(base) < 2 else [base]
+        else:
+            return
+        for name in dotted:
+            child = name[1] if len(name) > 1 else ""
+            if name[0] != package.name or child in EAGER_PUBLIC:
+                continue
+            is_layer = child in LAYERS or (package / child).is_dir() or (package / f"{child}.py").is_file()
+            yield child if child and is_layer else "__init__"
+
+    def visit(node: ast.AST, inside: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            for target in targets(child):
+                yield Import(child.lineno, target, inside)
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from visit(child, inside or is_function)
+
+    yield from visit(ast.parse(file.read_text(encoding="utf-8"), str(file)), False)
+
+
+def python_files(package: Path) -> list[Path]:
+    return sorted(p for p in package.rglob("*.py") if "_robots" not in p.parts)
+
+
+def violations(package: Path) -> list[str]:
+    found = []
+    for file in python_files(package):
+        layer, name = layer_of(file, package), file.relative_to(package.parent).as_posix()
+        if layer not in LAYERS:
+            found.append(f"{name}: {layer!r} has no place yet, give it one in LAYERS")
+            continue
+        allowed = ONLY.get(layer, set(LAYERS[: LAYERS.index(layer)])) - NEVER.get(layer, set()) | {layer}
+        for item in imports_of(file, package):
+            lazy = item.inside_function and layer in LAZY_IMPORTERS and item.target in LAZY_TARGETS
+            if item.target not in allowed and not lazy:
+                found.append(f"{name}:{item.line}: {layer} must not import {item.target}")
+    return found
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """The files of the repository that are text: tracked ones and new ones, without what .gitignore names."""
+    command = ["git", "-C", str(REPO), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        files = [REPO / name for name in listed.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):  # not a clone, or no git
+        skipped = re.compile(r"^(\.(?!ci$|github$|gitignore$|pre-commit).*|__pycache__|build|dist|demo)$")
+        files = [p for p in REPO.rglob("*") if not any(map(skipped.match, p.relative_to(REPO).parts))]
+    for file in sorted(set(files)):
+        if file.is_file():
+            content = file.read_bytes()
+            if b"\0" not in content:
+                yield file, content.decode("utf-8", errors="replace")
+
+
+def test_imports_go_one_way():
+    assert violations(PACKAGE) == []
+
+
+def test_the_reader_of_imports_finds_planted_violations(tmp_path):
+    package = tmp_path / "sorosim"
+    planted = {
+        "__init__.py": "from sorosim.errors import SorosimError\n",
+        "errors.py": "import os\n",
+        "lie/so3.py": "from sorosim.errors import SorosimError\n",
+        "kernels/tree.py": "from ..lie.so3 import exp\nfrom ..errors import InputError\n",
+        "model/rod.py": "from sorosim.kernels import Tree\nfrom . import rod\nfrom sorosim import __version__, robot\n",
+        "robot.py": "def load():\n    from sorosim.io import read\n\ndef f():\n    import sorosim.solvers.bdf\n",
+        "system.py": "def f():\n    from sorosim.io import read\n",
+        "solvers/bdf.py": "from sorosim.lie import so3\nif True:\n    from sorosim import kernels\n",
+        "solvers/newmark.py": "import sorosim\n",
+        "helpers.py": "import sorosim.cli\n",
+    }
+    for name, text in planted.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    assert violations(package) == [
+        "sorosim/helpers.py: 'helpers' has no place yet, give it one in LAYERS",
+        "sorosim/kernels/tree.py:2: kernels must not import errors",
+        "sorosim/lie/so3.py:1: lie must not import errors",
+        "sorosim/model/rod.py:3: model must not import robot",
+        "sorosim/robot.py:5: robot must not import solvers",
+        "sorosim/solvers/bdf.py:3: solvers must not import kernels",
+        "sorosim/solvers/newmark.py:1: solvers must not import __init__",
+        "sorosim/system.py:2: system must not import io",
+    ]
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, sorosim; print(*{name.partition('.')[0] for name in sys.modules})"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO)
+    assert HEAVY & set(result.stdout.split()) == set()
+
+
+def test_no_module_takes_the_place_of_a_public_name():
+    modules = {path.stem for path in PACKAGE.iterdir()}  # importing sorosim.x sets the attribute x of sorosim
+    assert modules & sorosim._LAZY.keys() == set()
+
+
+@pytest.mark.parametrize("name", sorted(sorosim._LAZY))
+def test_public_name_is_found(name):
+    module = PACKAGE / sorosim._LAZY[name][0].partition(".")[2]
+    if module.with_suffix(".py").is_file() or (module / "__init__.py").is_file():
+        assert callable(getattr(sorosim, name))
+
+
+def test_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'statistics'"):
+        _ = sorosim.statistics
+
+
+def test_no_file_of_the_package_is_too_long():
+    lengths = {p.relative_to(REPO).as_posix(): len(p.read_text("utf-8").splitlines()) for p in python_files(PACKAGE)}
+    assert {name: n for name, n in lengths.items() if n > LONGEST_FILE} == {}
+
+
+def test_no_file_names_a_folder_of_a_developers_machine():
+    folders = "|".join(["ho" + "me", "ro" + "ot", "wo" + "rk", "Us" + "ers"])
+    # a slash after a letter, dot or tilde belongs to a longer path, a URL or a quotient
+    absolute = re.compile(rf"(?<![\w.~)\]}}])/(?:{folders})/|\b[A-Z]:\\+Us" + r"ers\b")
+    found = [
+        f"{file.relative_to(REPO).as_posix()}:{number}: {line.strip()[:100]}"
+        for file, text in text_files()
+        for number, line in enumerate(text.splitlines(), 1)
+        if absolute.search(line)
+    ]
+    assert found == []
