@@ -34,7 +34,7 @@ from sorosim.model.link import Link
 DERIVATIVE_TASKS = (
     task.INTERNAL_DERIVATIVES,
     task.INVERSE_DERIVATIVES,
-    task.STATIC_DERIVATIVES,
+    task.RESIDUAL_DERIVATIVES,
     task.FORWARD_DERIVATIVES,
 )
 
@@ -197,6 +197,21 @@ class Engine:
         self.sweep(q, qd, POSES)
         kinetic, potential = energies(self.tree, self.gravity, self.workspace)
         return float(kinetic), self.elastic_energy(q), float(potential)
+
+    def powers(self, t: float, q: Array, qd: Array, u: Array) -> tuple[float, float]:
+        """Power of actuators and loads, and power lost by damping [W]."""
+        zero, none = self.zero_rates, np.zeros(self.n_actuators)
+
+        def internal(rates: Array, inputs: Array) -> Array:
+            return self.evaluate(task.INTERNAL, q, rates, zero, inputs).tau
+
+        passive = internal(qd, none)
+        actuators = float((internal(qd, u) - passive) @ qd)
+        lost = float((internal(zero, none) - passive) @ qd)
+        if self.loads:
+            wrench, _, _ = self._load_values(q, qd, t)
+            actuators += float(np.sum(wrench * self.workspace.twist[:-1, 0]))
+        return actuators, lost
 
     def elastic_energy(self, q: Array) -> float:
         """Elastic energy (q - rest)^T K (q - rest) / 2 [J]."""

@@ -201,6 +201,15 @@ class Robot:
             return values
         return _vector(where, u, len(self.actuator_names))
 
+    def inputs_value(self, where: str, value: Any) -> float:
+        """Return one finite number, refusing anything else."""
+        return float(_vector(where, [value], 1)[0])
+
+    @property
+    def links_of_columns(self) -> dict[int, str]:
+        """First joint coordinate -> name of the link, for links whose joint moves."""
+        return {x.column: name for name, x in self.engine.layout.links.items() if x.n_joint}
+
     def _place(self, link: str, s: float) -> tuple[tuple[str, float], ...]:
         if link not in self.engine.layout.links:
             raise InputError("link", "the name of a link", f"'{link}'", nearest(link, self.engine.layout.links))
@@ -356,7 +365,9 @@ class Robot:
         lengths = self.engine.tendon_lengths(self.coordinates(q))
         return dict(zip(self.actuator_names, (float(x) for x in lengths), strict=True))
 
-    def linearize(self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None) -> Linearization:
+    def linearize(
+        self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, free: Sequence[int] | Array | None = None
+    ) -> Linearization:
         """Linearised motion about an equilibrium.
 
         Parameters
@@ -365,6 +376,8 @@ class Robot:
             An equilibrium, as from `sorosim.statics`.
         u : mapping or array_like
             Inputs there, held.
+        free : sequence of int, optional
+            Indices of the coordinates that may move, the others are held. Default: all.
 
         Returns
         -------
@@ -374,8 +387,11 @@ class Robot:
             real part beyond rounding.
         """
         position, inputs, zero = self.coordinates(q), self.inputs(u), np.zeros(self.ndof)
-        out = self.engine.evaluate(task.STATIC_DERIVATIVES, position, zero, zero.copy(), inputs)
+        out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs)
         try:
-            return linearize(out.mass, out.dqd, out.dq, out.B)
+            if free is None:
+                return linearize(out.mass, out.dqd, out.dq, out.B)
+            chosen = np.ix_(free, free)
+            return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[np.asarray(free)])
         except np.linalg.LinAlgError:
             raise ModelError(self.name, "a mass matrix that is positive definite", "a singular one") from None

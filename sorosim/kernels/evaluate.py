@@ -19,8 +19,8 @@ INTERNAL = 0  # tau: the internal force
 INTERNAL_DERIVATIVES = 1  # tau, dq, dqd, B
 INVERSE = 2  # tau: inverse dynamics
 INVERSE_DERIVATIVES = 3  # tau, dq, dqd, mass
-STATIC = 4  # tau = inverse dynamics - internal force; mass, dq, dqd, B are not needed
-STATIC_DERIVATIVES = 5  # tau; dq, dqd its derivatives, mass; B
+RESIDUAL = 4  # tau: inverse dynamics - internal force
+RESIDUAL_DERIVATIVES = 5  # tau; dq, dqd, mass its derivatives; B of the internal force
 MASS = 6  # tau: inverse dynamics; mass
 FORWARD = 7  # qdd; mass holds the Cholesky factor
 FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
@@ -57,13 +57,13 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
     derivatives = (
         task == INTERNAL_DERIVATIVES
         or task == INVERSE_DERIVATIVES
-        or task == STATIC_DERIVATIVES
+        or task == RESIDUAL_DERIVATIVES
         or task == FORWARD_DERIVATIVES
     )
     if task <= INTERNAL_DERIVATIVES:
         internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B)
         return DONE
-    if forward or task == STATIC or task == STATIC_DERIVATIVES:
+    if forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, internal, dq_internal, dqd_internal, B)
     if forward:
         clear(qdd)
@@ -87,10 +87,10 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
                 qdd[i] = internal[i] - tau[i]
             cholesky_solve(mass, qdd.reshape(n, 1))
 
-    if task == STATIC or task == STATIC_DERIVATIVES:
+    if task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         for i in range(n):
             tau[i] -= internal[i]
-    if task == STATIC_DERIVATIVES or task == FORWARD_DERIVATIVES:
+    if task == RESIDUAL_DERIVATIVES or task == FORWARD_DERIVATIVES:
         sign = -1.0 if forward else 1.0
         for i in range(n):
             for j in range(n):

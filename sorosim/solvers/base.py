@@ -1,0 +1,104 @@
+"""The contract of an integrator.
+
+1. It gets an `OdeProblem` and returns an `OdeSolution`; it raises only what the problem's own functions raise.
+2. The solution has one row a time of `t_out`, the first at t_out[0]. When the integration ends early, by a terminal event
+   or by failure, it holds the rows up to there, and the message says where and why.
+3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library tells; calls of the rate for
+   difference quotients are in n_rhs.
+4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.errors import InputError, nearest
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A function of time and state whose zeros are looked for."""
+
+    function: Callable[[float, Array], float]
+    terminal: bool = False
+    direction: float = 0.0  # sign of the crossings that count; 0: both
+
+
+@dataclass(frozen=True)
+class OdeProblem:
+    """dx/dt = rhs(t, x) from x0 at t_out[0]."""
+
+    rhs: Callable[[float, Array], Array]
+    jacobian: Callable[[float, Array], Array] | None  # (n, n)
+    x0: Array  # (n,)
+    t_out: Array  # (n_t,) increasing, at least two
+    rtol: float = 1e-3
+    atol: float = 1e-6
+    max_step: float = np.inf
+    events: Sequence[Event] = ()
+    dense: bool = False
+
+
+@dataclass(frozen=True)
+class OdeSolution:
+    """What an integrator has to say."""
+
+    t: Array  # (n_t,)
+    x: Array  # (n_t, n)
+    success: bool
+    message: str
+    stats: dict[str, int]
+    dense: Callable[[float], Array] | None = None
+    t_events: list[Array] = field(default_factory=list)
+    x_events: list[Array] = field(default_factory=list)
+
+
+def _scipy(method: str) -> Callable[[OdeProblem], OdeSolution]:
+    def integrate(problem: OdeProblem) -> OdeSolution:
+        from sorosim.solvers.scipy_ivp import integrate as run
+
+        return run(problem, method)
+
+    return integrate
+
+
+def _cvode(problem: OdeProblem) -> OdeSolution:
+    from sorosim.solvers.cvode import integrate
+
+    return integrate(problem)
+
+
+# name -> integrator; a new one is one file and one line here
+INTEGRATORS: dict[str, Callable[[OdeProblem], OdeSolution]] = {
+    "bdf": _scipy("BDF"),
+    "radau": _scipy("Radau"),
+    "lsoda": _scipy("LSODA"),
+    "cvode": _cvode,
+}
+
+
+def integrator(name: str) -> Callable[[OdeProblem], OdeSolution]:
+    """The integrator of that name."""
+    if name not in INTEGRATORS:
+        raise InputError("method", "the name of an integrator", f"'{name}'", nearest(str(name), INTEGRATORS))
+    return INTEGRATORS[name]
+
+
+def one_blas_thread() -> Any:
+    """Context in which BLAS uses one thread: more only cost time on the small matrices here."""
+    global _blas
+    if _blas is None:
+        from threadpoolctl import ThreadpoolController
+
+        _blas = ThreadpoolController()
+    return _blas.limit(limits=1, user_api="blas")
+
+
+_blas: Any = None
