@@ -57,6 +57,11 @@ def _cache_folder() -> str:
 CACHE_FOLDER = _cache_folder()
 
 
+def is_cold() -> bool:
+    """Whether nothing has been compiled for these sources yet: the next call will take its time."""
+    return not CACHE_FOLDER or next(Path(CACHE_FOLDER).rglob("*.nbi"), None) is None
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with numba: cached on disk, GIL released, IEEE division; NaN and infinity keep their meaning."""
     before = numba.config.CACHE_DIR

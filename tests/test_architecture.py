@@ -21,6 +21,7 @@ LAYERS = (
     "compiled",
     "lie",
     "kernels",
+    "parser",
     "expressions",
     "signals",
     "model",
@@ -37,6 +38,7 @@ LAYERS = (
     "io",
     "viz",
     "__init__",
+    "benchmark",
     "cli",
     "__main__",
 )

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim.errors import ExpressionError, InputError
-from sorosim.expressions import CONSTANTS, FUNCTIONS, MAX_TAPE, Expression, parse
+from sorosim.expressions import Expression, parse
+from sorosim.parser import CONSTANTS, FUNCTIONS, MAX_TAPE
 
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "kPa": 1e3, "s": 1.0, "min": 60.0, "e": 1.6e-19, "°": math.pi / 180}
 unit_factor = UNITS.get

@@ -1,0 +1,18 @@
+"""Sweep the first tendon of the cable-driven manipulator and print where its tip comes to rest.
+
+Run: python examples/equilibria.py
+"""
+
+import numpy as np
+
+import sorosim
+
+robot = sorosim.load("cable_manipulator")
+q = None
+print("tension [N]   tip x, y, z [mm]              stable")
+for tension in np.linspace(0.0, 20.0, 5):
+    # each equilibrium starts from the one before
+    eq = sorosim.statics(robot, u={"cable1": tension}, q0=q)
+    q = eq.q
+    x, y, z = 1e3 * eq.tip()
+    print(f"{tension:8.1f}      {x:8.2f} {y:8.2f} {z:8.2f}      {eq.stable}")
