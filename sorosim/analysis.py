@@ -219,11 +219,11 @@ def output_times(t_end: float, dt_out: float) -> Array:
     n = t_end / dt_out
     if n > MAX_OUTPUTS:
         raise InputError("dt_out", f"at most {MAX_OUTPUTS} outputs", f"{n:.3g}", "a larger dt_out")
-    times = dt_out * np.arange(int(np.floor(n * (1.0 + 1e-12))) + 1)
+    times: Array = dt_out * np.arange(int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
     # the last multiple may miss t_end by rounding
     if abs(times[-1] - t_end) <= 1e-9 * dt_out:
         times[-1] = t_end
-    return times if times[-1] == t_end else np.append(times, t_end)
+    return times if times[-1] == t_end else np.concatenate([times, [t_end]])
 
 
 def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
@@ -282,4 +282,3 @@ def _assemble(robot: Robot, system: OdeSystem, found: Any, stats: dict[str, Any]
         robot, found.t, q, qd, system.inputs.sample(found.t), np.zeros((len(found.t), 0)), driven, stats, options,
         found.message, events, dense if found.dense is not None else None,
     )  # fmt: skip
-

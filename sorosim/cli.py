@@ -30,7 +30,9 @@ RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of 
 ResultArgument = Annotated[Path, typer.Argument(help="A file written by 'simulate'.")]
 InputOption = Annotated[
     list[str] | None,
-    typer.Option("--u", metavar="NAME=VALUE", help="Input of an actuator, a number or an expression of t; may come again."),
+    typer.Option(
+        "--u", metavar="NAME=VALUE", help="Input of an actuator, a number or an expression of t; may come again."
+    ),
 ]
 
 
@@ -155,7 +157,8 @@ def statics(
     robot: RobotArgument,
     u: InputOption = None,
     driven: Annotated[
-        list[str] | None, typer.Option("--driven", metavar="LINK=VALUE", help="Value of a driven joint; may come again.")
+        list[str] | None,
+        typer.Option("--driven", metavar="LINK=VALUE", help="Value of a driven joint; may come again."),
     ] = None,
     output: Annotated[Path | None, typer.Option("--out", help="HDF5 file to write.")] = None,
 ) -> None:

@@ -45,7 +45,7 @@ IntArray = NDArray[np.int64]
 class Places(NamedTuple):
     """Places on links, ready to be looked at."""
 
-    index: IntArray  # as kernels.probe.Probe.index
+    pieces: IntArray  # as kernels.probe.Probe.index
     strain: Array
 
 
@@ -63,7 +63,9 @@ class Evaluation(NamedTuple):
 class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
-    def __init__(self, links: tuple[Link, ...], gravity: Array, tendons: Sequence[Tendon], loads: Sequence[Load]) -> None:
+    def __init__(
+        self, links: tuple[Link, ...], gravity: Array, tendons: Sequence[Tendon], loads: Sequence[Load]
+    ) -> None:
         places = [place for load in loads for place in load.places]
         self.tree, self.elastic, self.layout = compile_tree(links, places)
         self.gravity = np.array(gravity, dtype=float)
@@ -71,7 +73,7 @@ class Engine:
             tendon.check(self.layout)
         self.tendons = compile_tendons(dict(enumerate(tendons)), self.layout)
         self.loads: tuple[BoundLoad, ...] = tuple(load.bind(self.layout) for load in loads)
-        self.ndof = self.tree.rows.shape[0]
+        self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(tendons)
         self._local = threading.local()
         self._no_loads = (np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
@@ -139,9 +141,9 @@ class Engine:
     def look(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and, if asked for, body Jacobians (n, 6, ndof) at places."""
         self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
-        n = len(places.index)
+        n = len(places.pieces)
         g, J = np.empty((n, 4, 4)), np.zeros((n if jacobian else 0, 6, self.ndof))
-        probe_places(self.tree._replace(strain=places.strain), places.index, jacobian, q, self.workspace, g, J)
+        probe_places(self.tree._replace(strain=places.strain), places.pieces, jacobian, q, self.workspace, g, J)
         return g, J
 
     @property

@@ -112,20 +112,22 @@ class Run:
         return self.dense(float(t))
 
     def energy(self) -> EnergyHistory:
-        """Energies, work and dissipation along the run; work and dissipation by Simpson's rule over the output times."""
+        """Energies, work and dissipation along the run; the last two by Simpson's rule over the output times."""
         engine, n = self.robot.engine, len(self.t)
         parts = np.array([engine.energy(q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
-        powers = np.array([engine.powers(*row) for row in zip(self.t, self.q, self.qd, self.u, strict=True)]).reshape(n, 2)
+        rows = zip(self.t, self.q, self.qd, self.u, strict=True)
+        powers = np.array([engine.powers(*row) for row in rows]).reshape(n, 2)
         power_in, power_lost = powers[:, 0], powers[:, 1]
         for name, force in self.driven.items():
             power_in = power_in + force * self.qd[:, engine.layout.links[name].column]
-        return EnergyHistory(*parts.T, self._integral(power_in), self._integral(power_lost))
+        work, dissipated = self._integral(power_in), self._integral(power_lost)
+        return EnergyHistory(parts[:, 0], parts[:, 1], parts[:, 2], work, dissipated)
 
     def _integral(self, power: Array) -> Array:
         from scipy.integrate import cumulative_simpson, cumulative_trapezoid
 
         if len(power) < 3:
-            return np.asarray(cumulative_trapezoid(power, self.t, initial=0.0)) if len(power) else np.zeros(0)
+            return np.asarray(cumulative_trapezoid(power, self.t, initial=0)) if len(power) else np.zeros(0)
         return np.asarray(cumulative_simpson(power, x=self.t, initial=0.0))
 
     def save(self, path: str | Path) -> None:

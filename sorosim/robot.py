@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,7 +113,8 @@ class Robot:
         self.engine = Engine(description.links, np.array(description.gravity), tendons, loads)
         for name, value in description.initial.items():
             if name not in self.coordinate_names:
-                raise ModelError(f"initial.{name}", "the name of a coordinate", f"'{name}'", nearest(name, self.coordinate_names))
+                hint = nearest(name, self.coordinate_names)
+                raise ModelError(f"initial.{name}", "the name of a coordinate", f"'{name}'", hint)
             if not np.isfinite(value):
                 raise ModelError(f"initial.{name}", "a finite number", f"{value}")
 
@@ -165,22 +167,17 @@ class Robot:
                 body = f"rod {link.rod.length:g} m, {int((layout.weight > 0).sum())} Gauss points"
             else:
                 body = "rigid body" if link.body is not None else "frame"
-            where = link.parent if link.parent == "world" or layout.link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
+            where = link.parent if link.parent == "world" or link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
             lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {layout.n} coordinates")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Robot '{self.name}': {self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators>"
+        counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"
+        return f"<Robot '{self.name}': {counts}>"
 
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
-        given = self.description
-        return Robot(
-            Description(
-                given.name, given.links, gravity=given.gravity, actuators=given.actuators, loads={**given.loads, **loads},
-                simulate=given.simulate, statics=given.statics, initial=given.initial, text=given.text,
-            )
-        )  # fmt: skip
+        return Robot(replace(self.description, loads={**self.description.loads, **loads}))
 
     # -- the door --------------------------------------------------------------------------------------------------
 
@@ -189,7 +186,7 @@ class Robot:
         return _vector(where, value, self.ndof)
 
     def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
-        """Return inputs as an array in `actuator_names` order, from a mapping (missing ones are zero), an array or None."""
+        """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
         if u is None:
             return np.zeros(len(self.actuator_names))
         if isinstance(u, Mapping):
@@ -259,7 +256,8 @@ class Robot:
         Between computational points it is a partial Magnus step from the point before (docs/theory.md, 2).
         """
         g, _ = self.engine.look(self.engine.places(self._place(link, s)), self.coordinates(q))
-        return g[0]
+        found: Array = g[0]
+        return found
 
     def poses(self, q: ArrayLike, link: str, s: Sequence[float] | Array) -> Array:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
@@ -270,7 +268,8 @@ class Robot:
     def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
         """Body-frame Jacobian (6, ndof) of a rod's section at s, or of a rigid link's frame: eta = J qd."""
         _, J = self.engine.look(self.engine.places(self._place(link, s)), self.coordinates(q), jacobian=True)
-        return J[0]
+        found: Array = J[0]
+        return found
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
@@ -366,7 +365,7 @@ class Robot:
         return dict(zip(self.actuator_names, (float(x) for x in lengths), strict=True))
 
     def linearize(
-        self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, free: Sequence[int] | Array | None = None
+        self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, free: Sequence[int] | NDArray[np.int64] | None = None
     ) -> Linearization:
         """Linearised motion about an equilibrium.
 
@@ -382,16 +381,17 @@ class Robot:
         Returns
         -------
         Linearization
-            ``stable`` tells whether small motions stay small. Where the tangent stiffness is symmetric (conservative forces
-            and damping only) that is its being positive definite; otherwise, that no eigenvalue of A has a positive
-            real part beyond rounding.
+            ``stable`` tells whether small motions stay small. Where the tangent stiffness is symmetric (conservative
+            forces and damping only) that is its being positive definite; otherwise, that no eigenvalue of A has a
+            positive real part beyond rounding.
         """
         position, inputs, zero = self.coordinates(q), self.inputs(u), np.zeros(self.ndof)
         out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs)
         try:
             if free is None:
                 return linearize(out.mass, out.dqd, out.dq, out.B)
-            chosen = np.ix_(free, free)
-            return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[np.asarray(free)])
+            rows = np.asarray(free, dtype=np.int64)
+            chosen = np.ix_(rows, rows)
+            return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[rows])
         except np.linalg.LinAlgError:
             raise ModelError(self.name, "a mass matrix that is positive definite", "a singular one") from None

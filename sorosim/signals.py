@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.errors import FileError, InputError, nearest
-from sorosim.expressions import Expression, UnitFactor, parse, real_number
+from sorosim.expressions import Expression, parse, real_number
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
     EXTERNAL_SIGNAL,
@@ -28,6 +28,7 @@ from sorosim.kernels.signals import (
     evaluate_signals_many,
     signal_workspace,
 )
+from sorosim.parser import UnitFactor
 
 INTERPOLATIONS = ("linear", "cubic", "pchip")
 MAX_CSV_BYTES = 200_000_000

@@ -34,8 +34,8 @@ class Run:
     rod : str
         Name of the link.
     y, z : float or Expression
-        Position of the tendon in the section's frame [m]; an Expression may use X (arclength on the rod [m]), L (length of the
-        rod), s = X/L, r (radius of a round section at X) and the section's own sizes by name.
+        Position of the tendon in the section's frame [m]; an Expression may use X (arclength on the rod [m]), L (length
+        of the rod), s = X/L, r (radius of a round section at X) and the section's own sizes by name.
     start, end : float
         From where to where, as fractions of the rod's length; boundaries of its divisions.
     """
@@ -77,8 +77,8 @@ class Run:
                 continue
             missing = [name for name in value.used if name not in known]
             if missing:
-                raise ModelError(f"tendon.{'xyz'[axis]}", "an expression of " + ", ".join(known), f"the variable '{missing[0]}'",
-                                 nearest(missing[0], known))  # fmt: skip
+                expected, got = "an expression of " + ", ".join(known), f"the variable '{missing[0]}'"
+                raise ModelError(f"tendon.{'xyz'[axis]}", expected, got, nearest(missing[0], known))
             jets = value.jets(**{name: known[name] for name in value.used})
             d[:, axis], slope[:, axis] = jets[:, 0], jets[:, 1]
         if not (np.isfinite(d).all() and np.isfinite(slope).all()):
@@ -93,8 +93,8 @@ class Tendon:
     Parameters
     ----------
     runs : sequence of Run
-        The rods it runs through, from base to tip. Between two rods it must pass rigid ground only: the next rod is fixed,
-        directly or through fixed rigid links, to the tip of the one before.
+        The rods it runs through, from base to tip. Between two rods it must pass rigid ground only: the next rod is
+        fixed, directly or through fixed rigid links, to the tip of the one before.
     """
 
     runs: tuple[Run, ...]
@@ -121,12 +121,14 @@ class Tendon:
                 value = getattr(run, name)
                 if min(abs(value - b) for b in boundaries) > END_TOLERANCE:
                     shown = ", ".join(f"{b:g}" for b in boundaries)
-                    raise ModelError(f"tendon.{name}", f"a boundary of the divisions of rod '{run.rod}' ({shown})", f"{value:g}",
-                                     "cut the rod into divisions there")  # fmt: skip
+                    expected = f"a boundary of the divisions of rod '{run.rod}' ({shown})"
+                    raise ModelError(f"tendon.{name}", expected, f"{value:g}", "cut the rod into divisions there")
         for before, after in zip(self.runs, self.runs[1:], strict=False):
-            if before.end < 1.0 - END_TOLERANCE or after.start > END_TOLERANCE or not _rigidly_follows(layout, before.rod, after.rod):
-                raise ModelError("tendon", f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'", "another connection",
-                                 "a tendon may pass from rod to rod over fixed joints only")  # fmt: skip
+            whole = before.end > 1.0 - END_TOLERANCE and after.start < END_TOLERANCE
+            if not whole or not _rigidly_follows(layout, before.rod, after.rod):
+                expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"
+                hint = "a tendon may pass from rod to rod over fixed joints only"
+                raise ModelError("tendon", expected, "another connection", hint)
 
 
 def _rigidly_follows(layout: Layout, before: str, after: str) -> bool:

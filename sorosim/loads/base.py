@@ -2,9 +2,9 @@
 
 1. A load is a frozen description. `places` says where on which links it acts; the engine makes these places nodes.
 2. `bind(layout)` looks its nodes up, once, and returns a `BoundLoad`.
-3. A bound load sees pose, twist and time of its nodes, never the tree. It returns the wrench ON the body in the frame of the
-   node, [moment; force], and its two tangents: K = d f(g exp(delta^), eta, t)/d delta at delta = 0 with the six numbers eta
-   held, and D = df/d eta. Plus sign: K and D are derivatives of the load, not stiffnesses (docs/theory.md, 4).
+3. A bound load sees pose, twist and time of its nodes, never the tree. It returns the wrench ON the body in the frame
+   of the node, [moment; force], and its two tangents: K = d f(g exp(delta^), eta, t)/d delta at delta = 0 with the six
+   numbers eta held, and D = df/d eta. They are derivatives of the load, not stiffnesses (docs/theory.md, 4).
 4. A load per length multiplies by the quadrature weights itself, a point load does not.
 5. It keeps no state: the same arguments always give the same values, from any thread.
 """

@@ -33,9 +33,9 @@ class RigidBody:
     centre : three numbers
         Centre of mass in the link's frame [m].
     inertia : three or six numbers
-        Moments about the centre of mass, axes of the link's frame [kg m^2]: Ixx, Iyy, Izz, then Ixy, Ixz, Iyz (entries of the
-        matrix, so products of inertia with their minus sign). Positive definite, and every principal moment at most the sum of
-        the other two: no distribution of mass has other values.
+        Moments about the centre of mass, axes of the link's frame [kg m^2]: Ixx, Iyy, Izz, then Ixy, Ixz, Iyz (entries
+        of the matrix, so products of inertia with their minus sign). Positive definite, and every principal moment at
+        most the sum of the other two: no distribution of mass has other values.
     """
 
     mass: float

@@ -81,7 +81,9 @@ def joint_strain(columns: Array) -> Array:
     return np.concatenate([[1.0, 0.0], np.zeros(12), columns.ravel(), columns.ravel()])
 
 
-def _with_places(X: Array, w: Array, counted: NDArray[np.bool_], places: Iterable[float], length: float) -> tuple[Any, ...]:
+def _with_places(
+    X: Array, w: Array, counted: NDArray[np.bool_], places: Iterable[float], length: float
+) -> tuple[Any, ...]:
     """Insert places of weight zero among the nodes of a division, unless a node is there already."""
     for place in places:
         if np.abs(X - place).min() > MERGE * length:
@@ -164,7 +166,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         if name in rods:
             wanted[name].append(s * rods[name].length)
 
-    builder, layouts = _Builder(), {}
+    builder = _Builder()
+    layouts: dict[str, LinkLayout] = {}
     names: list[str] = []
     for link in links:
         parent = -1 if link.parent == WORLD else layouts[link.parent].node_at(link.s)
@@ -173,8 +176,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         n_joint = len(columns)
         body = link.body
         inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
-        spring = [np.eye(n_joint) * x for x in (link.joint.stiffness, link.joint.damping)]
-        builder.begin_block(parent, [(0, 6)] * n_joint, *spring, [link.joint.rest] * n_joint)
+        one, rest = np.eye(n_joint), [link.joint.rest] * n_joint
+        builder.begin_block(parent, [(0, 6)] * n_joint, one * link.joint.stiffness, one * link.joint.damping, rest)
         node = builder.add_segment(parent, ONE_DOF if n_joint else FIXED, joint_strain(columns), inertia, link.at)
         names += [f"{link.name}.{link.joint.kind}"] * n_joint
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []

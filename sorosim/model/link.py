@@ -41,8 +41,8 @@ class Link:
     ----------
     name : str
     body : Rod, RigidBody or None
-        A rod starts at the joint's moving frame, along its x axis. A rigid body's frame is the joint's moving frame. None: a
-        massless frame, to put a second joint on.
+        A rod starts at the joint's moving frame, along its x axis. A rigid body's frame is the joint's moving frame.
+        None: a massless frame, to put a second joint on.
     joint : Joint
     parent : str
         Name of the parent link, or "world".
@@ -95,8 +95,12 @@ def ordered_links(links: Sequence[Link]) -> tuple[Link, ...]:
         ready = next((link for link in waiting if link.parent == WORLD or link.parent in placed), None)
         if ready is None:
             loop = ", ".join(link.name for link in waiting)
-            raise ModelError(f"links.{waiting[0].name}.parent", "a way to the world", f"a cycle among {loop}",
-                             "give one of them the parent 'world'; a closed chain is a loop, not a parent")
+            raise ModelError(
+                f"links.{waiting[0].name}.parent",
+                "a way to the world",
+                f"a cycle among {loop}",
+                "give one of them the parent 'world'; a closed chain is a loop, not a parent",
+            )
         placed[ready.name] = ready
         waiting.remove(ready)
     return tuple(placed.values())

@@ -38,7 +38,10 @@ def check_place_variables(where: str, expression: Expression) -> None:
     for name in expression.used:
         if name not in PLACE_VARIABLES:
             raise ModelError(
-                where, "an expression of X [m], s = X/L and L [m]", f"the variable '{name}'", nearest(name, PLACE_VARIABLES)
+                where,
+                "an expression of X [m], s = X/L and L [m]",
+                f"the variable '{name}'",
+                nearest(name, PLACE_VARIABLES),
             )
 
 

@@ -80,7 +80,7 @@ class Division:
 
     @property
     def row_scale(self) -> Array:
-        """Scale (n,) of each coordinate's function: 1/length for angular strains, which makes those coordinates radians."""
+        """Scale (n,) of each function: 1/length for angular strains, which puts their coordinates in radians."""
         return np.where(self.strain.rows < 3, 1.0 / self.length, 1.0)
 
     def basis(self, X: ArrayLike) -> Array:
@@ -103,7 +103,7 @@ class Division:
         return np.stack([G * a.Jt, E * a.Iy, E * a.Iz, E * a.A, G * a.ky * a.A, G * a.kz * a.A], axis=-1)
 
     def line_damping(self, X: ArrayLike) -> Array:
-        """Diagonal of the damping (n_X, 6): viscosity (Jt, 3 Iy, 3 Iz, 3 A, ky A, kz A), plus the stiffness-proportional part."""
+        """Diagonal of the damping (n_X, 6): viscosity (Jt, 3 Iy, 3 Iz, 3 A, ky A, kz A), and stiffness-proportional."""
         a = self.section.properties(X, self.length)
         viscous = np.stack([a.Jt, 3.0 * a.Iy, 3.0 * a.Iz, 3.0 * a.A, a.ky * a.A, a.kz * a.A], axis=-1)
         return self.material.damping * viscous + self.material.stiffness_damping * self.line_stiffness(X)
@@ -141,8 +141,3 @@ class Rod:
     def starts(self) -> tuple[float, ...]:
         """Arclength [m] at which each division starts."""
         return tuple(float(x) for x in np.cumsum([0.0, *(d.length for d in self.divisions)])[:-1])
-
-    def division_at(self, X: float) -> int:
-        """Index of the division that holds arclength X; a boundary belongs to the division before it."""
-        ends = np.cumsum([d.length for d in self.divisions])
-        return int(min(np.searchsorted(ends, X * (1.0 - 1e-12)), len(ends) - 1))
