@@ -17,17 +17,17 @@ from typing import Any
 import numba
 
 _PACKAGE = Path(__file__).parent
-_COMPILED_SOURCES = ("compiled.py", "lie", "kernels", "loads", "actuation", "constraints", "solvers")
+_MARK = b"@kernel"  # what compiled sources have in common
 _KEPT_CACHES = 4
 
 
 def _digest() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    for name in _COMPILED_SOURCES:
-        place = _PACKAGE / name
-        for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+    for source in sorted(_PACKAGE.rglob("*.py")):
+        content = source.read_bytes()
+        if _MARK in content:
             digest.update(source.relative_to(_PACKAGE).as_posix().encode())
-            digest.update(source.read_bytes())
+            digest.update(content)
     return digest.hexdigest()[:16]
 
 
@@ -46,8 +46,8 @@ def _cache_folder() -> str:
     if not folder.exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            siblings = sorted((p for p in root.iterdir() if p.is_dir() and len(p.name) == 16), key=lambda p: p.stat().st_mtime)
-            for old in siblings[:-_KEPT_CACHES]:
+            siblings = [p for p in root.iterdir() if p.is_dir() and len(p.name) == len(folder.name)]
+            for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_KEPT_CACHES]:
                 shutil.rmtree(old, ignore_errors=True)
         except OSError:
             return ""  # not writable: numba falls back to its own places
@@ -63,12 +63,13 @@ def is_cold() -> bool:
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function with numba: cached on disk, GIL released, IEEE division; NaN and infinity keep their meaning."""
+    """Compile with numba: cached on disk, GIL released, IEEE division; NaN and infinity keep their meaning."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before
     try:
         # contract and reassoc allow fused and vectorised sums; neither assumes that values are finite
         options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"}}
-        return numba.njit(**options)(function)
+        compiled: Callable[..., Any] = numba.njit(**options)(function)
+        return compiled
     finally:
         numba.config.CACHE_DIR = before

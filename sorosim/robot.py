@@ -365,7 +365,10 @@ class Robot:
         return dict(zip(self.actuator_names, (float(x) for x in lengths), strict=True))
 
     def linearize(
-        self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, free: Sequence[int] | NDArray[np.int64] | None = None
+        self,
+        q: ArrayLike,
+        u: ArrayLike | Mapping[str, float] | None = None,
+        free: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> Linearization:
         """Linearised motion about an equilibrium.
 
