@@ -117,8 +117,8 @@ def _swing(energy: Any) -> float:
 def simulate(
     robot: RobotArgument,
     output: Annotated[Path | None, typer.Option("--out", help="HDF5 file; default: the robot's name.")] = None,
-    t_end: Annotated[float | None, typer.Option(help="End [s].")] = None,
-    dt_out: Annotated[float | None, typer.Option(help="Interval of the results [s].")] = None,
+    t_end: Annotated[float | None, typer.Option(help="End, in s.")] = None,
+    dt_out: Annotated[float | None, typer.Option(help="Interval of the results, in s.")] = None,
     u: InputOption = None,
     method: Annotated[str | None, typer.Option(help="bdf, radau, lsoda or cvode.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
