@@ -1,0 +1,110 @@
+"""Files: robots in YAML, units, results in HDF5. What is slow to import is imported by the functions that need it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sorosim.errors import FileError, InputError, nearest
+
+if TYPE_CHECKING:
+    from sorosim.robot import Robot
+
+__all__ = ["bundled_robots", "load", "load_text"]
+
+
+def load(source: str | Path | Mapping[str, Any]) -> Robot:
+    """Read a robot.
+
+    Parameters
+    ----------
+    source : path, name of a bundled robot, or mapping
+        A YAML file (docs: the file format), one of `bundled_robots`, or the same data as a dict.
+
+    Returns
+    -------
+    Robot
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or its content is wrong: every mistake on a line of its own, with line and column.
+    ModelError
+        The same for a dict, without positions.
+    """
+    from sorosim.io.build import robot_from
+    from sorosim.io.problems import plain_data
+    from sorosim.io.yaml_reader import read_file
+
+    if isinstance(source, Mapping):
+        data = plain_data(source)
+        # JSON is YAML too: a text that reads as the same data
+        return robot_from(data, folder=Path(), text=json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    path = _find(source)
+    document = read_file(path)
+    return robot_from(
+        document.data, file=str(path), positions=document.positions, folder=path.parent, text=document.text,
+        name=path.stem or "robot",
+    )  # fmt: skip
+
+
+def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
+    """Read a robot from the text of its file, as result files keep it.
+
+    Parameters
+    ----------
+    text : str
+    file : str
+        Where it comes from, for messages.
+    folder : Path, optional
+        Where relative paths of tables begin. Without it the signals of such tables fail when they are used.
+    """
+    from sorosim.io.build import robot_from
+    from sorosim.io.yaml_reader import read_text
+
+    if not text:
+        hint = "its robot was built of Python objects; sorosim.io.results.read gives the arrays"
+        raise FileError(file, f"expected the description of a robot, got a result without one; {hint}")
+    document = read_text(text, file)
+    return robot_from(document.data, file=file, positions=document.positions, folder=folder, text=text)
+
+
+def bundled_robots() -> tuple[str, ...]:
+    """Names of the robots that come with sorosim; `load` takes them."""
+    folder = _robots_folder()
+    return tuple(sorted(file.stem for file in folder.glob("*.yaml"))) if folder else ()
+
+
+def _robots_folder() -> Path | None:
+    package = Path(__file__).resolve().parents[1]
+    if (package / "_robots").is_dir():
+        return package / "_robots"
+    # an editable install or a clone: the folder of the repository
+    repository = package.parent
+    return repository / "robots" if (repository / "pyproject.toml").is_file() else None
+
+
+def _find(source: Any) -> Path:
+    """The file of a path or a bundled name."""
+    if not isinstance(source, str | Path):
+        raise InputError("source", "a path, the name of a bundled robot, or a dict", type(source).__name__)
+    text = str(source)
+    if "\n" in text or "\0" in text or len(text) > 4000:
+        raise InputError("source", "a path or the name of a bundled robot", "a text of several lines",
+                         "a robot's text goes into a file")  # fmt: skip
+    path = Path(source)
+    try:
+        if path.is_file():
+            return path
+        if isinstance(source, str) and re.fullmatch(r"[\w-]+", source) and source in bundled_robots():
+            return _robots_folder() / f"{source}.yaml"  # type: ignore[operator]  # it has bundled robots
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise FileError(text, f"cannot be read: {error.strerror or error}") from None
+    if is_folder:
+        raise FileError(text, "expected a file, got a folder")
+    hint = nearest(path.stem, bundled_robots()).replace("known:", "bundled robots:")
+    raise FileError(text, f"expected a file or the name of a bundled robot, got neither; {hint}")

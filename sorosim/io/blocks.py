@@ -1,0 +1,82 @@
+"""Building blocks of the schema: mappings with known keys, and how several shapes of a value are told apart.
+
+A `Block` is a mapping with known keys. A `OneOf` is a mapping with exactly one key, which says what its value is, so
+that one mistake stays one error. Where a value may be of several shapes, a function looks at it first and picks one;
+the tag it gives, such as ``<table>``, is left out of paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Discriminator, field_validator, model_validator
+
+from sorosim.errors import ModelError
+from sorosim.io.problems import listed, shown
+
+
+class Block(BaseModel):
+    """A mapping with known keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_given(cls, value: Any) -> Any:
+        if value is None:
+            raise ModelError("", "a value", "nothing", "write one after the colon")
+        return value
+
+
+class OneOf(Block):
+    """A mapping with exactly one key out of several."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_key(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping) or len(value) != 1:
+            got = (
+                "both " + " and ".join(map(str, value))
+                if isinstance(value, Mapping) and len(value) == 2
+                else shown(value)
+            )
+            raise ModelError("", expected_of(cls), got)
+        return value
+
+    @property
+    def kind(self) -> str:
+        """The key that was given."""
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+    @property
+    def chosen(self) -> Any:
+        """Its value."""
+        return getattr(self, self.kind)
+
+
+def by_shape(tags: Mapping[type, str], otherwise: str) -> Discriminator:
+    """Picks the tag of the first type that a value has."""
+
+    def tag(value: Any) -> str:
+        return next((name for kind, name in tags.items() if isinstance(value, kind)), otherwise)
+
+    return Discriminator(tag)
+
+
+def words(*known: str) -> Callable[[], tuple[str, ...]]:
+    """Words that are known from the start, for `fields.Choice`."""
+    return lambda: known
+
+
+def has(key: str, tag: str, otherwise: str) -> Discriminator:
+    """Picks the tag if a mapping has the key."""
+    return Discriminator(lambda value: tag if isinstance(value, Mapping) and key in value else otherwise)
+
+
+def expected_of(block: type[Block]) -> str:
+    """What a mapping of this kind looks like, in words."""
+    keys = [info.alias or name for name, info in block.model_fields.items()]
+    if not issubclass(block, OneOf):
+        return "a mapping with the keys " + ", ".join(keys)
+    return listed([f"{{{key}: ...}}" for key in keys])

@@ -1,0 +1,311 @@
+"""From the data of a file to a Robot: the schema's blocks become objects of the model, every mistake a problem.
+
+Each part is tried on its own, so that one run names all that is wrong; parts that rest on a wrong one are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
+from sorosim.errors import ModelError
+from sorosim.io.fields import formula_or_quantity
+from sorosim.io.inputs import SignalBuilder
+from sorosim.io.pose import pose_matrix
+from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
+from sorosim.io.rods import RodBuilder
+from sorosim.io.schema import LinkBlock, MovingJoint, PathBlock, RobotFile, RunBlock, WrenchBlock
+from sorosim.io.schema_errors import Checked, check
+from sorosim.io.schema_rods import MaterialBlock
+from sorosim.io.units import quantity
+from sorosim.loads.point_wrench import PointWrench
+from sorosim.model.body import RigidBody
+from sorosim.model.compile import compile_tree
+from sorosim.model.description import STANDARD_GRAVITY, Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import WORLD, Link, ordered_links
+from sorosim.model.material import Material
+from sorosim.model.profile import PLACE_VARIABLES
+from sorosim.model.rod import Rod
+from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.robot import Robot
+
+# what an input is, by the type of its actuator
+_INPUTS = {"tendon": "force"}
+_ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
+
+
+def robot_from(
+    data: Any,
+    *,
+    file: str = "",
+    positions: Located | None = None,
+    folder: FilePath | None = None,
+    text: str = "",
+    name: str = "robot",
+) -> Robot:
+    """Robot from the data of a file.
+
+    Parameters
+    ----------
+    data
+        Mappings, lists and scalars, see `yaml_reader`.
+    file, positions
+        For messages; without positions the error is a ModelError.
+    folder : Path, optional
+        Where relative paths of tables begin; without it their signals fail when they are used.
+    text, name : str
+        Kept in the description; the name only if the file has none.
+    """
+    with np.errstate(all="ignore"):  # what overflows is found out
+        return _robot(data, file, positions, folder, text, name)
+
+
+def _robot(data: Any, file: str, positions: Located | None, folder: FilePath | None, text: str, name: str) -> Robot:
+    checked = check(data)
+    builder = Builder(checked, data, folder)
+    description = builder.description(name, text) if checked.file is not None else None
+    if builder.todo.problems or description is None:
+        raise failure(builder.todo.problems, file, positions)
+    try:
+        robot = Robot(description)
+    except ModelError as error:
+        builder.diagnose(description)
+        raise failure(builder.todo.problems or [locate(error, (), data)], file, positions) from None
+    if not all(np.isfinite(array).all() for array in (*robot.engine.tree, *robot.engine.elastic)):
+        hint = "look for a wrong unit"
+        builder.todo.add(("links",), "sizes and stiffnesses that can be computed with", "an overflow", hint)
+    start = description.simulate.get("q0")
+    if isinstance(start, tuple) and len(start) != robot.ndof:
+        builder.todo.add(("simulate", "q0"), f"{robot.ndof} coordinates", f"{len(start)}")
+    if builder.todo.problems:
+        raise failure(builder.todo.problems, file, positions)
+    return robot
+
+
+class _AnyName(list[str]):
+    """Names that nobody knows."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class Builder:
+    """The parts of one file."""
+
+    def __init__(self, checked: Checked, data: Any, folder: FilePath | None) -> None:
+        self.file: RobotFile = checked.file  # type: ignore[assignment]  # looked at by robot_from
+        self.broken, self.folder = checked.broken, folder
+        self.todo = Collector(data, list(checked.problems))
+        self.rods: dict[str, Rod] = {}
+
+    def names(self, block: str) -> list[str]:
+        """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
+        given = self.todo.data.get(block)
+        return list(given) if isinstance(given, dict) else _AnyName() if (block,) in self.broken else []
+
+    def description(self, name: str, text: str) -> Description | None:
+        """The whole; None, or with problems noted, if something is wrong."""
+        materials = self.every(self.file.materials, "materials", self.material)
+        self.rod_builder = RodBuilder(self.todo, self.names("materials"), materials)
+        links = self.every(self.file.links, "links", self.link)
+        actuators = self.every(self.file.actuators, "actuators", lambda path, block: self.tendon(path, block.tendon))
+        loads = self.every(self.file.loads, "loads", lambda path, block: self.wrench(path, block.wrench))
+        simulate, statics = self.simulate(), self.statics()
+        if len(links) < len(self.names("links")) or ("links",) in self.broken:
+            return None
+        tree = self.todo.attempt((), lambda: ordered_links(tuple(links.values())))
+        if tree is None:
+            return None
+        initial = self.initial(tree)
+        return self.todo.attempt(
+            (),
+            lambda: Description(
+                self.file.name or name,
+                tree,
+                gravity=self.file.gravity or STANDARD_GRAVITY,  # type: ignore[arg-type]  # three, by the schema
+                actuators=actuators,
+                loads=loads,
+                simulate=simulate,
+                statics=statics,
+                initial=initial,
+                text=text,
+            ),
+        )
+
+    def every(self, blocks: dict[str, Any], key: str, make: Callable[[Path, Any], Any]) -> dict[str, Any]:
+        """The entries of a block that are right, in order."""
+        made = {name: make((key, name), block) for name, block in blocks.items()}
+        return {name: part for name, part in made.items() if part is not None}
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def material(self, path: Path, block: MaterialBlock) -> Material | None:
+        """A material."""
+        return self.todo.attempt(path, lambda: Material(**block.model_dump(), name=str(path[-1])))
+
+    def link(self, path: Path, block: LinkBlock) -> Link | None:
+        """A link."""
+        name, todo = str(path[-1]), self.todo
+        n_problems = len(todo.problems)
+        parents = [WORLD, *(other for other in self.names("links") if other != name)]
+        todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
+        if block.at is not None and block.at.s is not None:
+            self.check_place((*path, "at", "s"), block.parent)
+        joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
+        at = todo.attempt((*path, "at", "rotation"), lambda: pose_matrix(block.at))
+        body: Rod | RigidBody | None = None
+        if block.rod is not None:
+            body = self.rod_builder.rod((*path, "rod"), block.rod)
+            if body is None:
+                return None
+            self.rods[name] = body
+        elif block.body is not None:
+            body = todo.attempt((*path, "body"), lambda: RigidBody(**block.body.model_dump()))  # type: ignore[union-attr]
+        if joint is None or at is None or len(todo.problems) > n_problems:
+            return None
+        s = 1.0 if block.at is None or block.at.s is None else block.at.s
+        return todo.attempt(path, lambda: Link(name, body, joint=joint, parent=block.parent, at=at, s=s))
+
+    def check_place(self, path: Path, link: str) -> None:
+        """Note a place s on what is no rod."""
+        block = self.file.links.get(link)
+        if link == WORLD or (block is not None and block.rod is None):
+            self.todo.add(path, "no place s", "one", f"{shown(link)} is not a rod")
+
+    def tendon(self, path: Path, block: RunBlock | PathBlock | None) -> Tendon | None:
+        """A tendon."""
+        path = (*path, "tendon")
+        if isinstance(block, PathBlock):
+            runs = [self.run((*path, "path", i), run) for i, run in enumerate(block.path)]
+            if not runs:
+                self.todo.add((*path, "path"), "one rod or several", "an empty list")
+        else:
+            runs = [self.run(path, block)] if block is not None else []
+        right = tuple(run for run in runs if run is not None)
+        return Tendon(right) if right and len(right) == len(runs) else None
+
+    def run(self, path: Path, block: RunBlock) -> Run | None:
+        """A tendon's way through one rod."""
+        todo, links = self.todo, self.file.links
+        rods = [name for name in self.names("links") if name not in links or links[name].rod is not None]
+        todo.known((*path, "rod"), "the name of a link with a rod", block.rod, rods)
+        variables = self.route_variables(block.rod)
+        y, z = (
+            todo.attempt(
+                (*path, axis),
+                lambda axis=axis: formula_or_quantity(getattr(block, axis), "length", variables),  # type: ignore[misc]
+            )
+            for axis in ("y", "z")
+        )
+        if y is None or z is None or block.rod not in rods:
+            return None
+        return todo.attempt(path, lambda: Run(block.rod, y=y, z=z, start=block.start, end=block.end))
+
+    def route_variables(self, rod: str) -> tuple[str, ...]:
+        """Names that a route may use: those of all divisions of the rod; of a rod that is wrong, all there are."""
+        sizes = [set(division.section.sizes) for division in self.rods[rod].divisions] if rod in self.rods else []
+        common = set.intersection(*sizes) if sizes else set(_ALL_SIZES)
+        radius = (RADIUS,) if "radius" in common else ()
+        return (*PLACE_VARIABLES, *radius, *sorted(common))
+
+    def wrench(self, path: Path, block: WrenchBlock | None) -> PointWrench | None:
+        """A wrench at a point."""
+        path = (*path, "wrench")
+        assert block is not None  # for the type checker: a load has exactly one key
+        if not self.todo.known((*path, "link"), "the name of a link", block.link, self.names("links")):
+            return None
+        if block.s is not None:
+            self.check_place((*path, "s"), block.link)
+        wrench = (*(block.moment or (0.0,) * 3), *(block.force or (0.0,) * 3))
+        s = 1.0 if block.s is None else block.s
+        return self.todo.attempt(path, lambda: PointWrench(block.link, s, wrench=wrench, frame=block.frame))
+
+    # -- how it is run ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def input_dimensions(self) -> dict[str, str]:
+        """Dimension of the input of each actuator; a wrong one counts as a tendon."""
+        kinds = {name: block.kind for name, block in self.file.actuators.items()}
+        return {name: _INPUTS[kinds.get(name, "tendon")] for name in self.names("actuators")}
+
+    @cached_property
+    def joint_dimensions(self) -> dict[str, str]:
+        """Dimension of the coordinate of each link whose joint moves."""
+        moving = {n: b.joint.kind for n, b in self.file.links.items() if isinstance(b.joint, MovingJoint)}
+        return {name: "length" if kind == "prismatic" else "angle" for name, kind in moving.items()}
+
+    def check_names(self, path: Path, names: Any, what: str, known: dict[str, str]) -> None:
+        """Note the names that are not known."""
+        block = "links" if path[-1] == "driven" else "actuators"
+        for name in names:
+            if (block,) not in self.broken and (block, name) not in self.broken:
+                self.todo.known((*path, name), what, name, known)
+
+    def simulate(self) -> dict[str, Any]:
+        """Default arguments of `sorosim.simulate`."""
+        block = self.file.simulate
+        if block is None:
+            return {}
+        signals = SignalBuilder(self.todo, self.folder, block.t_end)
+        out = {key: value for key, value in block.model_dump().items() if value is not None}
+        for key, what, known in (
+            ("u", "the name of an actuator", self.input_dimensions),
+            ("driven", "the name of a link with a joint", self.joint_dimensions),
+        ):
+            del out[key]
+            given = getattr(block, key)
+            self.check_names(("simulate", key), given, what, known)
+            if given:
+                out[key] = signals.mapping(("simulate", key), given, known)
+        return out
+
+    def statics(self) -> dict[str, Any]:
+        """Default arguments of `sorosim.statics`."""
+        block, path = self.file.statics, ("statics", "u")
+        if block is None or not block.u:
+            return {}
+        self.check_names(path, block.u, "the name of an actuator", self.input_dimensions)
+        known = {name: value for name, value in block.u.items() if name in self.input_dimensions}
+        return {"u": {name: self.number((*path, name), known[name], self.input_dimensions[name]) for name in known}}
+
+    def number(self, path: Path, value: Any, dimension: str) -> float | None:
+        """A quantity."""
+        return self.todo.attempt(path, lambda: quantity(value, dimension))
+
+    def initial(self, tree: tuple[Link, ...]) -> dict[str, float]:
+        """Initial coordinates; an angular strain's coordinate is an angle, as a revolute joint's is."""
+        if not self.file.initial:
+            return {}
+        names = compile_tree(tree)[2].coordinate_names
+        out = {}
+        for name, value in self.file.initial.items():
+            if self.todo.known(("initial", name), "the name of a coordinate", name, names):
+                last = name.rpartition(".")[2]
+                dimension = "length" if last == "prismatic" else "number" if re.match("elong|shear", last) else "angle"
+                out[name] = self.number(("initial", name), value, dimension) or 0.0
+        return out
+
+    # -- the whole -------------------------------------------------------------------------------------------------
+
+    def diagnose(self, description: Description) -> None:
+        """Note which actuators and loads do not fit the links."""
+        layout = compile_tree(description.links)[2]
+
+        def fit(tendon: Tendon) -> None:
+            tendon.check(layout)
+            compile_tendons({0: tendon}, layout)
+
+        for name, tendon in description.actuators.items():
+            self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+
+
+def joint_of(block: str | MovingJoint) -> Joint:
+    """A joint."""
+    return Joint() if isinstance(block, str) else Joint(block.kind, **block.chosen.model_dump())

@@ -1,0 +1,230 @@
+"""Types of the values in a file, as markers for `typing.Annotated`: each checks a value and says what it expected.
+
+They raise ModelError with a path relative to the value; schema.py turns these into problems with positions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from sorosim.errors import ModelError, nearest
+from sorosim.expressions import Expression, parse
+from sorosim.io.problems import listed, shown
+from sorosim.io.units import DIMENSIONS, is_quantity, quantity, unit_factor
+from sorosim.model.profile import PLACE_VARIABLES
+from sorosim.parser import CONSTANTS, FUNCTIONS
+
+MAX_NAME = 60
+
+
+class Field:
+    """A marker whose `check` returns the value to store."""
+
+    def check(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+
+@dataclass(frozen=True)
+class Quantity(Field):
+    """A number in SI units, or a text with a unit, inside bounds."""
+
+    dimension: str
+    _: KW_ONLY
+    above: float = -math.inf
+    least: float = -math.inf
+    upto: float = math.inf
+
+    def check(self, value: Any) -> float:
+        number = quantity(value, self.dimension, condition=self.condition)
+        if not (self.above < number and self.least <= number <= self.upto):
+            got = value.strip() if isinstance(value, str) else shown(value)
+            raise ModelError("", f"{DIMENSIONS[self.dimension].label} {self.condition}", got)
+        return number
+
+    @property
+    def condition(self) -> str:
+        """The bounds in words."""
+        if self.upto < math.inf:
+            low = f"above {self.above:g} and" if self.above > -math.inf else f"from {self.least:g}"
+            return f"{low} {'up ' if self.above > -math.inf else ''}to {self.upto:g}"
+        if self.above > -math.inf:
+            return f"greater than {self.above:g}"
+        return f"of {self.least:g} or more" if self.least > -math.inf else ""
+
+
+@dataclass(frozen=True)
+class Vector(Field):
+    """A list of quantities of one dimension; `counts` are the lengths that it may have."""
+
+    dimension: str
+    counts: tuple[int, ...] = (3,)
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        label, counts = DIMENSIONS[self.dimension].label, listed([str(n) for n in self.counts])
+        if not isinstance(value, list) or len(value) not in self.counts:
+            raise ModelError("", f"a list of {counts}, each {label}", shown(value))
+        return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
+
+
+@dataclass(frozen=True)
+class Numbers(Field):
+    """A list of quantities, at least two."""
+
+    dimension: str
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        if not isinstance(value, list) or len(value) < 2:
+            raise ModelError("", "a list of two values or more", shown(value))
+        return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
+
+
+@dataclass(frozen=True)
+class Text(Field):
+    """A text that is not empty."""
+
+    what: str = "a text"
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or not value.strip():
+            hint = "put it in quotes" if isinstance(value, bool | int | float) else ""
+            raise ModelError("", self.what, shown(value), hint)
+        return value
+
+
+@dataclass(frozen=True)
+class Name(Field):
+    """A name that may stand in paths and on a command line."""
+
+    def check(self, value: Any) -> str:
+        text = Text("a name").check(value)
+        if len(text) > MAX_NAME or not re.fullmatch(r"\w[\w-]*", text):
+            raise ModelError("", f"a name of at most {MAX_NAME} letters, digits, _ and -", shown(text))
+        return text
+
+
+@dataclass(frozen=True)
+class Whole(Field):
+    """A whole number inside bounds."""
+
+    least: int
+    upto: int
+
+    def check(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.upto:
+            raise ModelError("", f"a whole number from {self.least} to {self.upto}", shown(value))
+        return value
+
+
+@dataclass(frozen=True)
+class Choice(Field):
+    """One word of several; they may be found later, so that plug-ins count."""
+
+    words: Callable[[], tuple[str, ...]]
+
+    def check(self, value: Any) -> str:
+        known = self.words()
+        if not isinstance(value, str) or value not in known:
+            hint = nearest(value, known) if isinstance(value, str) else ""
+            raise ModelError("", listed(known), shown(value), "" if hint.startswith("known") else hint)
+        return value
+
+
+@dataclass(frozen=True)
+class Fixed(Field):
+    """The word fixed, the only joint that is a word."""
+
+    def check(self, value: Any) -> str:
+        if value != "fixed":
+            hint = f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in ("revolute", "prismatic", "helical") else ""
+            raise ModelError("", "fixed, {revolute: ...}, {prismatic: ...} or {helical: ...}", shown(value), hint)
+        return "fixed"
+
+
+@dataclass(frozen=True)
+class Version(Field):
+    """The version of the format, which is 1."""
+
+    def check(self, value: Any) -> int:
+        if isinstance(value, bool) or value != 1:
+            newer = isinstance(value, int | float) and not isinstance(value, bool) and value > 1
+            hint = "this file is for a newer sorosim" if newer else "write sorosim: 1"
+            raise ModelError("", "1, the version of the format", shown(value), hint)
+        return 1
+
+
+def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
+    """A quantity, or the text of an expression of variables; a text whose only words are units is a quantity."""
+    if not isinstance(value, str) or is_quantity(value, (*variables, *FUNCTIONS, *CONSTANTS)):
+        return quantity(value, dimension)
+    return parse(value, variables, unit_factor, "")
+
+
+@dataclass(frozen=True)
+class PlaceFormula(Field):
+    """A quantity or an expression of X, s and L."""
+
+    dimension: str
+
+    def check(self, value: Any) -> float | Expression:
+        return formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
+
+
+@dataclass(frozen=True)
+class Size(Field):
+    """A size along a rod but for a table: a quantity, [base, tip], or an expression of X, s and L."""
+
+    dimension: str
+
+    def check(self, value: Any) -> float | tuple[float, float] | Expression:
+        if isinstance(value, list):
+            if len(value) != 2:
+                raise ModelError(
+                    "", "two values, [base, tip]", shown(value), "for more, a table: {s: [...], value: [...]}"
+                )
+            least = Quantity(self.dimension, least=0.0)
+            base, tip = (checked_at(f"[{i}]", least, entry) for i, entry in enumerate(value))
+            return base, tip
+        out = formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
+        return out if isinstance(out, Expression) else Quantity(self.dimension, above=0.0).check(value)
+
+
+def checked_at(where: str, marker: Quantity, value: Any) -> float:
+    """Check an entry of a list; `where` is its place."""
+    try:
+        return marker.check(value)
+    except ModelError as error:
+        raise ModelError(where, error.expected, error.got, error.hint) from None
+
+
+@dataclass(frozen=True)
+class Raw(Field):
+    """A number or a text, to be read when its dimension or its variables are known."""
+
+    what: str
+
+    def check(self, value: Any) -> float | str:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ModelError("", self.what, shown(value))
+        return value
+
+
+@dataclass(frozen=True)
+class Start(Field):
+    """Coordinates to start from: a list of numbers, or the word equilibrium."""
+
+    def check(self, value: Any) -> tuple[float, ...] | str:
+        if value == "equilibrium":
+            return str(value)
+        if not isinstance(value, list):
+            raise ModelError("", "equilibrium, or a list of coordinates", shown(value))
+        return tuple(quantity(entry, "number", f"[{i}]") for i, entry in enumerate(value))

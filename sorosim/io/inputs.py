@@ -1,0 +1,92 @@
+"""Inputs of a file: numbers and signals of actuators and of driven joints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from sorosim.errors import FileError, ModelError
+from sorosim.expressions import Expression
+from sorosim.io.fields import formula_or_quantity
+from sorosim.io.problems import Collector, Path, shown
+from sorosim.io.schema import SignalFile, SignalTable
+from sorosim.io.units import quantity
+from sorosim.signals import CallableSignal, ExpressionSignal, Signal, TableSignal, as_signal
+
+N_SAMPLES = 201
+
+
+@dataclass(frozen=True)
+class SignalBuilder:
+    """Builds signals. `folder` is where relative paths begin; None: tables in files are not looked for."""
+
+    todo: Collector
+    folder: FilePath | None
+    t_end: float | None
+
+    def mapping(self, path: Path, blocks: Mapping[str, Any], dimensions: Mapping[str, str]) -> dict[str, Signal]:
+        """Signals by name, of the names that have a dimension."""
+        made = {
+            name: self.signal((*path, name), block, dimensions[name])
+            for name, block in blocks.items()
+            if name in dimensions
+        }
+        return {name: signal for name, signal in made.items() if signal is not None}
+
+    def signal(self, path: Path, block: Any, dimension: str) -> Signal | None:
+        """One signal, None if it is wrong."""
+        if isinstance(block, SignalFile):
+            return self.from_file(path, block)
+        signal = self.todo.attempt(path, lambda: _plain_signal(block, dimension))
+        if isinstance(signal, ExpressionSignal):
+            self.check_values(path, signal)
+        return signal
+
+    def check_values(self, path: Path, signal: Signal) -> None:
+        """Note where a signal is not finite."""
+        end = self.t_end or 1.0
+        times = np.linspace(0.0, end, N_SAMPLES)
+        values = signal.sample(times)
+        if not np.isfinite(values).all():
+            worst = int(np.argmin(np.isfinite(values)))
+            self.todo.add(path, f"a finite value from t = 0 to {end:g} s", f"{values[worst]} at t = {times[worst]:g} s")
+
+    def from_file(self, path: Path, block: SignalFile) -> Signal | None:
+        """A signal from a CSV file."""
+        if self.folder is None:
+            return CallableSignal(_missing(block.csv), ".".join(map(str, path)))
+        file = self.folder / block.csv
+        if not os.path.isfile(file):  # False for impossible names too
+            hint = "relative paths begin in the folder of the robot's file"
+            self.todo.add((*path, "csv"), "a CSV file", f"{shown(block.csv)}, which does not exist", hint)
+            return None
+        given = {"csv": str(file), "interpolation": block.interpolation}
+        if block.column is not None:
+            given["column"] = block.column  # type: ignore[assignment]
+        try:
+            return self.todo.attempt(path, lambda: as_signal(given, ""))
+        except FileError as error:
+            self.todo.add((*path, "csv"), "a table of numbers", str(error))
+            return None
+
+
+def _plain_signal(block: Any, dimension: str) -> Signal:
+    if isinstance(block, SignalTable):
+        if len(block.values) != len(block.times):
+            raise ModelError("values", f"as many values as times, {len(block.times)}", f"{len(block.values)}")
+        values = [quantity(value, dimension, f"values[{i}]") for i, value in enumerate(block.values)]
+        return TableSignal(np.array(block.times), np.array(values), block.interpolation)
+    value: float | Expression = formula_or_quantity(block, dimension, ("t",))
+    return as_signal(value)
+
+
+def _missing(file: str) -> Callable[[float], float]:
+    def read(t: float) -> float:
+        raise FileError(file, "is not kept in result files; load the robot from its own file, or give u")
+
+    return read

@@ -1,0 +1,73 @@
+"""Poses as files write them: a position, and a rotation in one of four ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.errors import ModelError
+from sorosim.io.problems import shown
+from sorosim.io.schema import PoseBlock, RotationBlock
+from sorosim.model.joint import unit_vector
+
+Array = NDArray[np.float64]
+
+# entries of a matrix in a file are rounded: this far from a rotation it is taken for its nearest one
+MATRIX_TOLERANCE = 1e-3
+
+
+def pose_matrix(block: PoseBlock | None) -> Array:
+    """Pose (4, 4) of a block; the identity where there is none."""
+    g = np.eye(4)
+    if block is not None:
+        g[:3, 3] = block.position
+        if block.rotation is not None:
+            g[:3, :3] = rotation_matrix(block.rotation)
+    return g
+
+
+def rotation_matrix(block: RotationBlock) -> Array:
+    """Rotation matrix (3, 3).
+
+    rpy: roll about x, then pitch about y, then yaw about z, all axes of the parent: Rz(yaw) Ry(pitch) Rx(roll), as in
+    URDF. quaternion: [w, x, y, z] of any length but zero. matrix: by rows.
+    """
+    if block.axis is not None and block.angle is not None:
+        return _about(np.array(unit_vector("axis", list(block.axis))), block.angle)
+    if block.rpy is not None:
+        roll, pitch, yaw = (_about(axis, angle) for axis, angle in zip(np.eye(3), block.rpy, strict=True))
+        return np.array(yaw @ pitch @ roll)
+    if block.quaternion is not None:
+        return _of_quaternion(block.quaternion)
+    return _nearest_rotation(block.matrix)
+
+
+def _about(axis: Array, angle: float) -> Array:
+    """Rodrigues' formula; the cosine as 1 - 2 sin^2, exact for small angles."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.array(np.eye(3) + np.sin(angle) * K + 2.0 * np.sin(0.5 * angle) ** 2 * K @ K)
+
+
+def _of_quaternion(quaternion: tuple[float, ...]) -> Array:
+    largest = max(abs(entry) for entry in quaternion)
+    if largest == 0.0:
+        raise ModelError("quaternion", "a quaternion [w, x, y, z] of some length", shown(list(quaternion)))
+    scaled = np.array(quaternion) / largest
+    w, x, y, z = scaled / np.linalg.norm(scaled)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.array(np.eye(3) + 2.0 * w * K + 2.0 * K @ K)
+
+
+def _nearest_rotation(rows: Any) -> Array:
+    R = np.array(rows, dtype=float)
+    if R.shape != (3, 3):
+        raise ModelError("matrix", "three rows of three numbers", f"{len(R)} rows")
+    if not np.abs(R).max() <= 2.0 or np.abs(R @ R.T - np.eye(3)).max() > MATRIX_TOLERANCE:
+        raise ModelError("matrix", "a rotation matrix", "rows that are not perpendicular unit vectors")
+    if np.linalg.det(R) < 0.0:
+        raise ModelError("matrix", "a rotation matrix", "a reflection", "its determinant is -1")
+    U, _, Vt = np.linalg.svd(R)
+    return np.array(U @ Vt)

@@ -1,0 +1,215 @@
+"""Mistakes in a description: where, expected, got, what to try; and how several of them become one error."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from sorosim.errors import ExpressionError, FileError, InputError, ModelError, SorosimError, nearest
+
+Path = tuple[str | int, ...]
+Position = tuple[int, int]  # line and column, from 1
+
+MAX_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake. ``at_key`` tells that the key at the path is wrong, not its value."""
+
+    path: Path
+    expected: str
+    got: str
+    hint: str = ""
+    at_key: bool = False
+
+    def __str__(self) -> str:
+        tail = f"; {self.hint}" if self.hint else ""
+        where = f"{dotted(self.path)}: " if self.path else ""
+        return f"{where}expected {self.expected}, got {self.got}{tail}"
+
+
+class Located(Protocol):
+    """What knows places in a file."""
+
+    def nearest(self, path: Path, at_key: bool = False) -> Position: ...
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: ``links.arm.at.position[1]``."""
+    out = ""
+    for part in path:
+        if isinstance(part, int):
+            out += f"[{part}]"
+        else:
+            name = part if re.fullmatch(r"[\w-]+", part) else shown(part)
+            out += f".{name}" if out else name
+    return out
+
+
+def split_where(where: str) -> Path:
+    """The path that an error of the model names, as parts: ``table.s[2]`` is table, s, 2."""
+    parts = re.findall(r"\[(\d+)\]|([^.\[\]]+)", where)
+    return tuple(int(index) if index else name for index, name in parts)
+
+
+def shown(value: Any) -> str:
+    """How a value of a file reads in a message: short, on one line."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        text = "".join(sign if sign.isprintable() else " " for sign in value)
+        return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
+    if isinstance(value, Mapping):
+        keys = ", ".join(str(key) for key in list(value)[:4]) + (", ..." if len(value) > 4 else "")
+        return f"a mapping with {keys}"[:80] if value else "an empty mapping"
+    if isinstance(value, list | tuple):
+        entries = "[" + ", ".join(shown(entry) for entry in value[:4]) + "]"
+        return entries if len(value) <= 4 and len(entries) <= 60 else f"a list of {len(value)} entries"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**20 else "a number of many digits"
+    return f"{value:.6g}" if isinstance(value, float) else type(value).__name__
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a choice: ``a, b or c``."""
+    return " or ".join([*([", ".join(words[:-1])] if len(words) > 1 else []), *words[-1:]])
+
+
+def close(name: str, other: str) -> bool:
+    """Whether one may be the other one misspelt."""
+    return bool(difflib.get_close_matches(name, [other], cutoff=0.6))
+
+
+# names of the model that a file writes otherwise
+_RENAMED = {"reference_strain": "reference", "start": "from", "end": "to", "values": "value"}
+
+
+def locate(error: Any, path: Path, data: Any) -> Problem:
+    """The problem that an error of the model is, raised by what stands at ``path`` of the file.
+
+    Parts of the error's own path that the file does not have (the kind of an object, its name) are left out.
+    """
+    here, value = path, _lookup(data, path)
+    for part in split_where(error.where):
+        for step in _candidates(part, value):
+            here, value = here + step, _lookup(value, step)
+            break
+    # a quantity reads better as the user wrote it
+    written = isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?|nan|-?inf", error.got)
+    return Problem(here, error.expected, str(value) if written else error.got, error.hint)
+
+
+def _candidates(part: str | int, value: Any) -> Iterable[Path]:
+    if isinstance(part, int):
+        if isinstance(value, list) and part < len(value):
+            yield (part,)
+        return
+    if not isinstance(value, Mapping):
+        return
+    for name in (part, _RENAMED.get(part, part), part.removesuffix("_y").removesuffix("_z")):
+        if name in value:
+            yield (name,)
+    for key, child in value.items():
+        if isinstance(child, Mapping) and part in child:
+            yield (key, part)
+
+
+def _lookup(data: Any, path: Path) -> Any:
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def failure(problems: Sequence[Problem], file: str, positions: Located | None) -> SorosimError:
+    """One error for all problems, a line each: a FileError, or a ModelError where there is no file."""
+    unique = list(dict.fromkeys(problems))
+    if positions is None:
+        first, others = unique[0], [str(problem) for problem in unique[1:]]
+        more = "".join(f"\n{line}" for line in _bounded(others, MAX_SHOWN - 1))
+        got, hint = (first.got, first.hint + more) if first.hint else (first.got + more, "")
+        return ModelError(dotted(first.path) or "robot", first.expected, got, hint)
+    placed = sorted((positions.nearest(p.path, p.at_key), str(p)) for p in unique)
+    (line, column), message = placed[0]
+    others = [f"{file}:{place[0]}:{place[1]}: {text}" for place, text in placed[1:]]
+    return FileError(file, "\n".join([message, *_bounded(others, MAX_SHOWN - 1)]), line, column)
+
+
+def _bounded(lines: list[str], n: int) -> list[str]:
+    return lines if len(lines) <= n else [*lines[:n], f"... and {len(lines) - n} more"]
+
+
+def plain_data(value: Any, depth: int = 50) -> Any:
+    """Data of Python as a file would give it: mappings with text keys, lists, numbers, texts, true, false, nothing."""
+    problem = _Plain(depth)
+    out = problem.convert(value, ())
+    if problem.found:
+        raise failure(problem.found, "", None)
+    return out
+
+
+class _Plain:
+    def __init__(self, depth: int) -> None:
+        self.depth, self.left, self.found = depth, 100_000, list[Problem]()
+
+    def convert(self, value: Any, path: Path) -> Any:
+        self.left -= 1
+        if len(path) > self.depth or self.left < 0:
+            if not self.found:
+                self.found.append(Problem((), f"data nested at most {self.depth} deep", "deeper or endless data"))
+            return None
+        if isinstance(value, np.ndarray | np.generic):
+            value = value.tolist()
+        if isinstance(value, Mapping):
+            out = {}
+            for key, entry in value.items():
+                if isinstance(key, str):
+                    out[str(key)] = self.convert(entry, (*path, str(key)))
+                else:
+                    self.found.append(Problem(path, "texts as keys", shown(key)))
+            return out
+        if isinstance(value, list | tuple):
+            return [self.convert(entry, (*path, i)) for i, entry in enumerate(value)]
+        if value is None or isinstance(value, str | bool | int | float):
+            return value
+        self.found.append(Problem(path, "a number, a text, a list or a mapping", type(value).__name__))
+        return None
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class Collector:
+    """Tries the parts of a description one by one and keeps what is wrong with them."""
+
+    data: Any
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, path: Path, expected: str, got: str, hint: str = "") -> None:
+        self.problems.append(Problem(path, expected, got, hint))
+
+    def attempt(self, path: Path, make: Callable[[], T]) -> T | None:
+        """What `make` returns; None if it refuses what stands at the path, which is then noted."""
+        try:
+            return make()
+        except (ModelError, InputError, ExpressionError) as error:
+            self.problems.append(locate(error, path, self.data))
+            return None
+
+    def known(self, path: Path, what: str, name: str, names: Collection[str]) -> bool:
+        """Whether a name is one of the names; if not, that is noted."""
+        if name in names:
+            return True
+        self.add(path, what, shown(name), nearest(name, names))
+        return False

@@ -1,0 +1,259 @@
+"""Result files: one HDF5 file with the robot's text, options, versions and all arrays, for any reader of HDF5.
+
+Layout: attributes ``format`` and ``format_version`` of the root; numbers, texts and arrays as datasets under their own
+names; mappings (``driven``, ``options``, ``stats``, ``versions``) as groups; an empty dataset is None.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import platform
+import secrets
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sorosim import __version__
+from sorosim.errors import FileError, InputError
+
+FORMAT, FORMAT_VERSION = "sorosim result", 1
+KINDS = {  # kind: what a file of it must have
+    "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),
+    "equilibrium": (
+        "q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free", "text",
+    ),
+}  # fmt: skip
+MAX_NESTING = 20
+
+
+def save_run(run: Any, path: str | Path) -> None:
+    """Write a run.
+
+    Parameters
+    ----------
+    run : Run, or mapping
+        A mapping has the names of `KINDS`; further entries are kept too.
+    path : path
+        Written beside and moved there when it is complete, so that a failure leaves what was there before.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written.
+    """
+    _write(_content(run, "run"), "run", Path(path))
+
+
+def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
+    """Write an equilibrium; see `save_run`."""
+    _write(_content(equilibrium, "equilibrium"), "equilibrium", Path(path))
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read a result file.
+
+    Returns
+    -------
+    dict
+        ``kind`` ("run" or "equilibrium"), the names of `KINDS` (``text`` is empty for a robot that was built of Python
+        objects), ``robot_name``, ``coordinate_names``, ``actuator_names`` and ``versions``: arrays, numbers, texts,
+        lists of texts and dicts of these.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, is no result file, or is damaged.
+    """
+    import h5py
+
+    file = str(path)
+    try:
+        with open(path, "rb") as stream:
+            is_hdf5 = stream.read(8) == b"\x89HDF\r\n\x1a\n"
+    except (OSError, ValueError) as error:
+        raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not is_hdf5:
+        raise FileError(file, "expected a result file of sorosim (HDF5), got another kind of file")
+    try:
+        with h5py.File(path, "r") as root:
+            if root.attrs.get("format") != FORMAT:
+                raise FileError(file, "expected a result file of sorosim, got an HDF5 file of another program")
+            version = int(root.attrs["format_version"])
+            if version > FORMAT_VERSION:
+                hint = f"update sorosim, this is {__version__}"
+                raise FileError(file, f"expected a result of version {FORMAT_VERSION}, got version {version}; {hint}")
+            out = _load(root)
+    except FileError:
+        raise
+    except Exception as error:  # h5py raises what it likes on a damaged file
+        raise FileError(file, f"expected a complete result file, got a damaged one: {_line(error)}") from None
+    _check(out, file)
+    return out
+
+
+# -- writing
+
+
+def _content(thing: Any, kind: str) -> dict[str, Any]:
+    """Everything to be written of a result, or of a mapping with the same names."""
+    if isinstance(thing, Mapping):
+        for name in KINDS[kind]:
+            if name != "text" and name not in thing:
+                raise InputError(kind, f"an entry '{name}'", "a mapping without it")
+        return {"text": "", **thing}
+    description = thing.robot.description
+    out = {name: getattr(thing, name) for name in KINDS[kind] if name != "text"}
+    return out | {
+        "text": description.text,
+        "robot_name": description.name,
+        "coordinate_names": list(thing.robot.coordinate_names),
+        "actuator_names": list(thing.robot.actuator_names),
+    }
+
+
+def _versions() -> dict[str, str]:
+    numeric = {name: metadata.version(name) for name in ("numpy", "scipy")}
+    return {"sorosim": __version__, **numeric, "python": platform.python_version()}
+
+
+def _write(content: dict[str, Any], kind: str, path: Path) -> None:
+    import h5py
+
+    image = io.BytesIO()
+    with h5py.File(image, "w", track_order=True) as root:
+        root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
+        _store(root, {**content, "kind": kind, "versions": _versions()})
+    _replace(path, image.getbuffer())
+
+
+def _replace(path: Path, content: Any) -> None:
+    """Write a file beside its place and move it there when it is on the disk."""
+    try:
+        target = Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:
+        raise FileError(str(path), f"cannot be written: {error}") from None
+    beside = target.parent / f".{secrets.token_hex(6)}.part"
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        with open(beside, "xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if not target.parent.is_dir():
+            reason = f"there is no folder {target.parent}"
+        raise FileError(str(path), f"cannot be written: {reason}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _store(group: Any, content: Mapping[str, Any], depth: int = 0) -> None:
+    import h5py
+
+    for name, value in content.items():
+        key = _escaped(str(name))
+        if isinstance(value, Mapping) and depth < MAX_NESTING:
+            _store(group.create_group(key, track_order=True), value, depth + 1)
+        elif isinstance(value, str):
+            group.create_dataset(key, data=_text(value), dtype=h5py.string_dtype())
+        elif value is None:
+            group.create_dataset(key, data=h5py.Empty("f8"))
+        elif _is_list_of_texts(value):
+            group.create_dataset(key, data=[_text(entry) for entry in value], dtype=h5py.string_dtype())
+        else:
+            array = _as_numbers(value)
+            if array is None:
+                # a function, for example: what is known of it, rather than no file at all
+                group.create_dataset(key, data=_text(repr(value)[:1000]), dtype=h5py.string_dtype())
+            else:
+                group.create_dataset(key, data=array)
+
+
+def _text(value: str) -> str:
+    """A text that UTF-8 can hold, without the zero that would end it."""
+    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(entry, str) for entry in value)
+
+
+def _as_numbers(value: Any) -> Any:
+    """Value as an array of booleans, integers or floats, None if it is none."""
+    if not isinstance(value, bool | int | float | np.generic | np.ndarray | Sequence):
+        return None
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def _escaped(name: str) -> str:
+    """Name of a link as a name in HDF5, where / and . have a meaning and empty names are not allowed."""
+    safe = _text(name).replace("%", "%25").replace("/", "%2F")
+    return safe.replace(".", "%2E") if not safe.strip(".") and safe else safe or "%00"
+
+
+def _unescaped(name: str) -> str:
+    if name == "%00":
+        return ""
+    return name.replace("%2E", ".").replace("%2F", "/").replace("%25", "%")
+
+
+# -- reading
+
+
+def _load(group: Any, depth: int = 0) -> dict[str, Any]:
+    import h5py
+
+    if depth > MAX_NESTING:
+        raise ValueError("groups nested too deep")
+    out: dict[str, Any] = {}
+    for key in group:
+        # links to other files are not followed
+        if not isinstance(group.get(key, getlink=True), h5py.HardLink):
+            raise ValueError(f"{key!r} is a link")
+        item = group[key]
+        out[_unescaped(key)] = _load(item, depth + 1) if isinstance(item, h5py.Group) else _data(item)
+    return out
+
+
+def _data(dataset: Any) -> Any:
+    import h5py
+
+    if h5py.check_string_dtype(dataset.dtype) is None:
+        value = dataset[()]
+        return None if isinstance(value, h5py.Empty) else value.item() if isinstance(value, np.generic) else value
+    texts = dataset.asstr()[()]
+    return texts if isinstance(texts, str) else [str(entry) for entry in texts]
+
+
+def _check(out: dict[str, Any], file: str) -> None:
+    """Refuse a file whose parts are missing or do not fit together."""
+    kind = out.get("kind")
+    missing = [name for name in KINDS.get(kind, ("kind",)) if name not in out]  # type: ignore[arg-type]
+    if missing:
+        raise FileError(file, f"expected a complete result file, got one without '{missing[0]}'")
+    if kind == "run":
+        n = len(np.atleast_1d(out["t"]))
+        for name in ("q", "qd", "u", "lam"):
+            if np.ndim(out[name]) != 2 or len(out[name]) != n:
+                shape = np.shape(out[name])
+                raise FileError(file, f"expected {n} rows of '{name}', got the shape {shape}; the file is damaged")
+    for name in ("driven", "stats", "options"):
+        if name in out and not isinstance(out[name], dict):
+            raise FileError(file, f"expected '{name}' to be a group, got a value; the file is damaged")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,201 @@
+"""The file format, part two: links, actuators, loads, inputs, and the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag, model_validator
+from pydantic import Field as Key
+
+from sorosim.errors import ModelError
+from sorosim.io import fields
+from sorosim.io.blocks import Block, OneOf, by_shape, has, words
+from sorosim.io.fields import Choice, Name, Numbers, Quantity, Raw, Vector
+from sorosim.io.problems import shown
+from sorosim.io.schema_rods import MaterialBlock, RodBlock
+from sorosim.loads.point_wrench import FRAMES
+from sorosim.signals import INTERPOLATIONS
+from sorosim.solvers.base import INTEGRATORS
+
+LinkName = Annotated[str, Name()]
+Fraction = Annotated[float, Quantity("number", least=0.0, upto=1.0)]
+Axis = Annotated[tuple[float, ...], Vector("number")]
+
+
+# -- links
+
+
+class TurningBlock(Block):
+    axis: Axis = Key(examples=["[0, 0, 1]"])
+    stiffness: Annotated[float, Quantity("rotary stiffness", least=0.0)] = 0.0
+    damping: Annotated[float, Quantity("rotary damping", least=0.0)] = 0.0
+    rest: Annotated[float, Quantity("angle")] = 0.0
+
+
+class HelicalBlock(TurningBlock):
+    pitch: Annotated[float, Quantity("length")] = Key(examples=["5 mm/rev"])
+
+
+class PrismaticBlock(Block):
+    axis: Axis = Key(examples=["[0, 0, 1]"])
+    stiffness: Annotated[float, Quantity("stiffness", least=0.0)] = 0.0
+    damping: Annotated[float, Quantity("damping", least=0.0)] = 0.0
+    rest: Annotated[float, Quantity("length")] = 0.0
+
+
+class MovingJoint(OneOf):
+    revolute: TurningBlock | None = None
+    prismatic: PrismaticBlock | None = None
+    helical: HelicalBlock | None = None
+
+
+JointBlock = Annotated[
+    Annotated[str, fields.Fixed(), Tag("<word>")] | Annotated[MovingJoint, Tag("<moving>")],
+    by_shape({dict: "<moving>"}, "<word>"),
+]
+
+
+class RotationBlock(Block):
+    """By axis and angle, by roll, pitch and yaw, by a quaternion, or by a matrix."""
+
+    axis: Axis | None = None
+    angle: Annotated[float, Quantity("angle")] | None = None
+    rpy: Annotated[tuple[float, ...], Vector("angle")] | None = None
+    quaternion: Annotated[tuple[float, ...], Vector("number", (4,))] | None = None
+    matrix: list[Axis] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_form(cls, value: Any) -> Any:
+        known = isinstance(value, Mapping) and set(value) <= set(cls.model_fields)
+        forms = ({"axis", "angle"}, {"rpy"}, {"quaternion"}, {"matrix"})
+        if not isinstance(value, Mapping) or (known and set(value) not in forms):
+            raise ModelError("", "{axis, angle}, {rpy}, {quaternion} or {matrix}", shown(value))
+        return value
+
+
+class PoseBlock(Block):
+    position: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
+    rotation: RotationBlock | None = None
+    s: Fraction | None = None
+
+
+class BodyBlock(Block):
+    mass: Annotated[float, Quantity("mass", above=0.0)] = Key(examples=["200 g"])
+    centre: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
+    inertia: Annotated[tuple[float, ...], Vector("inertia", (3, 6))] = Key(examples=["[1e-4, 1e-4, 1e-4]"])
+
+
+class LinkBlock(Block):
+    joint: JointBlock = "fixed"
+    parent: LinkName = "world"
+    at: PoseBlock | None = None
+    rod: RodBlock | None = None
+    body: BodyBlock | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_body(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "rod" in value and "body" in value:
+            raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
+        return value
+
+
+# -- actuators, loads
+
+
+class RunBlock(Block):
+    rod: LinkName = Key(examples=["arm"])
+    y: Annotated[float | str, Raw("a length or an expression")] = Key(examples=["1 cm"])
+    z: Annotated[float | str, Raw("a length or an expression")] = Key(examples=["0"])
+    start: Fraction = Key(0.0, alias="from")
+    end: Fraction = Key(1.0, alias="to")
+
+
+class PathBlock(Block):
+    path: list[RunBlock] = Key(examples=["[{rod: arm, y: 0, z: 1 cm}, ...]"])
+
+
+class ActuatorBlock(OneOf):
+    tendon: (
+        Annotated[
+            Annotated[RunBlock, Tag("<run>")] | Annotated[PathBlock, Tag("<path>")], has("path", "<path>", "<run>")
+        ]
+        | None
+    ) = None
+
+
+class WrenchBlock(Block):
+    link: LinkName = Key(examples=["arm"])
+    s: Fraction | None = None
+    moment: Annotated[tuple[float, ...], Vector("moment")] | None = None
+    force: Annotated[tuple[float, ...], Vector("force")] | None = None
+    frame: Annotated[str, Choice(words(*FRAMES))] = "world"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_an_effect(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "link" in value and not {"moment", "force"} & set(value):
+            raise ModelError("", "a moment or a force", "neither", "for instance force: [0, 0, 5 N]")
+        return value
+
+
+class LoadBlock(OneOf):
+    wrench: WrenchBlock | None = None
+
+
+# -- how it is run
+
+
+class SignalTable(Block):
+    times: Annotated[tuple[float, ...], Numbers("time")] = Key(examples=["[0, 1 s, 2 s]"])
+    values: list[Annotated[float | str, Raw("a number or a quantity")]] = Key(examples=["[0, 5, 0]"])
+    interpolation: Annotated[str, Choice(words(*INTERPOLATIONS))] = "linear"
+
+
+class SignalFile(Block):
+    csv: Annotated[str, fields.Text("the path of a CSV file")]
+    column: Annotated[int | str, Raw("the name or the number of a column")] | None = None
+    interpolation: Annotated[str, Choice(words(*INTERPOLATIONS))] = "linear"
+
+
+_SIGNAL_SHAPE = Discriminator(
+    lambda value: ("<csv>" if "csv" in value else "<table>") if isinstance(value, Mapping) else "<value>"
+)
+SignalBlock = Annotated[
+    Annotated[float | str, Raw("a number, an expression of t, {times, values} or {csv}"), Tag("<value>")]
+    | Annotated[SignalTable, Tag("<table>")]
+    | Annotated[SignalFile, Tag("<csv>")],
+    _SIGNAL_SHAPE,
+]
+Positive = Annotated[float, Quantity("number", above=0.0)]
+Seconds = Annotated[float, Quantity("time", above=0.0)]
+
+
+class SimulateBlock(Block):
+    t_end: Seconds | None = None
+    dt_out: Seconds | None = None
+    u: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
+    driven: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
+    q0: Annotated[tuple[float, ...] | str, fields.Start()] | None = None
+    method: Annotated[str, Choice(lambda: tuple(INTEGRATORS))] | None = None
+    rtol: Positive | None = None
+    atol: Positive | None = None
+
+
+class StaticsBlock(Block):
+    u: dict[Annotated[str, Name()], Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
+
+
+class RobotFile(Block):
+    sorosim: Annotated[int, fields.Version()] = Key(examples=["1"])
+    name: Annotated[str, fields.Text("a name")] | None = None
+    gravity: Annotated[tuple[float, ...], Vector("acceleration")] | None = None
+    materials: dict[Annotated[str, Name()], MaterialBlock] = Key(default_factory=dict)
+    links: dict[Annotated[str, Name()], LinkBlock] = Key(examples=["{arm: {rod: ...}}"])
+    actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
+    loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
+    initial: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
+    simulate: SimulateBlock | None = None
+    statics: StaticsBlock | None = None

@@ -1,0 +1,324 @@
+"""Robots for tests: the manipulator of the paper, and random trees with everything in them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.tendon import PLACE_VARIABLES, Run, Tendon
+from sorosim.expressions import Expression, parse
+from sorosim.lie import exp_se3
+from sorosim.loads.point_wrench import PointWrench
+from sorosim.model import basis as bases
+from sorosim.model.basis import ReferenceStrain, StrainBasis, strain
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import WORLD, Link
+from sorosim.model.material import Material
+from sorosim.model.profile import Formula, Linear, Profile, Table
+from sorosim.model.quadrature import minimum_n_gauss
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+
+BASES = tuple(basis.name for basis in bases._BUILT_IN)
+SECTIONS = ("circle", "hollow_circle", "rectangle", "ellipse", "properties")
+
+
+def formula(text: str, *sizes: str) -> Expression:
+    """An expression of X, s, L and of the given sizes of a section."""
+    return parse(text, (*PLACE_VARIABLES, *sizes))
+
+
+# -- the manipulator of the paper
+
+
+def cable_manipulator(
+    orders: Sequence[int | None] = (4, 4, 2, 2), n_gauss: int | None = 5, *, damping: float = 1e4
+) -> Robot:
+    """A clamped tapered rod along +x with five cables; orders of torsion, bending, elongation and shear."""
+    torsion, bending, elongation, shear = orders
+    silicone = Material(1e6, poisson=0.5, density=1000.0, damping=damping)
+    varying = strain(torsion=torsion, bending=bending, elongation=elongation, shear=shear)
+    arm = Rod((Division(0.5, Circle((0.03, 0.015)), silicone, varying, n_gauss=n_gauss),))
+    routes = {
+        "cable1": ("0", "r"),
+        "cable2": ("-sqrt(3)/2*r", "-r/2"),
+        "cable3": ("sqrt(3)/2*r", "-r/2"),
+        "cable4": ("0.015*sin(4*pi*X/L)", "0.015*cos(4*pi*X/L)"),
+        "cable5": ("0.015*sin(4*pi*X/L)", "-0.015*cos(4*pi*X/L)"),
+    }
+    cables = {name: Tendon((Run("arm", y=formula(y, "r"), z=formula(z, "r")),)) for name, (y, z) in routes.items()}
+    return Robot(Description("cable manipulator", (Link("arm", arm),), actuators=cables))
+
+
+# -- random parts
+
+
+def random_pose(rng: np.random.Generator, reach: float = 0.2) -> Array:
+    """A pose with any orientation and a position of the size of `reach` [m]."""
+    w = rng.normal(size=3)
+    return exp_se3(np.concatenate([rng.uniform(0.0, 3.0) * w / np.linalg.norm(w), reach * rng.normal(size=3)]))
+
+
+def random_axis(rng: np.random.Generator) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in rng.normal(size=3))
+    return x, y, z
+
+
+def random_profile(rng: np.random.Generator, size: float, kinks: bool) -> Profile | float:
+    """A size along a rod, near `size`: constant, tapered, by a formula, or by a table with a kink."""
+    tip = float(rng.uniform(0.4, 1.0))
+    kind = rng.choice(["constant", "linear", "formula", *(["table", "pchip"] if kinks else [])])
+    if kind == "constant":
+        return size
+    if kind == "linear":
+        return Linear(size, tip * size)
+    if kind == "formula":
+        return Formula(formula(f"{size!r} * (1 - {1 - tip!r} * sin(1.2*s)**2) + 0.01*X*{size!r}"))
+    middle = float(rng.uniform(0.3, 0.7))
+    values = (size, float(rng.uniform(0.5, 1.0)) * size, tip * size)
+    return Table((0.0, middle, 1.0), values, "linear" if kind == "table" else "pchip")
+
+
+def random_section(rng: np.random.Generator, kind: str, kinks: bool) -> Section:
+    """A section of some 2 cm."""
+    options = {
+        "shear_factor": (float(rng.uniform(0.8, 1.0)), float(rng.uniform(0.8, 1.0))),
+        "torsion": str(rng.choice(["saint-venant", "polar"])),
+    }
+    a, b = float(rng.uniform(0.015, 0.03)), float(rng.uniform(0.015, 0.03))
+    if kind == "circle":
+        return Circle(random_profile(rng, a, kinks), **options)
+    if kind == "hollow_circle":
+        return HollowCircle(random_profile(rng, a, kinks), float(rng.uniform(0.1, 0.35)) * a, **options)
+    if kind == "rectangle":
+        return Rectangle(random_profile(rng, 2 * a, kinks), random_profile(rng, 2 * b, kinks), **options)
+    if kind == "ellipse":
+        return Ellipse(random_profile(rng, 2 * a, kinks), random_profile(rng, 2 * b, kinks), **options)
+    area, Iy, Iz = a * b, a * b**3 / 12, b * a**3 / 12
+    J = None if options["torsion"] == "polar" else 0.8 * (Iy + Iz)
+    return Properties(random_profile(rng, area, kinks), Iy, random_profile(rng, Iz, kinks), J, **options)
+
+
+def random_strain(rng: np.random.Generator, basis: str, budget: int) -> StrainBasis:
+    """A basis with about half of the strains free and at most `budget` coordinates; bending comes first."""
+    chosen: dict[str, tuple[str, int]] = {}
+    names = ["bending_y", "bending_z", *rng.permutation(["torsion", "elongation", "shear_y", "shear_z"])]
+    for i, name in enumerate(names):
+        family = basis if i == 0 or rng.random() < 0.7 else str(rng.choice(BASES))
+        order = int(rng.integers(1, 3)) if family != "fourier" and i < 3 else 1
+        count = bases.get_basis(family).count(order)
+        if count <= budget and (i == 0 or rng.random() < 0.55):
+            chosen[str(name)] = (family, order)
+            budget -= count
+    return StrainBasis(**chosen)
+
+
+def random_reference(rng: np.random.Generator) -> ReferenceStrain:
+    """A straight, a curved, or a curved and twisted rest shape."""
+    kind = rng.choice(["straight", "arc", "formula"])
+    if kind == "straight":
+        return ReferenceStrain()
+    k = [float(v) for v in rng.normal(size=6)]
+    if kind == "arc":
+        return ReferenceStrain((k[0], k[1], k[2], 1.0 + 0.05 * np.tanh(k[3]), 0.05 * k[4], 0.05 * k[5]))
+    bent = formula(f"{k[1]!r} * cos(2*s) + {k[2]!r} * X")
+    sheared = formula(f"{0.05 * k[4]!r} * sin(pi*X/L)")
+    return ReferenceStrain((formula(f"{k[0]!r} * s"), bent, k[2], formula("1 + 0.05*s**2"), 0.02, sheared))
+
+
+def random_material(rng: np.random.Generator, mass_damping: bool) -> Material:
+    return Material(
+        float(10 ** rng.uniform(5.0, 6.5)),
+        poisson=float(rng.uniform(0.2, 0.5)),
+        density=float(rng.uniform(800.0, 2000.0)),
+        damping=float(rng.choice([0.0, 1e3, 1e4])),
+        mass_damping=float(rng.uniform(0.1, 2.0)) if mass_damping else 0.0,
+        stiffness_damping=float(rng.choice([0.0, 1e-3])),
+    )
+
+
+def random_rod(
+    rng: np.random.Generator, budget: int, *, basis: str = "", section: str = "", mass_damping: bool = False
+) -> Rod:
+    """One or two divisions with at most `budget` coordinates; the first has the named basis and section."""
+    divisions = []
+    for _ in range(1 + int(rng.random() < 0.35)):
+        basis, section = basis or str(rng.choice(BASES)), section or str(rng.choice(SECTIONS))
+        varying = random_strain(rng, basis, budget)
+        # kinks of sizes and of the basis multiply the panels: not both
+        profile = random_section(rng, section, not varying.breakpoints)
+        # as few Gauss points as give a regular stiffness and a little more, or what is the default
+        few = minimum_n_gauss(varying) + int(rng.integers(1, 3))
+        n_gauss = few if varying.breakpoints or rng.random() < 0.7 else None
+        divisions.append(
+            Division(float(rng.uniform(0.15, 0.5)), profile, random_material(rng, mass_damping), varying,
+                     reference=random_reference(rng), n_gauss=n_gauss)
+        )  # fmt: skip
+        budget -= varying.count
+        basis = section = ""
+    return Rod(tuple(divisions))
+
+
+def random_body(rng: np.random.Generator) -> RigidBody:
+    """A rigid body of some 10 cm and 0.5 kg, its centre of mass off the frame."""
+    mass = float(rng.uniform(0.1, 1.0))
+    a, b, c = (float(v) for v in rng.uniform(0.03, 0.15, size=3) ** 2)
+    R = random_pose(rng)[:3, :3]
+    inertia = mass * R @ np.diag([b + c, a + c, a + b]) @ R.T
+    centre = tuple(float(v) for v in 0.05 * rng.normal(size=3))
+    i, j = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
+    return RigidBody(mass, centre=centre, inertia=tuple(float(v) for v in inertia[i, j]))
+
+
+def random_joint(rng: np.random.Generator, kinds: Sequence[str]) -> Joint:
+    """A joint with an oblique axis; some have a spring with a rest value and a damper."""
+    kind = str(rng.choice(kinds))
+    if kind == "fixed":
+        return Joint()
+    spring = {"stiffness": 2.0, "damping": 0.05, "rest": float(rng.normal())} if rng.random() < 0.5 else {}
+    pitch = float(0.05 * rng.normal()) if kind == "helical" else 0.0
+    return Joint(kind, axis=random_axis(rng), pitch=pitch, **spring)
+
+
+def random_route(rng: np.random.Generator, rod: Rod) -> tuple[float | Expression, float | Expression]:
+    """Position y, z of a tendon in the sections of a rod: constant, straight, helical, or along the surface."""
+    kinds = ["constant", "straight", "helix"]
+    if all(isinstance(d.section, Circle | HollowCircle) for d in rod.divisions):
+        kinds.append("surface")
+    kind, a = rng.choice(kinds), float(rng.uniform(0.005, 0.02))
+    if kind == "constant":
+        return a, float(0.01 * rng.normal())
+    if kind == "straight":
+        return formula(f"{a!r} * (1 - 0.5*s)"), formula(f"{a!r} * (X/L - 0.3)")
+    if kind == "helix":
+        return formula(f"{a!r} * sin(4*pi*X/L)"), formula(f"{a!r} * cos(4*pi*X/L)")
+    return formula("0.8*r", "r"), formula("-0.3*r", "r")
+
+
+# -- random trees
+
+
+def varied_tree(seed: int, **options: bool) -> Robot:
+    """Random tree number `seed`, with up to 40 coordinates; ten in a row have all bases, five all sections."""
+    rng = np.random.default_rng(seed)
+    max_dof = (14, 22, 30, 40)[seed % 4]
+    given = {"basis": BASES[seed % len(BASES)], "section": SECTIONS[seed % len(SECTIONS)]}
+    return random_tree(rng, 2 + seed % 5, max_dof=max_dof, **given, **options)
+
+
+def random_tree(
+    rng: np.random.Generator,
+    n_links: int = 5,
+    *,
+    max_dof: int = 40,
+    loads: bool = True,
+    tendons: bool = True,
+    damping: bool = True,
+    basis: str = "",
+    section: str = "",
+) -> Robot:
+    """A tree of rods and rigid links in random order and place.
+
+    Rods have random bases, sections, rest shapes, divisions and locked strains; rigid links hang on revolute,
+    prismatic, helical and fixed joints with oblique axes, some over a massless frame with a joint of its own. Children
+    stand at tips, in the middle and at the base of rods, all in oblique poses. Point wrenches in world and body axes,
+    tendons through one rod or through two that are fixed to each other, damping proportional to mass.
+
+    Parameters
+    ----------
+    n_links : int
+        Besides frames and fixed extensions.
+    max_dof : int
+        Coordinates are given out until there are about as many.
+    loads, tendons, damping : bool
+        Whether there are point wrenches, tendons, and damping proportional to mass (in every other tree).
+    basis, section : str
+        What the first rod must have; random if empty.
+    """
+    links: list[Link] = []
+    braked = damping and rng.random() < 0.5
+    budget = max_dof
+    for i in range(n_links):
+        # a chain with side branches: most links hang on the link before
+        at = len(links) - 1 if rng.random() < 0.7 else int(rng.integers(max(len(links), 1)))
+        parent = links[at] if links and rng.random() < 0.9 else None
+        if parent is not None and parent.body is None:
+            parent = None
+        where = {"parent": parent.name if parent else WORLD, "at": random_pose(rng, 0.05)}
+        if parent is not None and parent.rod:
+            where["s"] = float(rng.choice([1.0, 1.0, 0.0, rng.uniform(0.05, 0.95)]))
+        if rng.random() < 0.25:
+            links.append(Link(f"frame{i}", None, joint=random_joint(rng, ["revolute", "prismatic"]), **where))
+            where = {"parent": f"frame{i}", "at": random_pose(rng, 0.05)}
+            budget -= 1
+        if i == 0 or rng.random() < 0.6:
+            share = min(budget, max(4, budget // 2 if i < n_links - 1 else budget))
+            rod = random_rod(rng, share, basis=basis, section=section, mass_damping=braked)
+            joint = random_joint(rng, ["fixed", "fixed", "revolute", "helical"])
+            links.append(Link(f"rod{i}", rod, joint=joint, **where))
+            basis = section = ""
+            budget -= sum(d.strain.count for d in rod.divisions) + 1
+            if rng.random() < 0.3 and budget > 6:
+                more = random_rod(rng, min(budget, 8), mass_damping=braked)
+                links.append(Link(f"rod{i}b", more, parent=f"rod{i}"))
+                budget -= sum(d.strain.count for d in more.divisions)
+        else:
+            joint = random_joint(rng, ["revolute", "prismatic", "helical", "fixed"])
+            links.append(Link(f"body{i}", random_body(rng), joint=joint, **where))
+            budget -= 1
+        if budget < 4:
+            break
+    gravity = tuple(float(v) for v in 9.81 * np.array(random_axis(rng)))
+    pulled = _random_tendons(rng, links) if tendons else {}
+    forces = _random_loads(rng, links) if loads else {}
+    return Robot(Description("random tree", tuple(links), gravity=gravity, actuators=pulled, loads=forces))
+
+
+def _random_tendons(rng: np.random.Generator, links: list[Link]) -> dict[str, Tendon]:
+    tendons: dict[str, Tendon] = {}
+    for link in links:
+        if link.rod is None:
+            continue
+        y, z = random_route(rng, link.rod)
+        before = next((other for other in links if other.name == link.name[:-1]), None)
+        if before is not None and before.rod is not None:
+            # through both: the rod before, and this one that is fixed to its tip
+            start = before.rod.starts[-1] / before.rod.length
+            first = Run(before.name, y=0.01, z=formula("0.01*s"), start=start)
+            tendons[f"through_{link.name}"] = Tendon((first, Run(link.name, y=y, z=z)))
+        else:
+            tendons[f"along_{link.name}"] = Tendon((Run(link.name, y=y, z=z),))
+            if len(link.rod.divisions) > 1:
+                end = link.rod.starts[1] / link.rod.length
+                tendons[f"part_of_{link.name}"] = Tendon((Run(link.name, y=-0.01, z=0.005, end=end),))
+    return tendons
+
+
+def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, PointWrench]:
+    loads: dict[str, PointWrench] = {}
+    bodies = [link for link in links if link.body is not None]
+    for frame in ("world", "body"):
+        link = bodies[int(rng.integers(len(bodies)))]
+        s = float(rng.choice([0.0, 1.0, rng.uniform(0.05, 0.95)]))
+        values = rng.normal(size=6) * np.repeat([0.05, 0.5], 3)
+        loads[f"fixed_in_{frame}"] = PointWrench(link.name, s, wrench=tuple(float(v) for v in values), frame=frame)
+    return loads
+
+
+def moderate(robot: Robot) -> Array:
+    """A size (ndof,) for each coordinate at which a robot is deformed by much but not wildly."""
+    sizes = {"torsion": 0.5, "bending_y": 0.5, "bending_z": 0.5, "elongation": 0.1, "shear_y": 0.1, "shear_z": 0.1,
+             "prismatic": 0.1, "revolute": 1.0, "helical": 1.0}  # fmt: skip
+    return np.array([sizes[name.split(".")[-1].split("[")[0]] for name in robot.coordinate_names])
+
+
+def random_state(rng: np.random.Generator, robot: Robot) -> tuple[Array, Array, Array, Array]:
+    """q, qd, qdd of moderate size, and tensions u of some newtons."""
+    scale, n = moderate(robot), robot.ndof
+    q, qd, qdd = (factor * scale * rng.normal(size=n) for factor in (1.0, 2.0, 10.0))
+    return q, qd, qdd, rng.uniform(0.5, 5.0, size=len(robot.actuator_names))
