@@ -1,0 +1,154 @@
+"""The command line: what it prints, what it writes, how it ends."""
+
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim import cli
+
+FINGER = """sorosim: 1
+name: finger
+materials: {silicone: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 10 kPa*s}}
+links:
+  finger:
+    joint: fixed
+    rod:
+      length: 12 cm
+      section: {circle: {radius: [8 mm, 4 mm]}}
+      material: silicone
+      strain: {bending: 2}
+actuators: {tendon: {tendon: {rod: finger, y: 0, z: r}}}
+simulate: {t_end: 0.2, u: {tendon: "2*smoothstep(t)"}}
+"""
+
+
+@pytest.fixture
+def finger(tmp_path, monkeypatch):
+    (tmp_path / "finger.yaml").write_text(FINGER, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run the command line in this process: exit code, output, errors."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return run
+
+
+def test_simulate_writes_a_result_that_opens_again(finger, call):
+    code, out, err = call("simulate", "finger.yaml", "--out", "run.h5", "--method", "cvode")
+    assert (code, err) == (0, "")
+    assert "cvode" in out
+    assert "energy balance" in out
+    run = sorosim.open("run.h5")
+    again = sorosim.simulate(sorosim.load("finger.yaml"), method="cvode")
+    assert np.array_equal(run.q, again.q)
+    assert np.array_equal(run.u, again.u)
+    assert run.robot.name == "finger"
+
+
+def test_simulate_without_out_names_the_file_after_the_robot(finger, call):
+    assert call("simulate", "finger.yaml", "--t-end", "0.05")[0] == 0
+    with h5py.File(finger / "finger.h5") as file:
+        assert file["t"][-1] == 0.05
+
+
+def test_inputs_of_the_command_line_replace_those_of_the_file(finger, call):
+    assert call("simulate", "finger.yaml", "--u", "tendon=3*t", "--out", "run.h5")[0] == 0
+    run = sorosim.open("run.h5")
+    assert np.allclose(run.u[:, 0], 3 * run.t, rtol=1e-14)
+
+
+def test_statics_reports_and_writes_an_equilibrium(finger, call):
+    code, out, _ = call("statics", "finger.yaml", "--u", "tendon=1", "--out", "eq.h5")
+    assert code == 0
+    assert "hybr converged" in out
+    assert "yes" in out
+    eq = sorosim.open("eq.h5")
+    assert np.allclose(eq.q, sorosim.statics(sorosim.load("finger.yaml"), {"tendon": 1.0}).q, rtol=0, atol=1e-15)
+
+
+def test_plot_draws_runs_and_equilibria(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    code, out, _ = call("plot", "run.h5", "--out", "pictures")
+    assert code == 0
+    named = out.split()
+    assert named
+    assert all((finger / name).stat().st_size > 1000 for name in named)
+    call("statics", "finger.yaml", "--out", "eq.h5")
+    code, out, _ = call("plot", "eq.h5", "--out", "pictures")
+    assert (code, out.split()) == (0, ["pictures/eq.png"])
+
+
+def test_movie_is_written(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    code, out, _ = call("movie", "run.h5", "--fps", "10")
+    assert (code, out.strip()) == (0, "run.mp4")
+    assert (finger / "run.mp4").stat().st_size > 1000
+
+
+def test_robots_are_listed(call):
+    code, out, _ = call("robots")
+    assert code == 0
+    assert "cable_manipulator" in out.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["simulate", "nothing.yaml"], "nothing.yaml: expected a file or the name of a bundled robot, got neither"),
+        (["simulate", "finger.yaml", "--t-end", "-1"], "t_end: expected a number greater than 0, got -1.0"),
+        (["simulate", "finger.yaml", "--method", "euler"], "expected one of bdf, radau, lsoda, cvode, got 'euler'"),
+        (["simulate", "finger.yaml", "--u", "tendon"], "--u: expected NAME=VALUE, got 'tendon'; as in --u cable1=10"),
+        (["statics", "finger.yaml", "--u", "tendn=1"], "u: expected the name of an actuator, got 'tendn'; did you mean"),
+        (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a number, got 't'"),
+        (["statics", "finger.yaml", "--u", "tendon=nan"], "u.tendon: expected finite numbers, got nan at index 0"),
+        (["movie", "nothing.h5"], "nothing.h5: cannot be read: No such file or directory"),
+        (["simulate"], "Missing argument"),
+        (["simulat"], "No such command 'simulat'"),
+    ],
+)  # fmt: skip
+def test_mistakes_end_in_one_line_and_code_2(finger, call, words, message):
+    code, out, err = call(*words)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert not out
+    assert sorted(os.listdir(finger)) == ["finger.yaml"]
+
+
+def test_movie_of_an_equilibrium_is_refused(finger, call):
+    call("statics", "finger.yaml", "--out", "eq.h5")
+    code, _, err = call("movie", "eq.h5")
+    assert (code, err) == (2, "error: eq.h5: expected a run, got an equilibrium; plot draws equilibria\n")
+
+
+def test_a_solver_that_gives_up_saves_what_it_had(finger, call, monkeypatch):
+    run = sorosim.simulate(sorosim.load("finger.yaml"), t_end=0.1)
+
+    def give_up(*_, **__):
+        raise sorosim.ConvergenceError("it stopped", run)
+
+    monkeypatch.setattr(sorosim, "simulate", give_up)
+    code, _, err = call("simulate", "finger.yaml", "--out", "run.h5")
+    assert code == 1
+    assert "up to t = 0.1 s, is in run.h5" in err
+    assert np.array_equal(sorosim.open("run.h5").q, run.q)
+
+
+def test_python_dash_m_is_the_command_line(finger):
+    done = subprocess.run([sys.executable, "-m", "sorosim", "robots"], capture_output=True, text=True, check=True)
+    assert "cable_manipulator" in done.stdout
