@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.errors import ConvergenceError, InputError, nearest
+from sorosim.door import choice, number, positive
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.solvers.base import INTEGRATORS, Event, OdeProblem, integrator
@@ -21,26 +22,6 @@ Array = NDArray[np.float64]
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
 MAX_OUTPUTS = 10_000_000
-
-
-def _positive(where: str, value: Any, *, infinite: bool = False) -> float:
-    """Return a number above zero, refusing anything else."""
-    bad = isinstance(value, bool | str | bytes) or not np.isscalar(value)
-    number = np.nan
-    if not bad:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            bad = True
-    if bad or not number > 0.0 or (np.isinf(number) and not infinite):
-        raise InputError(where, "a number greater than 0", f"{value!r}"[:60])
-    return number
-
-
-def _choice(where: str, value: Any, known: Sequence[str]) -> str:
-    if value not in known:
-        raise InputError(where, "one of " + ", ".join(known), f"{value!r}"[:60], nearest(str(value), known))
-    return str(value)
 
 
 def _robot(robot: Any) -> Robot:
@@ -92,11 +73,11 @@ def statics(
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     given = dict(driven or {})
     for name, value in given.items():
-        given[name] = float(robot.inputs_value(f"driven.{name}", value))
+        given[name] = number(f"driven.{name}", value)
     system = StaticSystem(robot, inputs, given)
     free = system.partition.free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
-    analytic = _choice("jacobian", jacobian, JACOBIANS) == "analytic"
+    analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     problem = StaticProblem(system.residual, system.jacobian, robot.engine.elastic.rest[free], analytic)
     found = solve_equilibrium(problem, start[free])
     q = system.q(found.x)
@@ -187,10 +168,10 @@ def simulate(
     if options["t_end"] is None:
         raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
     for name in ("t_end", "dt_out", "rtol", "atol"):
-        options[name] = _positive(name, options[name])
-    method = _choice("method", options["method"], tuple(INTEGRATORS))
-    step = _positive("max_step", max_step, infinite=True)
-    analytic = _choice("jacobian", jacobian, JACOBIANS) == "analytic"
+        options[name] = positive(name, options[name])
+    method = choice("method", options["method"], tuple(INTEGRATORS))
+    step = positive("max_step", max_step, infinite=True)
+    analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     times = output_times(options["t_end"], options["dt_out"])
 
     inputs = input_motion(robot, block.get("u") if u is None else u)
@@ -230,7 +211,7 @@ def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
     """Coordinates at t = 0; the driven ones are put on their motion."""
     start = system.driven.jets(0.0)[:, 0]
     if isinstance(q0, str):
-        _choice("q0", q0, ("equilibrium",))
+        choice("q0", q0, ("equilibrium",))
         names = [robot.links_of_columns[int(column)] for column in system.partition.driven]
         held = dict(zip(names, map(float, start), strict=True))
         return statics(robot, system.inputs.value(0.0), held).q

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.tendon import Tendon
+from sorosim.door import number, vector
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
@@ -71,21 +72,6 @@ class Energy(NamedTuple):
         return self.kinetic + self.elastic + self.gravity
 
 
-def _vector(where: str, value: ArrayLike, n: int) -> Array:
-    """Return a fresh (n,) array of finite numbers, refusing anything else."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(where, f"{n} numbers", f"{type(value).__name__} {str(value)[:40]!r}") from None
-    if array.shape != (n,):
-        raise InputError(where, f"{n} numbers, shape ({n},)", f"shape {array.shape}")
-    # one pass: the sum of finite numbers is finite, unless it overflows
-    if not np.isfinite(array.sum()) and not np.isfinite(array).all():
-        bad = int(np.argmin(np.isfinite(array)))
-        raise InputError(where, "finite numbers", f"{array[bad]} at index {bad}")
-    return array
-
-
 class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
@@ -106,6 +92,8 @@ class Robot:
         if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
             loads.append(MassDamping())
         for name, load in description.loads.items():
+            if isinstance(load, type) or not hasattr(load, "places") or not hasattr(load, "bind"):
+                raise ModelError(f"loads.{name}", "a load", type(load).__name__)
             for link, _ in load.places:
                 if link not in {known.name for known in description.links}:
                     hint = nearest(link, [known.name for known in description.links])
@@ -183,7 +171,7 @@ class Robot:
 
     def coordinates(self, value: ArrayLike, where: str = "q") -> Array:
         """Return coordinates, rates or accelerations as a fresh (ndof,) array of finite numbers."""
-        return _vector(where, value, self.ndof)
+        return vector(where, value, self.ndof)
 
     def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
         """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
@@ -194,13 +182,9 @@ class Robot:
             for name, value in u.items():
                 if name not in self.actuator_names:
                     raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, self.actuator_names))
-                values[self.actuator_names.index(name)] = _vector(f"{where}.{name}", [value], 1)[0]
+                values[self.actuator_names.index(name)] = number(f"{where}.{name}", value)
             return values
-        return _vector(where, u, len(self.actuator_names))
-
-    def inputs_value(self, where: str, value: Any) -> float:
-        """Return one finite number, refusing anything else."""
-        return float(_vector(where, [value], 1)[0])
+        return vector(where, u, len(self.actuator_names))
 
     @property
     def links_of_columns(self) -> dict[int, str]:
@@ -208,20 +192,20 @@ class Robot:
         return {x.column: name for name, x in self.engine.layout.links.items() if x.n_joint}
 
     def _place(self, link: str, s: float) -> tuple[tuple[str, float], ...]:
-        if link not in self.engine.layout.links:
+        if not isinstance(link, str) or link not in self.engine.layout.links:
             raise InputError("link", "the name of a link", f"'{link}'", nearest(link, self.engine.layout.links))
         return ((link, self._fraction(s)),)
 
     @staticmethod
     def _fraction(s: float) -> float:
-        value = float(_vector("s", [s], 1)[0])
+        value = number("s", s)
         if not 0.0 <= value <= 1.0:
             raise InputError("s", "a fraction of the rod's length from 0 to 1", f"{value:g}")
         return value
 
     @staticmethod
     def _time(t: float) -> float:
-        return float(_vector("t", [t], 1)[0])
+        return number("t", t)
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
@@ -261,7 +245,8 @@ class Robot:
 
     def poses(self, q: ArrayLike, link: str, s: Sequence[float] | Array) -> Array:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
-        wanted = tuple(self._place(link, value)[0] for value in np.asarray(s, dtype=float).ravel())
+        values = s if isinstance(s, Sequence | np.ndarray) and not isinstance(s, str) else [s]
+        wanted = tuple(self._place(link, value)[0] for value in values)
         g, _ = self.engine.look(self.engine.places(wanted), self.coordinates(q))
         return g
 

@@ -18,6 +18,7 @@ PACKAGE = REPO / "sorosim"
 # from the ground up: a layer imports those before it, and itself
 LAYERS = (
     "errors",
+    "door",
     "compiled",
     "lie",
     "kernels",

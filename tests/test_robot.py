@@ -196,7 +196,6 @@ LEAKS = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="robot.py: the door does not know them yet")
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("kind", LEAKS)
 def test_stranger_things_are_refused(arm, kind):
