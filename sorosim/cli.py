@@ -199,7 +199,9 @@ def plot(
 
     found = sorosim.open(result)
     if isinstance(found, Run):
-        written = found.plot(folder)
+        from sorosim.viz.plots import plot_all
+
+        written = plot_all(found, folder)
     else:
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / f"{result.stem}.png"]

@@ -55,6 +55,20 @@ class OneOf(Block):
         return getattr(self, self.kind)
 
 
+class Alone(Block):
+    """A mapping whose one key stands alone: what belongs to the entries of its list goes into each of them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _stands_alone(cls, value: Any) -> Any:
+        name = next(iter(cls.model_fields))
+        others = [str(key) for key in value if key != name] if isinstance(value, Mapping) else []
+        if others:
+            hint = f"each entry of {name} has its own"
+            raise ModelError("", f"the key {name} alone", "also " + ", ".join(others)[:60], hint)
+        return value
+
+
 def by_shape(tags: Mapping[type, str], otherwise: str) -> Discriminator:
     """Picks the tag of the first type that a value has."""
 

@@ -103,7 +103,9 @@ class Builder:
         self.file: RobotFile = checked.file  # type: ignore[assignment]  # looked at by robot_from
         self.broken, self.folder = checked.broken, folder
         self.todo = Collector(data, list(checked.problems))
+        self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}
+        self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
 
     def names(self, block: str) -> list[str]:
         """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
@@ -112,8 +114,7 @@ class Builder:
 
     def description(self, name: str, text: str) -> Description | None:
         """The whole; None, or with problems noted, if something is wrong."""
-        materials = self.every(self.file.materials, "materials", self.material)
-        self.rod_builder = RodBuilder(self.todo, self.names("materials"), materials)
+        self.materials.update(self.every(self.file.materials, "materials", self.material))
         links = self.every(self.file.links, "links", self.link)
         actuators = self.every(self.file.actuators, "actuators", lambda path, block: self.tendon(path, block.tendon))
         loads = self.every(self.file.loads, "loads", lambda path, block: self.wrench(path, block.wrench))
@@ -206,6 +207,9 @@ class Builder:
         )
         if y is None or z is None or block.rod not in rods:
             return None
+        if block.start >= block.end:
+            todo.add((*path, "from"), f"a place before the end, {block.end:g}", f"{block.start:g}")
+            return None
         return todo.attempt(path, lambda: Run(block.rod, y=y, z=z, start=block.start, end=block.end))
 
     def route_variables(self, rod: str) -> tuple[str, ...]:
@@ -246,7 +250,7 @@ class Builder:
         block = "links" if path[-1] == "driven" else "actuators"
         for name in names:
             if (block,) not in self.broken and (block, name) not in self.broken:
-                self.todo.known((*path, name), what, name, known)
+                self.todo.known((*path, name), what, name, known, at_key=True)
 
     def simulate(self) -> dict[str, Any]:
         """Default arguments of `sorosim.simulate`."""
@@ -286,7 +290,7 @@ class Builder:
         names = compile_tree(tree)[2].coordinate_names
         out = {}
         for name, value in self.file.initial.items():
-            if self.todo.known(("initial", name), "the name of a coordinate", name, names):
+            if self.todo.known(("initial", name), "the name of a coordinate", name, names, at_key=True):
                 last = name.rpartition(".")[2]
                 dimension = "length" if last == "prismatic" else "number" if re.match("elong|shear", last) else "angle"
                 out[name] = self.number(("initial", name), value, dimension) or 0.0

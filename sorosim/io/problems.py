@@ -28,6 +28,11 @@ class Problem:
     hint: str = ""
     at_key: bool = False
 
+    def __post_init__(self) -> None:
+        # what comes from a file may hold line breaks
+        for name in ("expected", "got", "hint"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
+
     def __str__(self) -> str:
         tail = f"; {self.hint}" if self.hint else ""
         where = f"{dotted(self.path)}: " if self.path else ""
@@ -38,6 +43,11 @@ class Located(Protocol):
     """What knows places in a file."""
 
     def nearest(self, path: Path, at_key: bool = False) -> Position: ...
+
+
+def printable(text: str) -> str:
+    """A text on one line."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def dotted(path: Path) -> str:
@@ -65,7 +75,7 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        text = "".join(sign if sign.isprintable() else " " for sign in value)
+        text = printable(value)
         return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
     if isinstance(value, Mapping):
         keys = ", ".join(str(key) for key in list(value)[:4]) + (", ..." if len(value) > 4 else "")
@@ -151,14 +161,16 @@ def _bounded(lines: list[str], n: int) -> list[str]:
 
 def plain_data(value: Any, depth: int = 50) -> Any:
     """Data of Python as a file would give it: mappings with text keys, lists, numbers, texts, true, false, nothing."""
-    problem = _Plain(depth)
-    out = problem.convert(value, ())
-    if problem.found:
-        raise failure(problem.found, "", None)
+    reader = _Plain(depth)
+    out = reader.convert(value, ())
+    if reader.found:
+        raise failure(reader.found, "", None)
     return out
 
 
 class _Plain:
+    """Converts data and notes what is no data."""
+
     def __init__(self, depth: int) -> None:
         self.depth, self.left, self.found = depth, 100_000, list[Problem]()
 
@@ -197,6 +209,7 @@ class Collector:
     problems: list[Problem] = field(default_factory=list)
 
     def add(self, path: Path, expected: str, got: str, hint: str = "") -> None:
+        """Note a mistake."""
         self.problems.append(Problem(path, expected, got, hint))
 
     def attempt(self, path: Path, make: Callable[[], T]) -> T | None:
@@ -207,9 +220,9 @@ class Collector:
             self.problems.append(locate(error, path, self.data))
             return None
 
-    def known(self, path: Path, what: str, name: str, names: Collection[str]) -> bool:
-        """Whether a name is one of the names; if not, that is noted."""
+    def known(self, path: Path, what: str, name: str, names: Collection[str], at_key: bool = False) -> bool:
+        """Whether a name is one of the names; if not, that is noted, at the key if the name is one."""
         if name in names:
             return True
-        self.add(path, what, shown(name), nearest(name, names))
+        self.problems.append(Problem(path, what, shown(name), nearest(name, names), at_key))
         return False

@@ -10,7 +10,7 @@ from pydantic import Field as Key
 
 from sorosim.errors import ModelError
 from sorosim.io import fields
-from sorosim.io.blocks import Block, OneOf, by_shape, has, words
+from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
 from sorosim.io.fields import Choice, Name, Numbers, Quantity, Raw, Vector
 from sorosim.io.problems import shown
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
@@ -113,7 +113,7 @@ class RunBlock(Block):
     end: Fraction = Key(1.0, alias="to")
 
 
-class PathBlock(Block):
+class PathBlock(Alone):
     path: list[RunBlock] = Key(examples=["[{rod: arm, y: 0, z: 1 cm}, ...]"])
 
 

@@ -35,8 +35,13 @@ def check(data: Any) -> Checked:
         return Checked(RobotFile.model_validate(data), [], frozenset())
     except ValidationError as error:
         raw = error.errors(include_url=False)
-    problems, broken = _problems(raw), frozenset(_top(_path(entry["loc"])[0]) for entry in raw)
-    if ("sorosim",) in broken and data.get("sorosim") is not None:
+    problems, wrong = _problems(raw), [_path(entry["loc"])[0] for entry in raw]
+    # a block under a misspelt name may hold any names
+    meant = [
+        (name,) for name in RobotFile.model_fields for path in wrong if len(path) == 1 and close(str(path[0]), name)
+    ]
+    broken = frozenset([*map(_top, wrong), *meant])
+    if ("sorosim",) in wrong and "sorosim" in data:
         # another version may differ in everything
         return Checked(None, [p for p in problems if p.path == ("sorosim",)], broken)
     rest = {key: value for key, value in data.items() if (key,) not in broken}

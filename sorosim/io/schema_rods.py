@@ -8,7 +8,7 @@ from pydantic import Field as Key
 from pydantic import Tag
 
 from sorosim.io import fields
-from sorosim.io.blocks import Block, OneOf, by_shape, has, words
+from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
 from sorosim.io.fields import Choice, Numbers, Quantity, Raw, Size, Vector
 from sorosim.model.basis import MAX_ORDER
 from sorosim.model.quadrature import MAX_N_GAUSS
@@ -130,7 +130,7 @@ class PieceBlock(Block):
     quadrature: Annotated[int, fields.Whole(1, MAX_N_GAUSS)] | None = None
 
 
-class DivisionsBlock(Block):
+class DivisionsBlock(Alone):
     divisions: list[PieceBlock] = Key(examples=["[{length: ...}, ...]"])
 
 

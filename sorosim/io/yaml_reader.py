@@ -238,6 +238,8 @@ def _explained(error: yaml.MarkedYAMLError) -> tuple[str, Any]:
         return f"expected a single 'key: value' here, got another ':'; {hint}", mark
     if "block" in context and token == "<scalar>":
         return "expected the end of the value, got more text; put the whole text in quotes", mark
+    if "block mapping" in context and token == ":":
+        return "expected a key before the ':', got nothing", mark
     if "block collection" in context and got == "'?'":
         return f"expected another '- ' like the one at {begin}, got a key; a block is a list or has keys", mark
     if "block mapping" in context or "block collection" in context:
@@ -265,7 +267,7 @@ def _explained(error: yaml.MarkedYAMLError) -> tuple[str, Any]:
         return "expected a known escape after the backslash; texts with backslashes go into single quotes", mark
     if "expected the node content" in problem or "document start" in problem:
         return f"expected a value, got {_token(got)}", mark
-    return f"expected YAML, got this {' '.join(context.split())}: {' '.join(problem.split())}", mark
+    return f"expected YAML, got a mistake: {' '.join(f'{context} {problem}'.split())}", mark
 
 
 def _token(got: str) -> str:

@@ -1,8 +1,8 @@
 """The contract of an integrator.
 
 1. It gets an `OdeProblem` and returns an `OdeSolution`; it raises only what the problem's own functions raise.
-2. The solution has one row a time of `t_out`, the first at t_out[0]. When the integration ends early, by a terminal event
-   or by failure, it holds the rows up to there, and the message says where and why.
+2. The solution has one row a time of `t_out`, the first at t_out[0]. When the integration ends early, by a terminal
+   event or by failure, it holds the rows up to there, and the message says where and why.
 3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library tells; calls of the rate for
    difference quotients are in n_rhs.
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgesv
 from scipy.optimize import root
 
 from sorosim.solvers.base import one_blas_thread
 
 Array = NDArray[np.float64]
 
+# hybr need not be exact: Newton's steps after it are
+HYBR_TOLERANCE = 1e-6
 # a Newton step below this part of 1 + |x| is the end: the error left is its square
 STEP_TOLERANCE = 1e-9
 # and below this part no further step can better the digits
 EXACT_STEP = 1e-13
+# residuals below this part of |J| (1 + |x|) are rounding
+ROUNDING = 1e-14
 MAX_POLISH = 8
 SMALLEST_LOAD_STEP = 1e-4
 
@@ -45,6 +49,17 @@ class StaticSolution:
     n_jacobian: int
 
 
+@dataclass(frozen=True)
+class _Point:
+    """Where Newton's method ended, and whether that is a solution."""
+
+    x: Array
+    residual: Array
+    jacobian: Array
+    good: bool
+    isolated: bool = True
+
+
 class _Counter:
     """The problem at one load, counting."""
 
@@ -61,77 +76,96 @@ class _Counter:
         return self.problem.jacobian(x, load)
 
 
-def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> tuple[Array, Array, Array, bool]:
-    """Newton steps until they are as small as digits allow: x, residual and Jacobian there, and whether they got there.
+def _solve(J: Array, r: Array) -> Array:
+    """J^-1 r; NaN where J is singular."""
+    _, _, x, info = dgesv(J, r)
+    return x if info == 0 else np.full_like(r, np.nan)
 
-    Steps must shrink; the last one, of size eps, leaves an error of size eps^2.
+
+def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
+    """Newton steps until they are as small as digits allow.
+
+    Steps must shrink; the last one, of size eps, leaves an error of size eps^2. Where they do not shrink although the
+    residual is nothing but rounding, J is singular: a solution with others in its neighbourhood.
     """
     before = np.inf
-    for _ in range(max_steps):
+    for k in range(max_steps + 1):
         r, J = counter.jacobian(x, load)
         if not (np.isfinite(r).all() and np.isfinite(J).all()):
-            return x, r, J, False
-        try:
-            step = scipy.linalg.solve(J, -r, check_finite=False)
-        except (np.linalg.LinAlgError, ValueError):
-            return x, r, J, False
+            return _Point(x, r, J, False)
+        step = _solve(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
         if size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= before):
-            return x, r, J, True
-        if not size < 2.0 * before:
-            return x, r, J, False
-        x, before = x + step, size
-    r, J = counter.jacobian(x, load)
-    return x, r, J, before <= STEP_TOLERANCE
+            return _Point(x, r, J, True)
+        if not size < 2.0 * before or k == max_steps:
+            rounding = (np.abs(r) <= ROUNDING * np.abs(J) @ (1.0 + np.abs(x))).all()
+            return _Point(x, r, J, bool(rounding), isolated=False)
+        x, before = x - step, size
+    raise AssertionError("unreachable")
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array) -> StaticSolution:
-    """Solve residual(x, 1) = 0 from x0; when hybr fails there, raise the load from 0 in steps of its own choice."""
+    """Solve residual(x, 1) = 0.
+
+    By hybr from x0; when that fails, by raising the load from 0 in steps of its own choice; when these come to an end (a
+    fold, or a residual that is not smooth), by hybr from there, as a real robot would snap to another equilibrium. The
+    message says which.
+    """
     counter = _Counter(problem)
+    if len(x0) == 0:
+        r, J = counter.jacobian(x0, 1.0)
+        return StaticSolution(x0, r, J, True, "nothing to solve: all coordinates are driven", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
-        x, hybr_says = _hybr(counter, x0)
-        if x is not None:
-            x, r, J, good = _newton(counter, x, 1.0, MAX_POLISH)
-            if good:
-                return StaticSolution(x, r, J, True, "hybr converged", counter.n_residual, counter.n_jacobian)
-            hybr_says = "its end point is no solution"
-        x, r, J, reached, steps = _continue(counter)
-    said = f"hybr failed ({hybr_says}); load continuation from the unloaded state "
-    if reached == 1.0:
-        message, good = said + f"reached the full load in {steps} steps", True
-    else:
-        message, good = said + f"stopped at {100.0 * reached:.4g} % of the load after {steps} steps", False
-    return StaticSolution(x, r, J, good, message, counter.n_residual, counter.n_jacobian)
+        point, said = _hybr(counter, x0)
+        if point is None:
+            said = f"hybr failed ({said}); load continuation from the unloaded state "
+            point, reached, steps = _continue(counter)
+            if point.good:
+                said += f"reached the full load in {steps} steps"
+            else:
+                said += f"stopped at {100.0 * reached:.4g} % of the load after {steps} steps"
+                jump, _ = _hybr(counter, point.x) if steps else (None, "")
+                if jump is not None:
+                    point, said = jump, f"{said}; from there hybr found another equilibrium"
+    if point.good and not point.isolated:
+        said += "; the tangent stiffness is singular, there are others nearby"
+    counts = counter.n_residual, counter.n_jacobian
+    return StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts)
 
 
-def _hybr(counter: _Counter, x0: Array) -> tuple[Array | None, str]:
+def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
+    """hybr at the full load, ended by Newton steps: the solution and what to say of it, or None and why not."""
     jacobian = (lambda x: counter.jacobian(x, 1.0)[1]) if counter.problem.analytic else None
+    options = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
     try:
-        found = root(
-            lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options={"xtol": 1e-9, "maxfev": 0}
-        )
+        found = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
     except (ValueError, np.linalg.LinAlgError) as error:
         return None, str(error)
-    if not found.success or not np.isfinite(found.x).all():
-        return None, " ".join(str(found.message).split()).rstrip(".").lower()
-    return np.asarray(found.x, dtype=float), ""
+    # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
+    x = np.asarray(found.x, dtype=float)
+    if np.isfinite(x).all():
+        point = _newton(counter, x, 1.0, MAX_POLISH)
+        if point.good:
+            return point, "hybr converged"
+    why = " ".join(str(found.message).split()).rstrip(".").lower()
+    return None, "its end point is no solution" if found.success else why
 
 
-def _continue(counter: _Counter) -> tuple[Array, Array, Array, float, int]:
-    """Follow the equilibrium from load 0 to 1: tangent predictor, Newton corrector, step halved and grown."""
+def _continue(counter: _Counter) -> tuple[_Point, float, int]:
+    """Follow the equilibrium from load 0 to 1: tangent predictor, Newton corrector, step halved and grown.
+
+    The point at the last load that was reached, that load and the number of steps; good only at the full load.
+    """
     x, load, step, steps = counter.problem.x_unloaded.copy(), 0.0, 0.125, 0
     r, J = counter.jacobian(x, 0.0)
+    point = _Point(x, r, J, False)
     while load < 1.0 and step >= SMALLEST_LOAD_STEP:
         target = min(1.0, load + step)
         # dx/dload = -J^-1 dr/dload, where r is zero
-        try:
-            predicted = x - scipy.linalg.solve(J, counter.residual(x, target), check_finite=False)
-        except (np.linalg.LinAlgError, ValueError):
-            predicted = x
-        found, r_new, J_new, good = _newton(counter, predicted, target, 12)
-        if good:
-            x, r, J, load, steps = found, r_new, J_new, target, steps + 1
-            step *= 1.5
+        predicted = point.x - _solve(point.jacobian, counter.residual(point.x, target))
+        found = _newton(counter, predicted if np.isfinite(predicted).all() else point.x, target, 12)
+        if found.good:
+            point, load, steps, step = found, target, steps + 1, 1.5 * step
         else:
             step *= 0.5
-    return x, r, J, load, steps
+    return replace(point, good=load == 1.0), load, steps
