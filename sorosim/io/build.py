@@ -69,8 +69,10 @@ def robot_from(
 
 def _robot(data: Any, file: str, positions: Located | None, folder: FilePath | None, text: str, name: str) -> Robot:
     checked = check(data)
-    builder = Builder(checked, data, folder)
-    description = builder.description(name, text) if checked.file is not None else None
+    if checked.file is None:
+        raise failure(checked.problems, file, positions)
+    builder = Builder(checked.file, checked, data, folder)
+    description = builder.description(name, text)
     if builder.todo.problems or description is None:
         raise failure(builder.todo.problems, file, positions)
     try:
@@ -99,9 +101,8 @@ class _AnyName(list[str]):
 class Builder:
     """The parts of one file."""
 
-    def __init__(self, checked: Checked, data: Any, folder: FilePath | None) -> None:
-        self.file: RobotFile = checked.file  # type: ignore[assignment]  # looked at by robot_from
-        self.broken, self.folder = checked.broken, folder
+    def __init__(self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None) -> None:
+        self.file, self.broken, self.folder = file, checked.broken, folder
         self.todo = Collector(data, list(checked.problems))
         self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}

@@ -1,0 +1,148 @@
+"""Units: texts to numbers in SI, and one sentence for what is no quantity of the expected kind."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sorosim.errors import ModelError
+from sorosim.io.units import _TABLE, DIMENSIONS, MAX_TEXT, _find, _registry, is_quantity, quantity, unit_factor
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "expected"),
+    [
+        (3, "length", 3.0), (np.float64(2.5), "length", 2.5), ("1.5e-2", "length", 0.015), (" -2 ", "length", -2.0),
+        ("3 cm", "length", 0.03), ("7 cm", "length", 0.07), ("35cm", "length", 0.35), ("0.3 mm", "length", 0.0003),
+        ("1 MPa", "pressure", 1e6), ("1000 kg/m^3", "density", 1000.0), ("1.2 g/cm^3", "density", 1200.0),
+        ("10 kPa*s", "viscosity", 1e4), ("3 kg/(m*s)", "viscosity", 3.0), ("3 kg/m/s", "viscosity", 3.0),
+        ("9.81 m/s**2", "acceleration", 9.81), ("9.81 m*s^-2", "acceleration", 9.81), ("2 1/m", "curvature", 2.0),
+        ("2 /m", "curvature", 2.0), ("2 (m^2)^-1*m", "curvature", 2.0), ("5 N*cm", "moment", 0.05),
+        ("2 N*m/rad", "rotary stiffness", 2.0), ("2 kg*cm^2", "inertia", 2e-4),
+        ("180 deg", "angle", math.pi), ("180\u00b0", "angle", math.pi), ("1 rev", "angle", 2 * math.pi),
+        ("5 mm/rev", "length", 0.005 / (2 * math.pi)), ("3 \u00b5m", "length", 3e-6), ("3 \u03bcm", "length", 3e-6),
+        ("2 in", "length", 0.0508), ("1 h", "time", 3600.0), ("60 rpm", "rate", 2 * math.pi),
+    ],
+)  # fmt: skip
+def test_quantities(value, dimension, expected):
+    assert quantity(value, dimension) == pytest.approx(expected, rel=5e-16, abs=0.0)
+
+
+def test_a_decimal_number_with_a_unit_is_the_nearest_float():
+    for value, expected in (("7 cm", 0.07), ("35 cm", 0.35), ("0.3 mm", 0.0003), ("110 us", 0.00011)):
+        assert quantity(value, "time" if "us" in value else "length") == expected
+
+
+def test_the_units_of_the_table_are_those_of_pint():
+    registry = _registry()
+    for name, unit in _TABLE.items():
+        if name in ("\u00b0", "rev"):  # pint knows the first as a sign only
+            continue
+        base = registry.Quantity(1.0, {"in": "inch"}.get(name, name)).to_base_units()
+        powers = registry.get_dimensionality({"in": "inch"}.get(name, name))
+        assert unit.times / unit.over == pytest.approx(base.magnitude, rel=1e-14), name
+        assert unit.exponents == tuple(powers.get(f"[{part}]", 0) for part in ("length", "mass", "time")), name
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "expected"),
+    [
+        ("2 furlong", "length", 402.336),
+        ("10 newton", "force", 10.0),
+        ("3 metres", "length", 3.0),
+        ("1 dyne", "force", 1e-5),
+    ],
+)
+def test_other_units_are_asked_of_pint(value, dimension, expected):
+    assert quantity(value, dimension) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "message"),
+    [
+        ("3 kPa", "length", "a length such as 3 cm, got '3 kPa', a pressure or modulus"),
+        ("3 s", "pressure", "a pressure or modulus such as 1 MPa, got '3 s', a time"),
+        ("45 deg", "length", "a length such as 3 cm, got '45 deg', an angle"),
+        ("3 m^4/s", "length", "a length such as 3 cm, got '3 m^4/s', in m^4*s^-1"),
+        ("3 cm", "number", "a number, got '3 cm'; write it without a unit"),
+        ("3 rad", "number", "a number, got '3 rad'; write it without a unit"),
+        ("3 mpa", "pressure", "a pressure or modulus such as 1 MPa, got '3 mpa'; mpa is not a known unit, "
+                              "did you mean mPa or MPa?"),
+        ("3 cmm", "length", "a length such as 3 cm, got '3 cmm'; cmm is not a known unit, did you mean mm or cm or m?"),
+        ("3 xyzzy", "length", "a length such as 3 cm, got '3 xyzzy'; xyzzy is not a known unit"),
+        ("3 c", "speed", "a speed such as 3 cm/s, got '3 c'; c is not a known unit"),
+        ("3 kg/m3", "density", "a density such as 1000 kg/m^3, got '3 kg/m3'; m3 is not a known unit, write m^3"),
+        ("5 Nm", "moment", "a moment such as 5 N*cm, got '5 Nm'; write N*m"),
+        ("5 N m", "moment", "a moment such as 5 N*cm, got '5 N m'; write * between units"),
+        ("5 N\u00b7m", "moment", "a moment such as 5 N*cm, got '5 N\u00b7m'; write * between units"),
+        ("20 degC", "length",
+         "a length such as 3 cm, got '20 degC'; degC has an offset or is logarithmic, use another unit"),
+        ("3 dB", "force", "a force such as 5 N, got '3 dB'; dB has an offset or is logarithmic, use another unit"),
+        ("3 ohm", "force", "a force such as 5 N, got '3 ohm'; ohm is not a unit of mechanics"),
+        ("3,5 cm", "length", "a length such as 3 cm, got '3,5 cm'; the decimal sign is a point"),
+        ("5 %", "number", "a number, got '5 %'; write 5 % as 0.05"),
+        ("\u22123 cm", "length", "a length such as 3 cm, got '\u22123 cm'; write the minus sign as -"),
+        ("3 cm^2.5", "area", "an area such as 2 cm^2, got '3 cm^2.5'"),
+        ("3 cm^99", "area", "an area such as 2 cm^2, got '3 cm^99'; powers of units are integers up to 9"),
+        ("3 cm^", "area", "an area such as 2 cm^2, got '3 cm^'; powers of units are integers up to 9"),
+        ("3 (cm", "length", "a length such as 3 cm, got '3 (cm'; a parenthesis is open"),
+        ("3 cm/", "length", "a length such as 3 cm, got '3 cm/'; write a number and its unit"),
+        ("1_000", "length", "a length such as 3 cm, got '1_000'; write a number and its unit"),
+        ("1/1 m", "curvature", "a curvature such as 2 1/m, got '1/1 m'; write a number and its unit"),
+        ("pi/4", "angle", "an angle such as 45 deg, got 'pi/4'"),
+        ("cm", "length", "a length such as 3 cm, got 'cm'"),
+        ("", "length", "a length such as 3 cm, got ''"),
+        ("nan", "length", "a length such as 3 cm, got 'nan'"),
+        (math.nan, "length", "a length, got nan; it has to be finite"),
+        (-math.inf, "length", "a length, got -inf; it has to be finite"),
+        ("1e400", "length", "a length, got '1e400'; it has to be finite"),
+        ("1e308 km", "length", "a length, got '1e308 km'; it has to be finite"),
+        (10**400, "length", "a length, got a number of many digits; it has to be finite"),
+        (True, "length", "a length such as 3 cm, got true"),
+        (None, "length", "a length such as 3 cm, got nothing"),
+        ([1], "length", "a length such as 3 cm, got [1]"),
+        (1j, "length", "a length such as 3 cm, got complex"),
+        ("3" * (MAX_TEXT + 1), "length", "a length such as 3 cm, got a text of 101 characters"),
+    ],
+)  # fmt: skip
+def test_what_is_no_quantity_is_refused_in_one_sentence(value, dimension, message):
+    with pytest.raises(ModelError) as caught:
+        quantity(value, dimension, "rod.length")
+    assert str(caught.value) == f"rod.length: expected {message}"
+
+
+def test_factors_for_expressions():
+    assert [unit_factor(name) for name in ("cm", "mm", "N", "kPa", "s", "ms")] == [0.01, 0.001, 1.0, 1000.0, 1.0, 0.001]
+    assert unit_factor("deg") == math.pi / 180
+    assert unit_factor("furlong") == pytest.approx(201.168, rel=1e-5)
+    for name in ("degC", "dB", "ohm", "k", "c", "xyzzy", "Nm"):
+        assert unit_factor(name) is None
+
+
+def test_a_quantity_is_told_from_an_expression():
+    names = ("X", "s", "L", "pi", "sin")
+    assert is_quantity("3 cm", names)
+    assert is_quantity("3 cmm", names)
+    assert is_quantity("3", names)
+    for text in ("3 cm*s", "3 cm*(1 - s)", "sin(1)", "r", "3 s", "1 + 1", "2*pi"):
+        assert not is_quantity(text, names)
+
+
+@given(st.text(max_size=30), st.sampled_from(sorted(DIMENSIONS)))
+def test_any_text_is_a_finite_number_or_a_model_error(text, dimension):
+    for value in (text, f"3 {text}", f"3 m{text}"):
+        message = ""
+        try:
+            assert math.isfinite(quantity(value, dimension))
+        except ModelError as error:
+            message = str(error)
+        assert "\n" not in message
+
+
+def test_words_are_looked_up_once():
+    before = _find.cache_info().misses
+    quantity("3 fathom", "length")
+    quantity("4 fathom", "length")
+    assert _find.cache_info().misses <= before + 1
