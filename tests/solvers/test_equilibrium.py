@@ -1,0 +1,84 @@
+"""The equilibrium solver on small problems: hybr, load continuation, folds, singular and undefined residuals."""
+
+import numpy as np
+import pytest
+
+from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+
+
+def problem(residual, jacobian, x_unloaded=0.0, analytic=True):
+    """A problem in one unknown from scalar functions of x and load."""
+
+    def both(x, load):
+        return np.array([residual(x[0], load)]), np.array([[jacobian(x[0], load)]])
+
+    return StaticProblem(lambda x, load: both(x, load)[0], both, np.array([x_unloaded]), analytic)
+
+
+def test_smooth_problem_is_solved_to_rounding_by_hybr():
+    found = solve_equilibrium(problem(lambda x, p: x + x**3 - 10 * p, lambda x, p: 1 + 3 * x**2), np.zeros(1))
+    assert found.success
+    assert found.message == "hybr converged"
+    assert found.x[0] == pytest.approx(2.0, abs=1e-14)
+    assert found.n_residual > 0
+    assert found.n_jacobian > 0
+    assert found.jacobian[0, 0] == pytest.approx(13.0, abs=1e-12)
+
+
+def test_differences_find_the_same_solution():
+    found = solve_equilibrium(
+        problem(lambda x, p: x + x**3 - 10 * p, lambda x, p: 1 + 3 * x**2, analytic=False), np.zeros(1)
+    )
+    assert found.x[0] == pytest.approx(2.0, abs=1e-14)
+
+
+def test_where_hybr_fails_the_load_is_raised_in_steps():
+    # a spring that softens beyond x = 1: from x = 30 every way down leads to infinity
+    def residual(x, p):
+        return 2 * x / (1 + x**2) - 0.9 * p
+
+    def slope(x, p):
+        return 2 * (1 - x**2) / (1 + x**2) ** 2
+
+    found = solve_equilibrium(problem(residual, slope), np.array([30.0]))
+    assert found.success
+    assert "hybr failed" in found.message
+    assert "load continuation from the unloaded state reached the full load in" in found.message
+    assert abs(residual(found.x[0], 1.0)) < 1e-14
+
+
+def test_beyond_a_fold_there_is_nothing_and_the_message_says_at_which_load():
+    # x - x^3 = 0.5 p has its fold at x = 1/sqrt(3), load 2/(3 sqrt(3))/0.5 = 0.77; the branch beyond is cut off
+    def residual(x, p):
+        return x - x**3 - 0.5 * p if x > -0.9 else np.nan
+
+    found = solve_equilibrium(problem(residual, lambda x, p: 1 - 3 * x**2), np.zeros(1))
+    assert not found.success
+    stopped = float(found.message.split("stopped at ")[1].split(" %")[0])
+    assert stopped == pytest.approx(100 * 2 / (3 * np.sqrt(3)) / 0.5, abs=0.1)
+    # what it hands over is the last equilibrium it had
+    assert residual(found.x[0], stopped / 100) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_residual_that_is_never_defined_ends_in_a_message():
+    found = solve_equilibrium(problem(lambda x, p: np.nan, lambda x, p: np.nan), np.zeros(1))
+    assert not found.success
+    assert found.message
+
+
+def test_a_free_motion_is_named():
+    # two unknowns, one of which nothing holds
+    def both(x, load):
+        return np.array([x[0] - load, 0.0]), np.array([[1.0, 0.0], [0.0, 0.0]])
+
+    found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(2)), np.zeros(2))
+    assert found.success
+    assert "the tangent stiffness is singular" in found.message
+    assert found.x[0] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_nothing_to_solve_is_solved():
+    empty = StaticProblem(lambda x, load: x, lambda x, load: (x, np.zeros((0, 0))), np.zeros(0))
+    found = solve_equilibrium(empty, np.zeros(0))
+    assert found.success
+    assert found.x.shape == (0,)

@@ -1,0 +1,143 @@
+"""Every integrator behind its one door, on small problems with known solutions."""
+
+import numpy as np
+import pytest
+
+from sorosim.errors import InputError
+from sorosim.solvers.base import INTEGRATORS, Event, OdeProblem, integrator
+
+METHODS = sorted(INTEGRATORS)
+OMEGA = 3.0  # rad/s
+A = np.array([[0.0, 1.0], [-(OMEGA**2), 0.0]])
+
+
+def oscillator(t_out, **options):
+    """x = cos(omega t), 1 at the start, at rest."""
+    return OdeProblem(
+        lambda t, x: A @ x, lambda t, x: A, np.array([1.0, 0.0]), np.asarray(t_out, dtype=float), **options
+    )
+
+
+def van_der_pol(mu, t_end, **options):
+    def rhs(t, x):
+        return np.array([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])
+
+    def jacobian(t, x):
+        return np.array([[0.0, 1.0], [-2 * mu * x[0] * x[1] - 1, mu * (1 - x[0] ** 2)]])
+
+    return OdeProblem(rhs, jacobian, np.array([2.0, 0.0]), np.linspace(0, t_end, 21), **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_error_follows_the_tolerance(method):
+    t = np.linspace(0, 4, 41)
+    errors = []
+    for rtol in (1e-4, 1e-6, 1e-8):
+        found = integrator(method)(oscillator(t, rtol=rtol, atol=rtol))
+        assert found.success
+        assert np.array_equal(found.t, t)
+        errors.append(np.abs(found.x[:, 0] - np.cos(OMEGA * t)).max())
+    # local tolerances add up over 12 radians; a hundred times is what these methods need at most here
+    assert all(error < 100 * rtol for error, rtol in zip(errors, (1e-4, 1e-6, 1e-8), strict=True)), errors
+    assert errors[2] < 1e-2 * errors[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_stiff_problem_agrees_with_a_tight_run_of_another_method(method):
+    tight = integrator("radau")(van_der_pol(200.0, 300.0, rtol=1e-10, atol=1e-12))
+    found = integrator(method)(van_der_pol(200.0, 300.0, rtol=1e-7, atol=1e-9))
+    # between the jumps the solution creeps; a jump shifts by its period's error
+    assert np.abs(found.x[:, 0] - tight.x[:, 0]).max() < 1e-4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_differences_replace_a_missing_jacobian(method):
+    t = np.linspace(0, 2, 11)
+    with_jacobian = integrator(method)(oscillator(t, rtol=1e-8, atol=1e-10))
+    problem = OdeProblem(lambda t, x: A @ x, None, np.array([1.0, 0.0]), t, rtol=1e-8, atol=1e-10)
+    without = integrator(method)(problem)
+    assert np.abs(with_jacobian.x - without.x).max() < 1e-6
+    assert with_jacobian.stats["n_jacobian"] > 0 or method == "lsoda"  # lsoda may stay with Adams
+    assert without.stats["n_rhs"] > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_events_are_located_counted_by_direction_and_may_end_the_run(method):
+    t = np.linspace(0, 4, 5)
+    zeros = (np.arange(4) + 0.5) * np.pi / OMEGA
+    events = [
+        Event(lambda t, x: x[0]),
+        Event(lambda t, x: x[0], direction=1.0),
+        Event(lambda t, x: x[0], direction=-1.0),
+    ]
+    found = integrator(method)(oscillator(t, rtol=1e-9, atol=1e-11, events=events))
+    assert np.allclose(found.t_events[0], zeros[zeros < 4], atol=1e-6)
+    assert np.allclose(found.t_events[1], zeros[1::2], atol=1e-6)
+    assert np.allclose(found.t_events[2], zeros[0::2], atol=1e-6)
+    assert np.abs(found.x_events[0][:, 0]).max() < 1e-6
+    stop = Event(lambda t, x: x[0], terminal=True, direction=1.0)
+    ended = integrator(method)(oscillator(t, rtol=1e-9, atol=1e-11, events=[stop]))
+    assert ended.success
+    assert np.array_equal(ended.t, t[t < zeros[1]])
+    assert np.allclose(ended.t_events[0], zeros[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_solution_that_leaves_for_infinity_ends_with_what_there_was(method):
+    problem = OdeProblem(lambda t, x: x**2, lambda t, x: np.diag(2 * x), np.array([1.0]), np.linspace(0, 2, 21))
+    found = integrator(method)(problem)
+    assert not found.success
+    assert "stopped at t = " in found.message
+    reached = float(found.message.split("stopped at t = ")[1].split(" s")[0])
+    assert reached == pytest.approx(1.0, abs=1e-2)  # 1/(1 - t)
+    assert np.array_equal(found.t, problem.t_out[: len(found.t)])
+    assert 5 <= len(found.t) <= 11
+    inside = found.t < 0.9
+    assert np.allclose(found.x[inside, 0], 1 / (1 - found.t[inside]), rtol=0.05)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_rate_that_turns_nan_ends_with_what_there_was(method):
+    def rhs(t, x):
+        return np.array([np.nan if t > 0.5 else 1.0])
+
+    found = integrator(method)(OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.linspace(0, 1, 11)))
+    assert not found.success
+    assert 1 <= len(found.t) <= 6
+    assert np.allclose(found.x[:, 0], found.t, atol=1e-3)
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"cvode"}))
+def test_dense_output_is_as_good_as_the_steps(method):
+    found = integrator(method)(oscillator([0.0, 4.0], rtol=1e-8, atol=1e-10, dense=True))
+    t = np.linspace(0, 4, 101)
+    assert np.abs([found.dense(float(x))[0] for x in t] - np.cos(OMEGA * t)).max() < 1e-5
+
+
+def test_dense_output_of_cvode_is_refused():
+    with pytest.raises(InputError, match=r"^dense: expected method bdf, radau or lsoda for dense output, got cvode; "):
+        integrator("cvode")(oscillator([0.0, 1.0], dense=True))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_output_times_give_two_rows(method):
+    found = integrator(method)(oscillator([0.0, 1.0]))
+    assert np.array_equal(found.t, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_step_is_longer_than_allowed(method):
+    steps = []
+
+    def rhs(t, x):
+        steps.append(t)
+        return np.zeros(1)
+
+    integrator(method)(OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.array([0.0, 1.0]), max_step=0.01))
+    assert len(steps) >= 100
+
+
+def test_unknown_method_names_the_known_ones():
+    with pytest.raises(InputError) as caught:
+        integrator("bdff")
+    assert str(caught.value) == "method: expected the name of an integrator, got 'bdff'; did you mean bdf?"
