@@ -33,14 +33,14 @@ def test_differences_find_the_same_solution():
 
 
 def test_where_hybr_fails_the_load_is_raised_in_steps():
-    # a spring that softens beyond x = 1: from x = 30 every way down leads to infinity
+    # a spring whose force fades: at x = 800 it is exactly zero, and there is no slope to follow
     def residual(x, p):
-        return 2 * x / (1 + x**2) - 0.9 * p
+        return np.e * x * np.exp(-x) - 0.9 * p
 
     def slope(x, p):
-        return 2 * (1 - x**2) / (1 + x**2) ** 2
+        return np.e * (1 - x) * np.exp(-x)
 
-    found = solve_equilibrium(problem(residual, slope), np.array([30.0]))
+    found = solve_equilibrium(problem(residual, slope), np.array([800.0]))
     assert found.success
     assert "hybr failed" in found.message
     assert "load continuation from the unloaded state reached the full load in" in found.message
