@@ -18,7 +18,7 @@ import numba
 
 _PACKAGE = Path(__file__).parent
 _MARK = b"@kernel"  # what compiled sources have in common
-_KEPT_CACHES = 4
+_KEPT_CACHES = 8
 
 
 def _digest() -> str:

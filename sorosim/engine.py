@@ -45,7 +45,7 @@ IntArray = NDArray[np.int64]
 class Places(NamedTuple):
     """Places on links, ready to be looked at."""
 
-    pieces: IntArray  # as kernels.probe.Probe.index
+    pieces: IntArray  # columns named in kernels.probe
     strain: Array
 
 

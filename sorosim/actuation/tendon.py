@@ -147,7 +147,7 @@ def _rigidly_follows(layout: Layout, before: str, after: str) -> bool:
 
 def compile_tendons(tendons: Mapping[int, Tendon], layout: Layout) -> Tendons:
     """Pack tendons, by actuator index, at the Gauss points of their rods; points in order, so that each comes once."""
-    index: list[tuple[int, int, int, int]] = []
+    rows: list[tuple[int, int, int, int]] = []
     values: list[Array] = []
     basis: list[Array] = []
     size = point = 0
@@ -168,13 +168,13 @@ def compile_tendons(tendons: Mapping[int, Tendon], layout: Layout) -> Tendons:
             routes = [(i, *run.route(link, piece, X)) for i, run in here]
             for k in range(len(X)):
                 for i, d, slope in routes:
-                    index.append((i, piece.block, size, point))
+                    rows.append((i, piece.block, size, point))
                     values.append(np.concatenate([[w[k]], d[k], slope[k], xi[k]]))
                 basis.append(P[k].ravel())
                 size += P[k].size
                 point += 1
     return Tendons(
-        np.array(index, dtype=np.int64).reshape(-1, 4),
+        np.array(rows, dtype=np.int64).reshape(-1, 4),
         np.array(values).reshape(-1, 13),
         np.concatenate([np.zeros(0), *basis]),
     )

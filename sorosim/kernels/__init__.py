@@ -1,1 +1,1 @@
-"""Compiled sweeps over the tree of segments. They work in the world frame (docs/theory.md); nothing here checks input."""
+"""Compiled sweeps over the tree of segments, in the world frame (docs/theory.md). Nothing here checks input."""

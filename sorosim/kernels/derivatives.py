@@ -125,9 +125,10 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
 def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 
-    Needs the columns up to J'' and F, M, N - D_w, K_w of every node; sums them towards the root. `loaded`: some node has
-    K_w. Without `with_mass` dqdd, the mass matrix, is not touched. Each block keeps only its own columns: own x own inside the block, own x ancestors and ancestors x own at
-    its base, by the 6x6 sums MC, NC, KC and by W = sum dF. Source: docs/theory.md, 4.
+    Needs the columns up to J'' and F, M, N - D_w, K_w of every node; sums them towards the root. `loaded`: some node
+    has K_w. Without `with_mass` dqdd, the mass matrix, is not touched. Each block keeps only its own columns: own x own
+    inside the block, own x ancestors and ancestors x own at its base, by the 6x6 sums MC, NC, KC and by W = sum dF.
+    Source: docs/theory.md, 4.
     """
     clear(tau)
     clear_matrix(dq)

@@ -1,4 +1,4 @@
-"""Tip-to-base sweeps: inverse dynamics and the mass matrix (docs/theory.md, 4); the derivatives are in derivatives.py."""
+"""Tip-to-base sweeps: inverse dynamics and the mass matrix (docs/theory.md, 4)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from sorosim.kernels.tree import (
 def point_quantities(tree, wrench, K_w, D_w, moving, tensors, ws):
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
-    F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. wrench (n, 6), K_w and D_w (n, 6, 6):
-    external wrenches and their tangents, world frame, or of length 0.
+    F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. wrench (n, 6), K_w and D_w
+    (n, 6, 6): external wrenches and their tangents, world frame, or of length 0.
     """
     rotated, H, row = ws.scratch[0], ws.scratch[1, 0], ws.scratch[1, 1]
     loaded = wrench.shape[0] > 0

@@ -42,7 +42,7 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
         External wrenches and tangents in the world frame; length 0 where there are none.
     ws : Workspace
     tau, mass, dq, dqd, B
-        (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. What a task does not fill is not touched.
+        (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. A task touches nothing else.
 
     Returns
     -------

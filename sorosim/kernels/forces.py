@@ -11,7 +11,7 @@ from sorosim.compiled import kernel
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
-# columns of Tendons.index
+# columns of Tendons.row
 ACTUATOR, TENDON_BLOCK, TENDON_BASIS, POINT = range(4)
 # layout of a row of Tendons.value
 WEIGHT, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 4, 7
@@ -28,7 +28,7 @@ class Elastic(NamedTuple):
 class Tendons(NamedTuple):
     """Tendons at the quadrature points of the rods they run through, sorted by point."""
 
-    index: np.ndarray  # (n, 4) int: actuator, block, offset in `basis`, number of the point
+    row: np.ndarray  # (n, 4) int: actuator, block, offset in `basis`, number of the point
     value: np.ndarray  # (n, 13): quadrature weight, route d, slope d' = dd/dX, reference strain
     basis: np.ndarray  # flat: P (n_i, 6) of each point
 
@@ -64,8 +64,8 @@ def elastic_matrices(tree, elastic, dq, dqd):
 @kernel
 def tendon_strain(tree, tendons, row, q, xi):
     """Strain xi (6,) of the rod at the point of a tendon row."""
-    b = tendons.index[row, TENDON_BLOCK]
-    at = tendons.index[row, TENDON_BASIS]
+    b = tendons.row[row, TENDON_BLOCK]
+    at = tendons.row[row, TENDON_BASIS]
     c0 = tree.block[b, BLOCK_COLUMN]
     for r in range(6):
         xi[r] = tendons.value[row, STRAIN_REFERENCE + r]
@@ -90,29 +90,31 @@ def tendon_direction(value, xi, t):
 def tendon_lengths(tree, tendons, q, scratch, lengths):
     """Length of each tendon inside its rods by quadrature, added to lengths (n_actuators,)."""
     xi, t = scratch[0, 0], scratch[0, 1, :3]
-    for row in range(tendons.index.shape[0]):
+    for row in range(tendons.row.shape[0]):
         tendon_strain(tree, tendons, row, q, xi)
-        lengths[tendons.index[row, ACTUATOR]] += tendons.value[row, WEIGHT] * tendon_direction(tendons.value[row], xi, t)
+        length = tendon_direction(tendons.value[row], xi, t)
+        lengths[tendons.row[row, ACTUATOR]] += tendons.value[row, WEIGHT] * length
 
 
 @kernel
 def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
     """tau += B u; if `derivatives` also B += the tendons' columns and dq += d(B u)/dq.
 
-    u (n_actuators,) is positive in pull; B (ndof, n_actuators), dq (ndof, ndof). B_col = -quad P^T E^T t; d(B u)/dq = -sum quad (T/|v|) P^T E^T (1 - t t^T) E P. Source: docs/theory.md, 6.
+    u (n_actuators,) is positive in pull; B (ndof, n_actuators), dq (ndof, ndof). B_col = -quad P^T E^T t and
+    d(B u)/dq = -sum quad (T/|v|) P^T E^T (1 - t t^T) E P. Source: docs/theory.md, 6.
     """
     xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
     H, E = ws.scratch[1], ws.scratch[2, :3]
-    n_rows = tendons.index.shape[0]
+    n_rows = tendons.row.shape[0]
     row = 0
     while row < n_rows:
-        b, at, point = tendons.index[row, TENDON_BLOCK], tendons.index[row, TENDON_BASIS], tendons.index[row, POINT]
+        b, at, point = tendons.row[row, TENDON_BLOCK], tendons.row[row, TENDON_BASIS], tendons.row[row, POINT]
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
         tendon_strain(tree, tendons, row, q, xi)
         clear(total)
         clear_matrix(H)
-        while row < n_rows and tendons.index[row, POINT] == point:
-            value, actuator = tendons.value[row], tendons.index[row, ACTUATOR]
+        while row < n_rows and tendons.row[row, POINT] == point:
+            value, actuator = tendons.value[row], tendons.row[row, ACTUATOR]
             weight, tension = value[WEIGHT], u[actuator]
             length = tendon_direction(value, xi, t)
             d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]

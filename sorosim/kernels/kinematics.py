@@ -1,4 +1,4 @@
-"""Base-to-tip sweep: poses, velocities, accelerations and own Jacobian columns in the world frame (docs/theory.md, 2-3)."""
+"""Base-to-tip sweep: poses, twists, accelerations and own Jacobian columns, world frame (docs/theory.md, 2-3)."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
 
     q, qd, qdd : (ndof,); gravity : (3,) [m/s^2]. With the world's acceleration set to -G, every A here is A - G and
-    J'' is J'' - ad_G J: what the backward sweep needs. At rest (qd = qdd = 0) no tangent jets are computed and J' is left
-    as it was. Returns whether anything moves. Source: docs/theory.md, 2-3.
+    J'' is J'' - ad_G J: what the backward sweep needs. At rest (qd = qdd = 0) no tangent jets are computed and J' is
+    left as it was. Returns whether anything moves. Source: docs/theory.md, 2-3.
     """
     n_segments = tree.segment.shape[0]
     moving = not (is_zero(qd) and is_zero(qdd))
@@ -309,7 +309,7 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
 
 @kernel
 def energies(tree, gravity, ws):
-    """Kinetic and gravitational energy, after a sweep that moved: sum V^T M V / 2 and -sum m a_g . p_c (world origin)."""
+    """Kinetic and gravitational energy after a sweep: sum V^T M V / 2 and -sum m a_g . p_c (zero at the origin)."""
     kinetic, potential = 0.0, 0.0
     eta, y = ws.scratch[0, 0], ws.scratch[0, 1]
     for k in range(tree.segment.shape[0]):

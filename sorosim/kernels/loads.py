@@ -1,4 +1,4 @@
-"""Wrenches of point loads and their tangents, from the frames of their points to the world frame (docs/theory.md, 4)."""
+"""Wrenches of point loads and their tangents, from body frames to the world frame (docs/theory.md, 4)."""
 
 from __future__ import annotations
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from sorosim.compiled import kernel
 from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, write_columns
 from sorosim.kernels.small import (
@@ -21,15 +17,9 @@ from sorosim.lie.se3 import exp_into
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into
 
-# columns of Probe.index
+# columns of the index of places: node where the piece starts, segment it is a piece of (-1: the place is the node),
+# offset of its data, laid out as in Tree.strain
 NODE, SEGMENT, PIECE = range(3)
-
-
-class Probe(NamedTuple):
-    """Places to look at. Each is a piece of a segment that starts at a node; of length 0 when the place is the node."""
-
-    index: np.ndarray  # (n, 3) int: node where the piece starts, segment it is a piece of (-1: none), offset in `strain`
-    strain: np.ndarray  # flat, per piece as in Tree.strain
 
 
 @kernel
@@ -52,7 +42,7 @@ def piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe):
 def probe_places(tree, index, with_jacobian, q, ws, g, J):
     """Poses g (n, 4, 4) and, if asked for, body Jacobians J (n, 6, ndof; zero on entry), after a forward sweep.
 
-    `tree` is the tree with `strain` replaced by that of the pieces; index (n, 3) as in Probe.
+    `tree` is the tree with `strain` replaced by that of the pieces; index (n, 3): columns named above.
     """
     start = ws.scratch[0].reshape(12, 3)
     Re, pe, pose = start[0:3], start[3], start[4:8]

@@ -62,7 +62,6 @@ def copy_dual(X, scale, out):
             out[1, i, j] = scale * X[1, i, j]
 
 
-
 @kernel
 def add_ad(x, y, scale, out):
     """Add scale * ad_x y to out; all (6,)."""
@@ -224,8 +223,9 @@ def add_transposed_product(X, n, Y, m, scale, out, i0, j0):
         row = out[i0 + i]
         for j in range(m):
             row[j0 + j] += (
-                x0 * Y[j] + x1 * Y[m + j] + x2 * Y[2 * m + j] + x3 * Y[3 * m + j] + x4 * Y[4 * m + j] + x5 * Y[5 * m + j]
-            )
+                x0 * Y[j] + x1 * Y[m + j] + x2 * Y[2 * m + j]
+                + x3 * Y[3 * m + j] + x4 * Y[4 * m + j] + x5 * Y[5 * m + j]
+            )  # fmt: skip
 
 
 @kernel
@@ -236,8 +236,9 @@ def add_matrix_columns(X, Y, n, scale, out):
         x3, x4, x5 = scale * X[i, 3], scale * X[i, 4], scale * X[i, 5]
         for j in range(n):
             out[i * n + j] += (
-                x0 * Y[j] + x1 * Y[n + j] + x2 * Y[2 * n + j] + x3 * Y[3 * n + j] + x4 * Y[4 * n + j] + x5 * Y[5 * n + j]
-            )
+                x0 * Y[j] + x1 * Y[n + j] + x2 * Y[2 * n + j]
+                + x3 * Y[3 * n + j] + x4 * Y[4 * n + j] + x5 * Y[5 * n + j]
+            )  # fmt: skip
 
 
 @kernel
@@ -248,8 +249,9 @@ def add_matrix_transposed_columns(X, Y, n, out):
         x3, x4, x5 = X[3, i], X[4, i], X[5, i]
         for j in range(n):
             out[i * n + j] += (
-                x0 * Y[j] + x1 * Y[n + j] + x2 * Y[2 * n + j] + x3 * Y[3 * n + j] + x4 * Y[4 * n + j] + x5 * Y[5 * n + j]
-            )
+                x0 * Y[j] + x1 * Y[n + j] + x2 * Y[2 * n + j]
+                + x3 * Y[3 * n + j] + x4 * Y[4 * n + j] + x5 * Y[5 * n + j]
+            )  # fmt: skip
 
 
 @kernel

@@ -1,9 +1,9 @@
 """The tree of segments as flat arrays, and the workspace of its sweeps.
 
-Everything that moves is a segment (docs/theory.md, 2). A *block* is a chain of segments driven by the same coordinates: a
-rigid joint is a block of one segment, a rod (or one division of it) a block with one segment between neighbouring points.
-A *node* is the frame where a segment ends; node k ends segment k. Parents come before their children. Index -1 as
-a parent is the world: arrays over nodes have one row more, so that row -1 is the world's.
+Everything that moves is a segment (docs/theory.md, 2). A *block* is a chain of segments driven by the same coordinates:
+a rigid joint is a block of one segment, a rod (or one division of it) a block with one segment between neighbouring
+points. A *node* is the frame where a segment ends; node k ends segment k. Parents come before their children. Index -1
+as a parent is the world: arrays over nodes have one row more, so that row -1 is the world's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Workspace(NamedTuple):
     pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame
     twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame
     tensor: np.ndarray  # (n + 1, 3, 6, 6) per node: M, N - D_w, K_w, world frame
-    column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of the block's own columns at its node
+    column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of its block at its node
     segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
     wide: np.ndarray  # (10, 6 n_max) scratch of one block
     scratch: np.ndarray  # (24, 6, 6) scratch of one segment
