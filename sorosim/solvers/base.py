@@ -2,7 +2,8 @@
 
 1. It gets an `OdeProblem` and returns an `OdeSolution`; it raises only what the problem's own functions raise.
 2. The solution has one row a time of `t_out`, the first at t_out[0]. When the integration ends early, by a terminal
-   event or by failure, it holds the rows up to there, and the message says where and why.
+   event or by failure, it holds the rows up to there, and the message says where and why. A rate or Jacobian that is
+   not finite, at a trial state, asks for a smaller step; where none helps it is a failure like others.
 3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library tells; calls of the rate for
    difference quotients are in n_rhs.
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
@@ -88,7 +89,17 @@ def integrator(name: str) -> Callable[[OdeProblem], OdeSolution]:
     """The integrator of that name."""
     if name not in INTEGRATORS:
         raise InputError("method", "the name of an integrator", f"'{name}'", nearest(str(name), INTEGRATORS))
-    return INTEGRATORS[name]
+
+    def integrate(problem: OdeProblem) -> OdeSolution:
+        t, x = problem.t_out[:1], problem.x0[None]
+        # from a rate that is no number the libraries never come back
+        with np.errstate(all="ignore"):
+            if np.isfinite(problem.rhs(float(t[0]), problem.x0)).all():
+                return INTEGRATORS[name](problem)
+        stats = dict.fromkeys(("n_steps", "n_jacobian", "n_factorizations"), 0) | {"n_rhs": 1}
+        return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)
+
+    return integrate
 
 
 def one_blas_thread() -> Any:

@@ -49,7 +49,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
     smallest = 1e-14 * span
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         solver = CVODE(
             rhs, method="BDF", linsolver="dense", rtol=problem.rtol, atol=problem.atol, min_step=smallest,
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
@@ -57,7 +57,8 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         found = solver.solve(wanted, problem.x0)
 
     t, x = np.asarray(found.t, dtype=float), np.asarray(found.y, dtype=float).reshape(-1, n)
-    keep = np.isin(t, t_out)
+    # the last row may be that of an event or of a failure
+    keep = np.isin(t, t_out) & np.append(True, np.diff(t) > 0.0) & np.isfinite(x).all(axis=1)
     success = bool(found.success)
     message = str(found.message)
     if not success:

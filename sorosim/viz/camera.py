@@ -1,0 +1,93 @@
+"""Where a picture is taken from: presets, and how far away everything is seen as large as fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.errors import InputError, nearest
+
+Array = NDArray[np.float64]
+
+VIEW_ANGLE = 28.0  # vertical [deg]
+# direction from the robot to the camera: to the right, to the back, up
+VIEWS = {"iso": (0.75, -1.35, 0.75), "front": (0.0, -1.0, 0.0), "side": (1.0, 0.0, 0.0), "top": (0.0, 0.0, 1.0)}
+
+
+class Camera(NamedTuple):
+    """Where the picture is taken from, world frame."""
+
+    position: Array
+    focus: Array
+    up: Array
+
+
+def up_axis(gravity: Array) -> Array:
+    """The axis of the world that is up: against gravity, z where there is none."""
+    k = int(np.argmax(np.abs(gravity))) if np.any(gravity) else 2
+    up = np.zeros(3)
+    up[k] = -1.0 if gravity[k] > 0.0 else 1.0
+    return up
+
+
+def level_axes(up: Array) -> tuple[Array, Array]:
+    """Two horizontal axes of the world, to the right and to the back: a right-handed frame with up as its third."""
+    right = np.array([0.0, 1.0, 0.0]) if up[0] else np.array([1.0, 0.0, 0.0])
+    return right, np.cross(up, right)
+
+
+def check_view(view: str) -> str:
+    """Return the name of a view, refusing unknown ones."""
+    if view not in VIEWS:
+        raise InputError("view", "the name of a view", f"'{view}'", nearest(view, VIEWS))
+    return view
+
+
+def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequence[float]) -> Camera:
+    """Camera that sees points (n, 3) as large as fits.
+
+    Parameters
+    ----------
+    points : (n, 3) ndarray
+        What must be seen, world frame [m].
+    up : (3,) ndarray
+        As from `up_axis`.
+    view : str
+        One of `VIEWS`.
+    aspect : float
+        Width over height of the picture.
+    margins : four numbers
+        What stays free at the left, right, bottom and top, as parts of the picture.
+    """
+    frame = np.stack([*level_axes(up), up])
+    toward = np.array(VIEWS[view]) @ frame
+    toward /= np.linalg.norm(toward)
+    vertical = frame[1] if view == "top" else up
+    x = np.cross(vertical, toward)
+    x /= np.linalg.norm(x)
+    y = np.cross(toward, x)
+
+    # with the camera at (cx, cy, d) in these axes a point is seen at ((X - cx), (Y - cy)) / (half (d - Z)): for each
+    # border a bound on cx or cy that is linear in d, and the nearest d is where two opposite ones meet
+    X, Y, Z = x @ points.T, y @ points.T, toward @ points.T
+    half = np.tan(np.deg2rad(VIEW_ANGLE) / 2.0)
+    size = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+    nearest_d, bounds = float(Z.max()) + 0.3 * size, []
+    for place, scale, low, high in ((X, half * aspect, *margins[:2]), (Y, half, *margins[2:])):
+        a, b = scale * (1.0 - 2.0 * high), -scale * (1.0 - 2.0 * low)
+        most, least = float((place + a * Z).max()), float((place + b * Z).min())
+        nearest_d = max(nearest_d, (most - least) / (a - b))
+        bounds.append((most, a, least, b))
+    cx, cy = (0.5 * (most - a * nearest_d + least - b * nearest_d) for most, a, least, b in bounds)
+    position = cx * x + cy * y + nearest_d * toward
+    return Camera(position, position - (nearest_d - float(Z.mean())) * toward, vertical)
+
+
+def grid_step(length: float) -> float:
+    """A round step, 1, 2 or 5 times a power of ten, that divides a length into some eight parts."""
+    wanted = max(length, 1e-9) / 8.0
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(power * next(k for k in (1.0, 2.0, 5.0, 10.0) if k * power >= wanted * (1.0 - 1e-9)))

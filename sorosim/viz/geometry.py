@@ -1,0 +1,376 @@
+"""From a robot and its coordinates to surfaces: tubes of the rods' true sections, rigid bodies, tendons.
+
+Every drawn point is fixed in a section of a rod or in a rigid body: its place in the world is a pose times a constant.
+So the triangles never change with q, and a new picture is one look of the engine and one product.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.actuation.tendon import Tendon
+from sorosim.errors import InputError
+from sorosim.model.body import RigidBody
+from sorosim.model.compile import LinkLayout, Piece
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+ROD, BODY, TENDON = "rod", "body", "tendon"
+
+EDGE_ANGLE = np.deg2rad(40.0)  # an outline that turns by more at a point has an edge there
+TENDON_SIZE = 0.045  # radius of a drawn tendon, in sizes of the thickest section that it runs through
+TENDON_AROUND = 8
+LEAST_STATIONS = 8  # of each division of a rod
+FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: what has no thickness is still seen
+
+
+class Part(NamedTuple):
+    """A closed surface of the picture."""
+
+    kind: str  # ROD, BODY or TENDON
+    name: str  # of the link, or of the tendon's actuator
+    points: slice  # its points among all
+    faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise seen from outside
+
+
+class Shape(NamedTuple):
+    """A robot at some coordinates; the tables of its `Geometry` tell which row is what."""
+
+    g: Array  # (n_stations, 4, 4) poses of the stations
+    points: Array  # (n_points, 3) points of all parts [m], world frame
+    normals: Array  # (n_points, 3) unit normals, outwards
+
+
+class Geometry:
+    """The picture of a robot, without colours.
+
+    Parameters
+    ----------
+    robot : Robot
+    n_stations : int
+        Sections drawn along each rod, at least; ends of divisions and kinks of sizes are always among them.
+    n_around : int
+        Points around a section.
+    tendons : bool
+        Whether tendons are drawn.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    frames : dict of str to int
+        Station of each link's frame.
+    centrelines : dict of str to (n,) array
+        Stations of each rod, base to tip.
+    rings : dict of str to (n, n_around) array
+        Indices of the points around each of these stations.
+    tendons : dict of str to ((n,), (n, 3))
+        Of each tendon the stations it passes, and where: [0, y, z] in the section's frame [m].
+    """
+
+    def __init__(self, robot: Robot, n_stations: int = 40, n_around: int = 32, tendons: bool = True) -> None:
+        for name, value, least in (("n_stations", n_stations, 2), ("n_around", n_around, 4)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InputError(name, f"a whole number of {least} or more", repr(value))
+        self.robot = robot
+        self.centrelines: dict[str, IntArray] = {}
+        self.rings: dict[str, IntArray] = {}
+        self.tendons: dict[str, tuple[IntArray, Array]] = {}
+        build = _Builder()
+        self.frames = {link.name: int(build.stations(link.name, [0.0])[0]) for link in robot.links}
+        for link in robot.links:
+            if link.rod is not None:
+                build.begin()
+                layout = robot.engine.layout.links[link.name]
+                tables = _add_rod(build, layout, int(n_stations), int(n_around))
+                self.centrelines[link.name], self.rings[link.name] = tables
+                build.end(ROD, link.name)
+            elif isinstance(link.body, RigidBody):
+                build.begin()
+                _add_ellipsoid(build, self.frames[link.name], link.body, int(n_around))
+                build.end(BODY, link.name)
+        for name, actuator in robot.description.actuators.items():
+            if tendons and isinstance(actuator, Tendon):
+                build.begin()
+                self.tendons[name] = _add_tendon(build, robot, actuator, 2 * int(n_stations))
+                build.end(TENDON, name)
+
+        self.parts = tuple(build.parts)
+        self.n_points = build.size
+        self._station = np.concatenate([np.zeros(0, dtype=np.int64), *build.station])
+        self._local = np.concatenate([np.zeros((0, 3)), *build.local])
+        self._normal = np.concatenate([np.zeros((0, 3)), *build.normal])
+        self._grid = np.concatenate([np.zeros((0, 5), dtype=np.int64), *build.grid])
+        self._tiny = 1e-9 * float(np.abs(self._local).max(initial=0.0))
+        self._places = robot.engine.places(tuple(build.places))
+
+    def at(self, q: ArrayLike) -> Shape:
+        """The robot at coordinates q (ndof,)."""
+        g, _ = self.robot.engine.look(self._places, self.robot.coordinates(q))
+        R = g[self._station, :3, :3]
+        points = np.einsum("kij,kj->ki", R, self._local) + g[self._station, :3, 3]
+        normals = np.einsum("kij,kj->ki", R, self._normal)
+
+        # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
+        # one of them vanishes and the section's own direction stays
+        at, left, right, behind, ahead = self._grid.T
+        along = points[ahead] - points[behind]
+        across = np.cross(points[right] - points[left], along)
+        length = np.linalg.norm(across, axis=1)
+        fine = length > self._tiny * np.linalg.norm(along, axis=1)
+        normals[at[fine]] = across[fine] / length[fine, None]
+        return Shape(g, points, normals)
+
+    def ring_points(self, shape: Shape, rod: str) -> Array:
+        """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""
+        return shape.points[self.rings[rod]]
+
+    def centreline(self, shape: Shape, rod: str) -> Array:
+        """Points (n_stations, 3) of a rod's axis [m], world frame."""
+        return shape.g[self.centrelines[rod], :3, 3]
+
+    def tendon_points(self, shape: Shape, tendon: str) -> Array:
+        """Points (n, 3) of a tendon's line [m], world frame."""
+        stations, d = self.tendons[tendon]
+        g = shape.g[stations]
+        points: Array = np.einsum("kij,kj->ki", g[:, :3, :3], d) + g[:, :3, 3]
+        return points
+
+
+class _Builder:
+    """Collects stations, and points that are fixed in them."""
+
+    def __init__(self) -> None:
+        self.places: list[tuple[str, float]] = []
+        self.station: list[IntArray] = []
+        self.local: list[Array] = []
+        self.normal: list[Array] = []
+        self.grid: list[IntArray] = []  # rows: point, its neighbours around (two) and along (two)
+        self.parts: list[Part] = []
+        self.size = 0
+        self._faces: list[IntArray] = []
+        self._start = 0
+
+    def begin(self) -> None:
+        self._start, self._faces = self.size, []
+
+    def end(self, kind: str, name: str) -> None:
+        self.parts.append(Part(kind, name, slice(self._start, self.size), np.concatenate(self._faces)))
+
+    def stations(self, link: str, s: ArrayLike) -> IntArray:
+        """Add stations at s (n,) of a link."""
+        values = np.atleast_1d(np.asarray(s, dtype=float))
+        first = len(self.places)
+        self.places += [(link, float(value)) for value in np.clip(values, 0.0, 1.0)]
+        return np.arange(first, first + len(values), dtype=np.int64)
+
+    def points(self, station: ArrayLike, local: Array, normal: Array) -> IntArray:
+        """Add points of shape (..., 3); returns their indices (...)."""
+        shape = local.shape[:-1]
+        count = int(np.prod(shape))
+        self.station.append(np.broadcast_to(station, shape).reshape(count).astype(np.int64))
+        self.local.append(local.reshape(count, 3))
+        self.normal.append(np.broadcast_to(normal, local.shape).reshape(count, 3))
+        self.size += count
+        return np.arange(self.size - count, self.size, dtype=np.int64).reshape(shape)
+
+    def triangles(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> None:
+        """Add triangles of points a, b, c, arrays of one shape."""
+        corners = np.stack([np.ravel(x) for x in np.broadcast_arrays(a, b, c)], axis=1)
+        self._faces.append(corners.astype(np.int64))
+
+    def strips(self, index: IntArray, pairs: IntArray, outwards: bool = True) -> None:
+        """Add faces between rows of points (n, m), over pairs of columns; around crossed with along is outwards."""
+        a, b = pairs.T if outwards else pairs.T[::-1]
+        self.triangles(index[:-1, a], index[:-1, b], index[1:, b])
+        self.triangles(index[:-1, a], index[1:, b], index[1:, a])
+
+
+# -- rods --------------------------------------------------------------------------------------------------------
+
+
+class _Columns(NamedTuple):
+    """Points around a tube: those of the outline, twice where it has an edge, so that each side has its own normal."""
+
+    outline: IntArray  # (m,) point of the outline
+    left: IntArray  # (m,) neighbouring columns on the same side
+    right: IntArray
+    pairs: IntArray  # (n, 2) neighbours that a face joins
+
+
+def _columns(outline: Array) -> _Columns:
+    n = len(outline)
+    edge = np.roll(outline, -1, axis=0) - outline
+    before = np.roll(edge, 1, axis=0)
+    turn = np.arctan2(before[:, 0] * edge[:, 1] - before[:, 1] * edge[:, 0], np.sum(before * edge, axis=1))
+    corners = np.flatnonzero(np.abs(turn) > max(EDGE_ANGLE, 2.5 * 2.0 * np.pi / n))
+    k = np.arange(n, dtype=np.int64)
+    if len(corners) == 0:
+        return _Columns(k, np.roll(k, 1), np.roll(k, -1), np.stack([k, np.roll(k, -1)], axis=1))
+    parts: list[IntArray] = []
+    for first, last in zip(corners, np.append(corners[1:], corners[0] + n), strict=True):
+        inside, at = np.arange(first, last + 1) % n, sum(len(part) for part in parts) + np.arange(last - first + 1)
+        parts.append(np.stack([inside, np.maximum(at - 1, at[0]), np.minimum(at + 1, at[-1])], axis=1))
+    table = np.concatenate(parts)
+    joined = np.flatnonzero(table[:, 2] > np.arange(len(table)))
+    return _Columns(table[:, 0], table[:, 1], table[:, 2], np.stack([joined, joined + 1], axis=1))
+
+
+def _add_tube(build: _Builder, stations: IntArray, outline: Array, outwards: bool) -> IntArray:
+    """Add the surface through outlines (n, n_around, 2) at stations (n,); returns its points' indices (n, n_around)."""
+    rows = np.arange(len(stations))
+    widest = outline[np.argmax(np.ptp(outline, axis=1).max(axis=1))]
+    columns = _columns(widest)
+    sign = 1.0 if outwards else -1.0
+    t = widest[columns.outline[columns.right]] - widest[columns.outline[columns.left]]
+    t = t / np.maximum(np.linalg.norm(t, axis=1), 1e-300)[:, None]
+    normal = sign * np.stack([np.zeros(len(t)), t[:, 1], -t[:, 0]], axis=1)
+    local = np.insert(outline[:, columns.outline], 0, 0.0, axis=2)
+    index = build.points(stations[:, None], local, normal)
+    sides = (columns.left, columns.right) if outwards else (columns.right, columns.left)
+    neighbours = [index[:, side] for side in sides]
+    neighbours += [index[np.maximum(rows - 1, 0)], index[np.minimum(rows + 1, rows[-1])]]
+    build.grid.append(np.stack([index, *neighbours], axis=-1).reshape(-1, 5))
+    build.strips(index, columns.pairs, outwards)
+    first = np.array([np.flatnonzero(columns.outline == k)[0] for k in range(outline.shape[1])])
+    return index[:, first]
+
+
+def _add_cap(build: _Builder, station: int, outer: Array, inner: Array | None, tip: bool) -> None:
+    """Close a tube at a station: a disk, or a ring around the hole; outlines (n_around, 2)."""
+    normal = np.array([1.0 if tip else -1.0, 0.0, 0.0])
+    rings = [outer, np.broadcast_to(outer.mean(axis=0), outer.shape) if inner is None else inner]
+    index = build.points(station, np.insert(np.stack(rings), 0, 0.0, axis=2), normal)
+    k = np.arange(outer.shape[0])
+    following = np.roll(k, -1)
+    # around crossed with inwards points to the base: reversed at the tip
+    build.strips(index, np.stack([k, following], axis=1), outwards=tip)
+
+
+def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int) -> tuple[IntArray, IntArray]:
+    """Add a rod as closed tubes between the jumps of its section; returns the tables of its stations and rings."""
+    lines: list[IntArray] = []
+    rings: list[IntArray] = []
+    pending: list[tuple[IntArray, Array, Array | None]] = []
+
+    def close() -> None:
+        stations = np.concatenate([piece[0] for piece in pending])
+        outer = np.concatenate([piece[1] for piece in pending])
+        holes = [piece[2] for piece in pending if piece[2] is not None]
+        inner = np.concatenate(holes) if holes else None
+        lines.append(stations)
+        rings.append(_add_tube(build, stations, outer, True))
+        if inner is not None:
+            _add_tube(build, stations, inner, False)
+        for k, tip in ((0, False), (-1, True)):
+            _add_cap(build, int(stations[k]), outer[k], None if inner is None else inner[k], tip)
+        pending.clear()
+
+    length = float(layout.X[-1])
+    for piece in layout.pieces:
+        division = piece.division
+        count = max(LEAST_STATIONS, int(np.ceil(n_stations * division.length / length)))
+        s = np.union1d(np.linspace(0.0, 1.0, count), division.section.breakpoints)
+        X = s * division.length
+        outer = division.section.outline(X, division.length, n_around)
+        inner = division.section.inner_outline(X, division.length, n_around)
+        first = 0
+        if pending:
+            if _continue(pending[-1][1], outer) and _continue(pending[-1][2], inner):
+                first = 1
+            else:
+                close()
+        places = (piece.start + X[first:]) / length
+        pending.append(
+            (build.stations(layout.link.name, places), outer[first:], None if inner is None else inner[first:])
+        )
+    close()
+    return np.concatenate(lines), np.concatenate(rings)
+
+
+def _continue(before: Array | None, after: Array | None) -> bool:
+    """Whether one outline goes on where another ends; None: there is no hole."""
+    if before is None or after is None:
+        return before is after
+    return bool(np.allclose(before[-1], after[0], rtol=0.0, atol=1e-9 * float(np.abs(before).max())))
+
+
+# -- rigid bodies ------------------------------------------------------------------------------------------------
+
+
+def _add_ellipsoid(build: _Builder, station: int, body: RigidBody, n_around: int) -> None:
+    """Add the homogeneous ellipsoid of a body's mass, centre and inertia."""
+    moments, axes = np.linalg.eigh(body.rotational_inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes = -axes
+    # I_1 = m (b^2 + c^2) / 5 and so on
+    squares = np.maximum(2.5 / body.mass * (moments.sum() - 2.0 * moments), 0.0)
+    half = np.sqrt(squares)
+    half = np.maximum(half, FLATTEST * half.max())
+    around = 2.0 * np.pi * np.arange(n_around) / n_around
+    along = np.pi * np.arange(n_around // 2 + 1) / (n_around // 2)
+    ring = np.stack([np.zeros(n_around), np.cos(around), np.sin(around)], axis=1)
+    unit = np.sin(along)[:, None, None] * ring - np.cos(along)[:, None, None] * np.array([1.0, 0.0, 0.0])
+    normal = unit / half
+    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+    index = build.points(station, np.array(body.centre) + (unit * half) @ axes.T, normal @ axes.T)
+    k = np.arange(n_around)
+    build.strips(index, np.stack([k, np.roll(k, -1)], axis=1))
+
+
+# -- tendons -----------------------------------------------------------------------------------------------------
+
+
+def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) -> tuple[IntArray, Array]:
+    """Add a thin tube along a tendon's route; returns the stations and the route there."""
+    stations: list[IntArray] = []
+    routes: list[Array] = []
+    slopes: list[Array] = []
+    size = 0.0
+    for run in tendon.runs:
+        layout = robot.engine.layout.links[run.rod]
+        length = float(layout.X[-1])
+        for piece in layout.pieces:
+            start, end = piece.start, piece.start + piece.division.length
+            if not run.start * length < 0.5 * (start + end) < run.end * length:
+                continue
+            X = np.linspace(start, end, max(2, int(np.ceil(n_stations * (end - start) / length))))
+            d, slope = run.route(layout, piece, X)
+            size = max(size, _size(piece))
+            going_on = (
+                bool(routes) and start > run.start * length and np.allclose(routes[-1][-1], d[0], atol=1e-9 * size)
+            )
+            first = 1 if going_on else 0
+            stations.append(build.stations(run.rod, X[first:] / length))
+            routes.append(d[first:])
+            slopes.append(slope[first:])
+    at, d, slope = np.concatenate(stations), np.concatenate(routes), np.concatenate(slopes)
+
+    # rings across the route, closed by one of radius zero at either end
+    tangent = slope + np.array([1.0, 0.0, 0.0])
+    tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
+    e1 = np.cross([0.0, 0.0, 1.0], tangent)
+    e1 /= np.linalg.norm(e1, axis=1, keepdims=True)
+    e2 = np.cross(tangent, e1)
+    angle = 2.0 * np.pi * np.arange(TENDON_AROUND) / TENDON_AROUND
+    across = np.cos(angle)[:, None] * e1[:, None] + np.sin(angle)[:, None] * e2[:, None]
+    rows = np.concatenate([[0], np.arange(len(at)), [len(at) - 1]])
+    radius = np.full(len(rows), TENDON_SIZE * size)
+    radius[[0, -1]] = 0.0
+    normal = across[rows]
+    normal[0], normal[-1] = -tangent[0], tangent[-1]
+    index = build.points(at[rows][:, None], d[rows][:, None] + radius[:, None, None] * across[rows], normal)
+    k = np.arange(TENDON_AROUND)
+    build.strips(index, np.stack([k, np.roll(k, -1)], axis=1))
+    return at, d
+
+
+def _size(piece: Piece) -> float:
+    """Largest radius of a division's section [m]."""
+    division = piece.division
+    outline = division.section.outline(np.linspace(0.0, division.length, 9), division.length, 16)
+    return float(np.linalg.norm(outline, axis=-1).max())

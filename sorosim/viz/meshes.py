@@ -1,0 +1,105 @@
+"""Pieces of a scene as meshes (pyvista): surfaces of the robot, frames, the floor; and how letters look."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.viz.camera import grid_step, level_axes
+from sorosim.viz.geometry import Part
+from sorosim.viz.offscreen import load_pyvista
+
+Array = NDArray[np.float64]
+
+AXIS_COLOURS = ((213, 94, 0), (0, 158, 115), (0, 114, 178))  # of x, y, z
+
+
+class Surface:
+    """Some parts of the robot as one mesh."""
+
+    def __init__(self, parts: Sequence[Part], n_points: int) -> None:
+        pyvista = load_pyvista()
+        self.index = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])
+        self._owner = np.repeat(np.arange(len(parts)), [part.points.stop - part.points.start for part in parts])
+        new = np.zeros(n_points, dtype=np.int64)
+        new[self.index] = np.arange(len(self.index))
+        faces = new[np.concatenate([part.faces for part in parts])]
+        self.mesh = pyvista.PolyData.from_regular_faces(np.zeros((len(self.index), 3)), faces)
+        self.mesh.point_data.active_normals = np.tile([0.0, 0.0, 1.0], (len(self.index), 1))
+
+    def update(self, points: Array, normals: Array | None = None) -> None:
+        """Take points and normals from those of all parts."""
+        self.mesh.points[:] = points[self.index]
+        self.mesh.GetPoints().Modified()
+        if normals is not None:
+            self.mesh.point_data.active_normals[:] = normals[self.index]
+            self.mesh.GetPointData().GetNormals().Modified()
+
+    def paint(self, values: Array) -> None:
+        """Give each part a number, for its colour."""
+        self.mesh.point_data["value"] = values[self._owner]
+
+
+class Frames:
+    """Frames of links as lines of three colours."""
+
+    def __init__(self, stations: Sequence[int]) -> None:
+        pyvista = load_pyvista()
+        self._stations, self.length = np.array(stations, dtype=np.int64), 0.1
+        n = 3 * len(self._stations)
+        lines = np.stack([np.full(n, 2), 2 * np.arange(n), 2 * np.arange(n) + 1], axis=1)
+        self.mesh = pyvista.PolyData(np.zeros((2 * n, 3)), lines=lines.ravel())
+        self.mesh.cell_data["colour"] = np.tile(AXIS_COLOURS, (len(self._stations), 1)).astype(np.uint8)
+
+    def update(self, g: Array) -> None:
+        """Take the poses from those of all stations (n, 4, 4)."""
+        at = g[self._stations]
+        origin = np.broadcast_to(at[:, None, :3, 3], (len(at), 3, 3))
+        ends = origin + self.length * np.swapaxes(at[:, :3, :3], 1, 2)
+        self.mesh.points[:] = np.stack([origin, ends], axis=2).reshape(-1, 3)
+        self.mesh.GetPoints().Modified()
+
+
+class Floor:
+    """A plane with a grid, below points (n, 3), across the vertical ``up``."""
+
+    def __init__(self, points: Array, up: Array) -> None:
+        pyvista = load_pyvista()
+        self._up = up
+        frame = np.stack([*level_axes(up), up])
+        local = points @ frame.T
+        low, high = local.min(axis=0), local.max(axis=0)
+        size = float((high - low).max()) or 1.0
+        self.height = float(low[2]) - 0.04 * size
+        self.step = grid_step(size)
+        first, last = np.floor(low[:2] / self.step - 0.3), np.ceil(high[:2] / self.step + 0.3)
+        x0, y0, x1, y1 = self.step * np.array([*first, *last])
+
+        def lifted(corners: Any, below: float) -> Array:
+            # shadow, grid and plane lie a hair's breadth below each other
+            flat = np.array(corners, dtype=float).reshape(-1, 2)
+            return np.column_stack([flat, np.full(len(flat), self.height - below * size)]) @ frame
+
+        xs, ys = (self.step * np.arange(first[k], last[k] + 0.5) for k in range(2))
+        lines = [((x, y0), (x, y1)) for x in xs] + [((x0, y), (x1, y)) for y in ys]
+        self.grid = pyvista.line_segments_from_points(lifted(lines, 0.001))
+        corners = lifted([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], 0.002)
+        self.plane = pyvista.PolyData.from_regular_faces(corners, np.array([[0, 1, 2, 3]]))
+
+    def shadow(self, points: Array) -> Array:
+        """Points (n, 3) cast straight down onto the floor."""
+        return points + (self.height - points @ self._up)[:, None] * self._up
+
+
+def in_font(text: Any) -> Any:
+    """Set a text property in the letters that come with matplotlib, which know more signs than VTK's; returns it."""
+    found = importlib.util.find_spec("matplotlib")
+    if found is not None and found.origin is not None:
+        text.SetFontFamily(4)  # VTK_FONT_FILE
+        text.SetFontFile(str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"))
+    return text

@@ -1,0 +1,312 @@
+"""Plots: written, legible, of the right things; and what is said when they cannot be."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from helpers.robots import cable_manipulator, varied_tree
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from numpy.testing import assert_allclose
+
+from sorosim.errors import FileError, InputError
+from sorosim.model.basis import strain
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
+from sorosim.robot import Robot
+from sorosim.viz.plots import (
+    PLOTS,
+    plot_all,
+    plot_coordinates,
+    plot_energy,
+    plot_equilibrium,
+    plot_run,
+    plot_snapshots,
+    plot_tensions,
+    plot_tip,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@dataclass
+class Motion:
+    """As much of a run as plots need."""
+
+    robot: Robot
+    t: Any
+    q: Any
+    qd: Any
+    u: Any
+    extra: Any = ()
+
+    def tip(self, link=None):
+        return np.array([self.robot.pose(q, link or self.robot.links[-1].name)[:3, 3] for q in self.q]).reshape(-1, 3)
+
+    def energy(self):
+        parts = np.array([self.robot.energy(q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(-1, 3)
+        named = dict(zip(("kinetic", "elastic", "gravity"), parts.T, strict=True))
+        return SimpleNamespace(**named, total=parts.sum(axis=1), **dict(self.extra))
+
+
+def motion(robot, t, extra=()):
+    wave = np.sin(np.outer(t, 1.0 + np.arange(robot.ndof) % 3))
+    return Motion(robot, t, 0.2 * wave, 0.1 * wave, np.outer(t, 1.0 + np.arange(len(robot.actuator_names))), extra)
+
+
+def planar(name="arm", gravity=(0.0, 0.0, -9.81)):
+    """Two joints and a rod; no actuators."""
+    rod = Rod((Division(0.3, Circle(0.02), Material(1e6, poisson=0.5, density=1e3), strain(bending=1)),))
+    hinge = Joint("revolute", axis=(0.0, 1.0, 0.0))
+    links = (
+        Link("h$1", None, joint=hinge),
+        Link("h$2", None, joint=hinge, parent="h$1"),
+        Link(name, rod, parent="h$2"),
+    )
+    return Robot(Description("costs $5 and $6", links, gravity=gravity))
+
+
+@pytest.fixture(scope="module")
+def run():
+    return motion(cable_manipulator(), np.linspace(0.0, 2.0, 21))
+
+
+def space_of(figure):
+    return next(axes for axes in figure.axes if axes.name == "3d")
+
+
+def panels_of(figure):
+    return [axes for axes in figure.axes if axes.name != "3d" and axes.axison]
+
+
+def all_axes_are_labelled(figure):
+    for axes in figure.axes:
+        if axes.name == "3d":
+            assert [axes.get_xlabel(), axes.get_ylabel(), axes.get_zlabel()] == ["x [m]", "y [m]", "z [m]"]
+        elif axes.axison:
+            assert "[" in axes.get_ylabel() + axes.get_xlabel()
+
+
+def legends_cover_nothing(figure):
+    figure.draw_without_rendering()
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
+    boxes = [axes.get_window_extent() for axes in panels_of(figure)]
+    for legend in legends:
+        own = legend.get_window_extent()
+        assert not any(own.overlaps(box.padded(-1.0)) for box in boxes)
+        assert figure.bbox.padded(1.0).contains(own.x0, own.y0)
+        assert figure.bbox.padded(1.0).contains(own.x1, own.y1)
+
+
+# -- every plot
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_plot_is_written_labelled_and_legible(name, run, tmp_path):
+    figure = PLOTS[name](run)
+    plot_run(run, tmp_path, name)
+    assert os.listdir(tmp_path) == [f"{name}.png"]
+    image = iio.imread(tmp_path / f"{name}.png")[..., :3]
+    assert image.shape[1] >= 1400
+    assert 0.01 < (image.min(axis=2) < 200).mean() < 0.5
+    # nothing runs out of the picture
+    border = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+    assert border.min() > 240
+    all_axes_are_labelled(figure)
+    legends_cover_nothing(figure)
+
+
+def test_letters_in_three_dimensions_stay_in_their_place(run):
+    for figure in (
+        plot_tip(run),
+        plot_snapshots(run),
+        plot_equilibrium(SimpleNamespace(robot=run.robot, q=run.q[-1], u=run.u[-1])),
+    ):
+        figure.draw_without_rendering()
+        space = space_of(figure)
+        others = [axes.get_tightbbox() for axes in panels_of(figure)]
+        for axis in (space.xaxis, space.yaxis, space.zaxis):
+            box = axis.get_tightbbox(figure.canvas.get_renderer())
+            assert figure.bbox.padded(2.0).contains(box.x0, box.y0)
+            assert figure.bbox.padded(2.0).contains(box.x1, box.y1)
+            assert not any(box.overlaps(other) for other in others)
+
+
+def test_scale_is_equal_in_three_dimensions(run):
+    space = space_of(plot_snapshots(run))
+    steps = space.get_proj()[:2, :3].T  # of a metre along x, y and z, as they are seen
+    # seen from afar, three equal and perpendicular lines a, b, c obey a^T b = - (parts along the line of sight): the
+    # two rows of the projection are perpendicular and of equal length
+    assert_allclose(steps.T @ steps, np.eye(2) * np.sum(steps[:, 0] ** 2), atol=1e-9 * np.sum(steps**2))
+
+
+def test_plots_in_several_formats(run, tmp_path):
+    plot_run(run, tmp_path / "a" / "b", ["energy", "tip"], formats=("png", "pdf", "svg"))
+    written = sorted((tmp_path / "a" / "b").iterdir())
+    assert [path.name for path in written] == [
+        f"{n}.{suffix}" for n in ("energy", "tip") for suffix in ("pdf", "png", "svg")
+    ]
+    starts = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
+    for path in written:
+        assert path.read_bytes().startswith(starts[path.suffix[1:]])
+        assert path.stat().st_size > 8000
+    ET.parse(written[-1])
+
+
+def test_plots_without_a_folder_are_figures(run):
+    assert list(plot_run(run, what=["energy", "tensions"])) == ["energy", "tensions"]
+    assert list(plot_run(motion(planar(), run.t))) == ["tip", "snapshots", "coordinates", "energy"]
+
+
+def test_matplotlib_keeps_nothing():
+    code = (
+        "import sys, matplotlib; before = dict(matplotlib.rcParams); import sorosim.viz.plots\n"
+        "assert 'matplotlib.pyplot' not in sys.modules; assert dict(matplotlib.rcParams) == before"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+
+
+# -- each plot
+
+
+def test_tip_shows_the_tip(run):
+    figure = plot_tip(run, "arm")
+    panels = [axes for axes in panels_of(figure) if axes.get_ylabel() in ("x [m]", "y [m]", "z [m]")]
+    assert len(panels) == 3
+    for k, axes in enumerate(panels):
+        assert_allclose(axes.lines[0].get_xydata(), np.column_stack([run.t, run.tip("arm")[:, k]]))
+
+
+def test_snapshots_are_as_many_as_asked_for(run):
+    for times, count in ((None, 6), ([0.0, 0.55, 2.0], 3), (1.0, 1)):
+        figure = plot_snapshots(run, times)
+        solids = [item for item in space_of(figure).collections if isinstance(item, Poly3DCollection)]
+        assert len(solids) == count
+        assert len(figure.legends[0].texts) == count + 1
+    assert [text.get_text() for text in figure.legends[0].texts] == ["t = 1 s", "tip of arm"]
+
+
+def test_coordinates_have_a_panel_for_each_strain_and_kind_of_joint(run):
+    figure = plot_coordinates(run)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == [
+        "arm: torsion",
+        "arm: bending y",
+        "arm: bending z",
+        "arm: elongation",
+        "arm: shear y",
+        "arm: shear z",
+    ]
+    assert [len(axes.lines) for axes in figure.axes] == [5, 5, 5, 3, 3, 3]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["q [rad]"] * 3 + ["q [-]"] * 3
+    figure = plot_coordinates(motion(planar(), run.t))
+    assert [axes.get_title() for axes in figure.axes] == ["joints: revolute", "arm: bending y", "arm: bending z"]
+    assert [text.get_text() for text in figure.axes[0].get_legend().texts] == ["h$1", "h$2"]
+    legends_cover_nothing(figure)
+
+
+def test_tensions_are_the_inputs(run):
+    (axes,) = plot_tensions(run).axes
+    assert axes.get_ylabel() == "tension [N]"
+    assert [text.get_text() for text in axes.get_legend().texts] == list(run.robot.actuator_names)
+    for k, line in enumerate(axes.lines):
+        assert_allclose(line.get_ydata(), run.u[:, k])
+
+
+def test_energy_with_and_without_a_balance(run):
+    assert [line.get_label() for line in plot_energy(run).axes[0].lines] == ["kinetic", "elastic", "gravity", "total"]
+    n = len(run.t)
+    known = Motion(run.robot, run.t, run.q, run.qd, run.u, {"work": np.full(n, 3.0), "dissipated": np.ones(n)})
+    above, below = plot_energy(known).axes
+    assert [line.get_label() for line in above.lines][-2:] == ["work", "dissipated"]
+    total = run.energy().total
+    assert_allclose(below.lines[0].get_ydata(), total - total[0] + 1.0 - 3.0)
+    only_work = Motion(run.robot, run.t, run.q, run.qd, run.u, {"work": np.ones(n), "dissipated": None})
+    assert len(plot_energy(only_work).axes) == 1
+
+
+def test_equilibrium_shows_shape_strains_and_tensions(run, tmp_path):
+    robot, q = run.robot, np.zeros(24)
+    q[robot.coordinate_names.index("arm.bending_y[0]")] = 1.2
+    figure = plot_equilibrium(SimpleNamespace(robot=robot, q=q, u=np.arange(5.0)), tmp_path / "rest.png")
+    assert (tmp_path / "rest.png").stat().st_size > 20000
+    all_axes_are_labelled(figure)
+    legends_cover_nothing(figure)
+    angular, linear, inputs = panels_of(figure)
+    # 1.2 rad over half a metre
+    assert_allclose(angular.lines[1].get_ydata(), 2.4)
+    assert_allclose(linear.lines[0].get_ydata(), 0.0)
+    assert_allclose([bar.get_width() for bar in inputs.patches], np.arange(5.0))
+
+
+def test_any_robot_can_be_plotted(tmp_path):
+    robot = varied_tree(2)
+    files = plot_all(motion(robot, np.linspace(0.0, 1.0, 5)), tmp_path)
+    assert [path.name for path in files] == [f"{name}.png" for name in PLOTS]
+    assert all(path.stat().st_size > 8000 for path in files)
+    plot_equilibrium(SimpleNamespace(robot=robot, q=robot.initial_q, u=None), tmp_path / "rest.png")
+
+
+def test_a_single_time_and_odd_names_can_be_plotted():
+    alone = motion(planar("a$b^_"), np.array([0.5]))
+    assert len(plot_run(alone)) == 4
+    assert plot_tip(alone).get_suptitle() == "costs $5 and $6: tip of a$b^_"
+
+
+def test_vertical_is_upright():
+    for gravity, upright in (((0.0, -9.81, 0.0), "y"), ((0.0, 0.0, -9.81), "z"), ((-9.81, 0.0, 0.0), "x")):
+        space = space_of(plot_snapshots(motion(planar(gravity=gravity), np.linspace(0.0, 1.0, 3))))
+        assert "xyz"[space._vertical_axis] == upright
+
+
+# -- messages
+
+
+def test_messages(run, tmp_path):
+    empty = motion(run.robot, np.zeros(0))
+    words = "run: expected at least one stored time, got an empty run"
+    for call, message in (
+        (lambda: plot_tip(run, "amr"), "link: expected the name of a link, got 'amr'; did you mean arm?"),
+        (lambda: plot_snapshots(run, [0.0, 3.0]), "times: expected times from 0 to 2 s, got 3"),
+        (lambda: plot_snapshots(run, []), "times: expected times from 0 to 2 s, got shape (0,)"),
+        (lambda: plot_snapshots(run, [float("nan")]), "times: expected times from 0 to 2 s, got nan"),
+        (lambda: plot_tensions(motion(planar(), run.t)), "run: expected a robot with actuators, got one without"),
+        (lambda: plot_run(run, None, "tips"), "plot: expected the name of a plot, got 'tips'; did you mean tip?"),
+        (
+            lambda: plot_all(run, tmp_path, "bmp"),
+            "formats: expected a format of plots, got 'bmp'; known: png, pdf, svg, jpg, tif",
+        ),
+        (
+            lambda: plot_energy(run, tmp_path / "energy.xyz"),
+            "path: expected a file name that ends in .png or .pdf or .svg or .jpg or .tif, got 'energy.xyz'",
+        ),
+        *((lambda plot=plot: plot(empty), words) for plot in PLOTS.values()),
+        (lambda: plot_all(empty, tmp_path), words),
+    ):
+        with pytest.raises(InputError) as caught:
+            call()
+        assert str(caught.value) == message
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cannot_be_written_is_said(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError) as caught:
+        plot_all(run, tmp_path / "file")
+    assert str(caught.value) == f"{tmp_path / 'file'}: cannot be made: File exists"
+    with pytest.raises(FileError) as caught:
+        plot_tip(run, path=tmp_path / "none" / "tip.png")
+    said = f"cannot be written: there is no folder '{tmp_path / 'none'}'; make it first"
+    assert str(caught.value) == f"{tmp_path / 'none' / 'tip.png'}: {said}"

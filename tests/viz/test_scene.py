@@ -1,0 +1,394 @@
+"""Pictures are looked at by their pixels, movies are read back."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from helpers.robots import cable_manipulator
+from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
+
+from sorosim.errors import FileError, InputError, SorosimError
+from sorosim.model.basis import strain
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
+from sorosim.robot import Robot
+from sorosim.viz import offscreen
+from sorosim.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
+from sorosim.viz.player import Player
+from sorosim.viz.scene import Scene, movie, play
+
+try:
+    offscreen.require_rendering()
+except SorosimError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+SMALL = (320, 240)
+
+
+@dataclass
+class Motion:
+    """As much of a run as pictures need."""
+
+    robot: Robot
+    t: Any
+    q: Any
+    u: Any
+    stats: dict = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def manipulator():
+    return cable_manipulator()
+
+
+@pytest.fixture(scope="module")
+def run(manipulator):
+    t = np.linspace(0.0, 0.5, 6)
+    q = np.zeros((6, manipulator.ndof))
+    q[:, manipulator.coordinate_names.index("arm.bending_y[0]")] = 2.0 * t
+    return Motion(manipulator, t, q, np.outer(t, [10.0, 0.0, 5.0, 2.0, 1.0]))
+
+
+def tapered(bodies=()):
+    rod = Rod((Division(0.4, Circle((0.04, 0.02)), Material(1e6, poisson=0.5, density=1e3), strain(bending=0)),))
+    return Robot(Description("rod", (Link("rod", rod), *bodies)))
+
+
+def coloured(image):
+    """Where the picture shows something soft: its red stands out over its blue."""
+    return image[..., 0].astype(int) - image[..., 2] > 25
+
+
+# -- camera
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("up", [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, -1)])
+def test_camera_sees_everything_as_large_as_fits(view, up, rng):
+    up = np.array(up, dtype=float)
+    points = rng.normal(size=(50, 3)) * [0.3, 0.1, 0.6] + [1.0, -2.0, 0.5]
+    position, focus, vertical = fit_camera(points, up, view, 1.6, (0.1, 0.2, 0.05, 0.15))
+    z = (position - focus) / np.linalg.norm(position - focus)
+    x = np.cross(vertical, z) / np.linalg.norm(np.cross(vertical, z))
+    local = (points - position) @ np.stack([x, np.cross(z, x), z]).T
+    half = np.tan(np.deg2rad(VIEW_ANGLE) / 2.0)
+    seen = local[:, :2] / -local[:, 2:] / (half * np.array([1.6, 1.0]))
+    low, high = 0.5 + 0.5 * seen.min(axis=0), 0.5 + 0.5 * seen.max(axis=0)
+    assert (local[:, 2] < 0.0).all()
+    assert (low >= np.array([0.1, 0.05]) - 1e-12).all()
+    assert (high <= np.array([0.8, 0.85]) + 1e-12).all()
+    # one of the two directions is filled
+    assert_allclose(max((high - low) / [0.7, 0.8]), 1.0, rtol=1e-12)
+
+
+def test_vertical_follows_gravity():
+    assert_array_equal(up_axis(np.array([0.0, 0.0, -9.81])), [0, 0, 1])
+    assert_array_equal(up_axis(np.array([0.0, -9.81, 0.1])), [0, 1, 0])
+    assert_array_equal(up_axis(np.array([3.0, 0.0, 0.0])), [-1, 0, 0])
+    assert_array_equal(up_axis(np.zeros(3)), [0, 0, 1])
+    for up in np.concatenate([np.eye(3), -np.eye(3)]):
+        assert_allclose(np.linalg.det(np.stack([*level_axes(up), up])), 1.0)
+
+
+def test_grid_steps_are_round():
+    assert [grid_step(x) for x in (0.4, 0.8, 1.0, 8.0, 9.0)] == [0.05, 0.1, 0.2, 1.0, 2.0]
+
+
+# -- stills
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_still_shows_the_robot(view, run, tmp_path):
+    with Scene(run.robot, view=view, size=SMALL) as scene:
+        scene.update(run.q[-1], run.u[-1], run.t[-1])
+        scene.still(tmp_path / "robot.png")
+    image = iio.imread(tmp_path / "robot.png")
+    assert image.shape == (240, 320, 3)
+    soft = coloured(image)
+    assert 0.01 < soft.mean() < 0.5
+    rows, columns = np.nonzero(soft)
+    # the title band stays free, and nothing is cut
+    assert rows.min() > 20
+    assert rows.max() < 238
+    assert columns.min() > 3
+    assert columns.max() < 316
+
+
+def test_taper_is_seen():
+    robot = tapered()
+    with Scene(robot, view="front", size=(800, 400), floor=False, title="") as scene:
+        scene.update([0.0, 0.0])
+        soft = coloured(scene.image())
+    columns = np.flatnonzero(soft.any(axis=0))
+    height = soft[:, columns].sum(axis=0)
+    left, right = (height[int(f * len(columns))] for f in (0.15, 0.85))
+    assert_allclose(left / right, 0.037 / 0.023, rtol=0.05)
+    # length against height, in the same pixels; perspective takes a little
+    assert_allclose(len(columns) / left, 0.4 / 0.074, rtol=0.05)
+
+
+def test_tendons_are_seen_through_the_skin_in_the_colour_of_their_tension(run):
+    with Scene(run.robot, size=SMALL, view="front", floor=False, title="") as scene:
+        slack, taut = np.zeros(5), np.array([0.0, 0.0, 0.0, 10.0, 10.0])  # of the two inside
+        scene.fit(run.q[-1], [slack, taut])
+        pictures = []
+        for u in (slack, taut):
+            scene.update(run.q[-1], u)
+            pictures.append(scene.image().astype(int))
+    changed = np.abs(pictures[1] - pictures[0]).max(axis=2) > 30
+    assert changed.mean() > 0.003
+    # viridis: from violet to yellow
+    assert (pictures[1] - pictures[0])[changed].mean(axis=0)[1] > 40.0
+
+
+def test_picture_follows_q_and_comes_back(run):
+    with Scene(run.robot, size=SMALL, frames=True) as scene:
+        scene.fit_run(run)
+        pictures = []
+        for k in (0, 5, 0):
+            scene.update(run.q[k], run.u[k], run.t[k])
+            pictures.append(scene.image())
+    assert_array_equal(pictures[0], pictures[2])
+    assert (pictures[0] != pictures[1]).mean() > 0.01
+
+
+def test_camera_holds_the_whole_motion(run):
+    with Scene(run.robot, size=SMALL, title="") as scene:
+        scene.fit_run(run)
+        for k in range(6):
+            scene.update(run.q[k])
+            soft = coloured(scene.image())
+            edge = np.concatenate([soft[0], soft[-1], soft[:, 0], soft[:, -1]])
+            assert soft.any()
+            assert not edge.any()
+
+
+def test_rigid_bodies_and_frames_are_drawn():
+    ball = RigidBody(1.0, inertia=(2e-3, 2e-3, 2e-3))
+    robot = tapered([Link("ball", ball, parent="rod", joint=Joint("revolute"))])
+    with Scene(robot, size=SMALL, frames=True, floor=False, title="") as scene:
+        scene.update([0.0, 0.0, 0.3])
+        red, green, blue = np.moveaxis(scene.image().astype(int), 2, 0)
+    assert ((blue - red > 10) & (blue - red < 60) & (blue > 60)).mean() > 0.01  # slate
+    assert ((green - red > 80) & (green - blue > 20)).any()  # a frame's y axis
+
+
+def test_still_in_another_size_leaves_the_scene_as_it_was(run, tmp_path):
+    with Scene(run.robot, size=SMALL) as scene:
+        before = scene.image()
+        scene.still(tmp_path / "large.jpg", (501, 333))
+        assert iio.imread(tmp_path / "large.jpg").shape == (333, 501, 3)
+        assert_array_equal(scene.image(), before)
+    assert os.listdir(tmp_path) == ["large.jpg"]
+
+
+def test_a_robot_without_anything_to_draw_is_an_empty_scene():
+    with Scene(Robot(Description("frame", (Link("frame", None),))), size=SMALL) as scene:
+        assert scene.image().shape == (240, 320, 3)
+
+
+# -- movies
+
+
+@pytest.mark.parametrize(("fps", "speed", "frames"), [(20.0, 1.0, 11), (10.0, 0.25, 21)])
+def test_mp4_has_the_frames_size_and_duration_it_should(fps, speed, frames, run, tmp_path):
+    told = []
+    movie(run, tmp_path / "run.mp4", fps=fps, speed=speed, size=(161, 120), progress=lambda k, n: told.append((k, n)))
+    film, about = iio.imread(tmp_path / "run.mp4"), iio.immeta(tmp_path / "run.mp4")
+    assert film.shape == (frames, 120, 162, 3)
+    assert about["codec"] == "h264"
+    assert about["pix_fmt"].startswith("yuv420p")
+    assert about["fps"] == fps
+    assert_allclose(about["duration"], frames / fps, atol=0.02)
+    assert told == [(k, frames) for k in range(1, frames + 1)]
+    assert (np.abs(film[0].astype(int) - film[-1]) > 40).mean() > 0.01
+    assert os.listdir(tmp_path) == ["run.mp4"]
+    # the index comes before the pictures, so that browsers start at once
+    content = (tmp_path / "run.mp4").read_bytes()
+    assert content.index(b"moov") < content.index(b"mdat")
+
+
+def test_gif_repeats_and_keeps_its_time(run, tmp_path):
+    movie(run, tmp_path / "run.gif", fps=24.0, size=(160, 120))
+    with Image.open(tmp_path / "run.gif") as film:
+        assert film.size == (160, 120)
+        assert film.info["loop"] == 0
+        durations = []
+        for k in range(film.n_frames):
+            film.seek(k)
+            durations.append(film.info["duration"])
+    # 24 per second is 4.17 hundredths, 4 is the nearest: 0.5 s are 12.5 of them, and the first
+    assert durations == [40.0] * 13
+
+
+def test_an_interrupted_movie_leaves_nothing(run, tmp_path):
+    def stop(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    (tmp_path / "kept.mp4").write_bytes(b"before")
+    for name in ("kept.mp4", "new.gif"):
+        with pytest.raises(KeyboardInterrupt):
+            movie(run, tmp_path / name, size=(160, 120), progress=stop)
+    assert os.listdir(tmp_path) == ["kept.mp4"]
+    assert (tmp_path / "kept.mp4").read_bytes() == b"before"
+
+
+def test_a_single_state_is_one_picture(run, tmp_path):
+    movie(Motion(run.robot, run.t[:1], run.q[:1], run.u[:1]), tmp_path / "one.mp4", size=(160, 120))
+    assert iio.imread(tmp_path / "one.mp4").shape == (1, 120, 160, 3)
+
+
+# -- the window, without one
+
+
+def test_player_plays_pauses_and_seeks(run, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("sorosim.viz.player.time.perf_counter", lambda: now[0])
+    player = Player(run, speed=0.5, size=SMALL, off_screen=True)
+    try:
+        player.tick()
+        now[0] = 0.4
+        player.tick()
+        assert (player.t, player.slider.GetValue()) == (pytest.approx(0.2), pytest.approx(0.2))
+        player.toggle()
+        now[0] = 0.6
+        player.tick()
+        assert (player.t, player.playing) == (pytest.approx(0.2), False)
+        player.seek(99.0)
+        assert player.t == 0.5
+        player.toggle()
+        assert (player.t, player.playing) == (0.0, True)
+        player.tick()
+        now[0] = 9.0
+        player.tick()
+        assert (player.t, player.playing) == (0.5, False)
+    finally:
+        player.scene.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a screen")
+def test_no_window_without_a_screen(run, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(SorosimError) as caught:
+        play(run)
+    expected = "cannot open a window: there is no screen (DISPLAY is not set); make a movie instead"
+    assert str(caught.value) == expected
+
+
+# -- machines
+
+
+@pytest.mark.parametrize(
+    ("ways", "chosen"),
+    [
+        ({None: "well"}, None),
+        ({None: "aloud", offscreen.EGL: "well"}, offscreen.EGL),
+        ({None: "aloud", offscreen.OSMESA: "aloud"}, None),
+        ({offscreen.OSMESA: "well"}, offscreen.OSMESA),
+    ],
+)
+def test_the_best_way_to_draw_is_chosen(ways, chosen, monkeypatch):
+    monkeypatch.delenv(offscreen.WINDOW, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(offscreen.sys, "platform", "linux")
+    monkeypatch.setattr(offscreen, "_draws", lambda way: ways.get(way, "not"))
+    offscreen.require_rendering.__wrapped__()
+    assert os.environ.get(offscreen.WINDOW) == chosen
+    monkeypatch.delenv(offscreen.WINDOW, raising=False)
+
+
+def test_a_machine_that_cannot_draw_is_told_what_to_install(monkeypatch):
+    monkeypatch.setattr(offscreen.sys, "platform", "linux")
+    monkeypatch.setattr(offscreen.sys, "executable", "/bin/false")
+    with pytest.raises(SorosimError) as caught:
+        offscreen.require_rendering.__wrapped__()
+    assert str(caught.value) == (
+        "cannot draw in 3D: there is no working OpenGL on this machine; try: apt install libegl1 libgl1-mesa-dri"
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X is of Linux")
+@pytest.mark.parametrize("display", ["", ":983"])
+def test_nothing_is_said_on_the_console(display, tmp_path):
+    """Also where no screen is set, or one that does not answer; VTK alone warns of a bad X server connection."""
+    code = (
+        "from sorosim.robot import Robot; from sorosim.model.description import Description\n"
+        "from sorosim.model.link import Link; from sorosim.model.body import RigidBody\n"
+        "from sorosim.viz.scene import Scene, movie\n"
+        "from types import SimpleNamespace as N; import numpy as np\n"
+        "r = Robot(Description('ball', (Link('ball', RigidBody(1.0, inertia=(1e-3,) * 3)),)))\n"
+        "with Scene(r, size=(64, 64)) as s: s.still('ball.png')\n"
+        "movie(N(robot=r, t=np.r_[0, 0.1], q=np.zeros((2, 0)), u=np.zeros((2, 0))), 'ball.mp4', size=(64, 64))\n"
+    )
+    known = {"DISPLAY", offscreen.WINDOW, "PYVISTA_OFF_SCREEN"}
+    environment = {name: value for name, value in os.environ.items() if name not in known}
+    environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+    if display:
+        environment["DISPLAY"] = display
+    command = [sys.executable, "-W", "always", "-c", code]
+    child = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "", "")
+    assert sorted(os.listdir(tmp_path)) == ["ball.mp4", "ball.png"]
+
+
+# -- messages
+
+
+def test_messages_of_scenes(manipulator, tmp_path):
+    size = "size: expected width and height [pixels], whole numbers from 16 to 8192, got "
+    for arguments, message in (
+        ({"view": "frnt"}, "view: expected the name of a view, got 'frnt'; did you mean front?"),
+        ({"size": (640, 7)}, size + "(640, 7)"),
+        ({"size": (640.0, 480)}, size + "(640.0, 480)"),
+        ({"size": 640}, size + "640"),
+        ({"size": "big"}, size + "'big'"),
+    ):
+        with pytest.raises(InputError) as caught:
+            Scene(manipulator, **arguments)
+        assert str(caught.value) == message
+    with Scene(manipulator, size=SMALL) as scene:
+        with pytest.raises(InputError) as caught:
+            scene.update(np.zeros(3))
+        assert str(caught.value) == "q: expected 24 numbers, shape (24,), got shape (3,)"
+        with pytest.raises(InputError) as caught:
+            scene.still(tmp_path / "robot.svg")
+        endings = ".png or .jpg or .jpeg or .tif or .tiff or .bmp"
+        assert str(caught.value) == f"path: expected a file name that ends in {endings}, got 'robot.svg'"
+        with pytest.raises(FileError) as missing:
+            scene.still(tmp_path / "none" / "robot.png")
+        folder = tmp_path / "none"
+        expected = f"cannot be written: there is no folder '{folder}'; make it first"
+        assert str(missing.value) == f"{folder / 'robot.png'}: {expected}"
+    assert os.listdir(tmp_path) == []
+
+
+def test_messages_of_movies(run, tmp_path):
+    empty = Motion(run.robot, run.t[:0], run.q[:0], run.u[:0])
+    for motion, name, arguments, message in (
+        (run, "run.avi", {}, "path: expected a file name that ends in .mp4 or .gif, got 'run.avi'"),
+        (run, "run", {}, "path: expected a file name that ends in .mp4 or .gif, got 'run'"),
+        (run, "run.mp4", {"fps": 0.0}, "fps: expected a positive number, got 0.0"),
+        (run, "run.mp4", {"speed": -1}, "speed: expected a positive number, got -1"),
+        (run, "run.mp4", {"speed": float("nan")}, "speed: expected a positive number, got nan"),
+        (empty, "run.mp4", {}, "run: expected at least one stored time, got an empty run"),
+    ):
+        with pytest.raises(InputError) as caught:
+            movie(motion, tmp_path / name, **arguments)
+        assert str(caught.value) == message
+    (tmp_path / "folder.mp4").mkdir()
+    with pytest.raises(FileError) as refused:
+        movie(run, tmp_path / "folder.mp4")
+    assert str(refused.value) == f"{tmp_path / 'folder.mp4'}: cannot be written: it is a folder"
+    assert os.listdir(tmp_path) == ["folder.mp4"]
