@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -325,15 +327,28 @@ def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int,
     """Write H.264 in the pixel format that browsers play, its index in front."""
     import imageio_ffmpeg
 
-    style = {"codec": "libx264", "pix_fmt_out": "yuv420p", "quality": 7, "macro_block_size": 2}
-    options = {"ffmpeg_log_level": "error", "output_params": ["-movflags", "+faststart"]}
-    writer = imageio_ffmpeg.write_frames(str(path), size, fps=fps, **style, **options)
-    writer.send(None)
-    try:
-        for image in images:
-            writer.send(np.ascontiguousarray(image))
-    finally:
-        writer.close()
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
+    wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted]
+    # a session of its own: Ctrl-C is for us
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as coder:
+        assert coder.stdin is not None  # for the type checker
+        assert coder.stderr is not None
+        try:
+            for image in images:
+                coder.stdin.write(np.ascontiguousarray(image).tobytes())
+            coder.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended, and says below why
+        except BaseException:
+            coder.kill()
+            raise
+        finally:
+            with suppress(OSError):
+                coder.stdin.close()
+        words = coder.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        if coder.wait() != 0:
+            raise OSError(f"ffmpeg ended early ({words or 'without a word'}); is the disk full?")
 
 
 def _write_gif(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:

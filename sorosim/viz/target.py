@@ -44,7 +44,8 @@ def written(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Iterator[P
         yield draft
         os.replace(draft, target)
     except OSError as error:
-        raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None
+        reason = error.strerror or str(error).strip().partition("\n")[0]
+        raise FileError(str(path), f"cannot be written: {reason}") from None
     finally:
         with suppress(OSError):
             draft.unlink()

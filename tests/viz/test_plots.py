@@ -1,8 +1,6 @@
 """Plots: written, legible, of the right things; and what is said when they cannot be."""
 
 import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -168,16 +166,6 @@ def test_plots_without_a_folder_are_figures(run):
     assert list(plot_run(motion(planar(), run.t))) == ["tip", "snapshots", "coordinates", "energy"]
 
 
-def test_matplotlib_keeps_nothing():
-    code = (
-        "import sys, matplotlib; before = dict(matplotlib.rcParams); import sorosim.viz.plots\n"
-        "assert 'matplotlib.pyplot' not in sys.modules; assert dict(matplotlib.rcParams) == before"
-    )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    )
-
-
 # -- each plot
 
 
@@ -255,8 +243,9 @@ def test_any_robot_can_be_plotted(tmp_path):
     robot = varied_tree(2)
     files = plot_all(motion(robot, np.linspace(0.0, 1.0, 5)), tmp_path)
     assert [path.name for path in files] == [f"{name}.png" for name in PLOTS]
-    assert all(path.stat().st_size > 8000 for path in files)
+    assert sorted(tmp_path.iterdir()) == sorted(files)
     plot_equilibrium(SimpleNamespace(robot=robot, q=robot.initial_q, u=None), tmp_path / "rest.png")
+    assert min(path.stat().st_size for path in tmp_path.iterdir()) > 8000
 
 
 def test_a_single_time_and_odd_names_can_be_plotted():

@@ -245,6 +245,24 @@ def test_an_interrupted_movie_leaves_nothing(run, tmp_path):
     assert (tmp_path / "kept.mp4").read_bytes() == b"before"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of file sizes are of Unix")
+@pytest.mark.parametrize("name", ["run.mp4", "run.gif"])
+def test_a_full_disk_is_said_and_leaves_nothing(name, run, tmp_path):
+    import resource
+    import signal
+
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+        with pytest.raises(FileError) as caught:
+            movie(run, tmp_path / name, size=(160, 120))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert str(caught.value).startswith(f"{tmp_path / name}: cannot be written: ")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_single_state_is_one_picture(run, tmp_path):
     movie(Motion(run.robot, run.t[:1], run.q[:1], run.u[:1]), tmp_path / "one.mp4", size=(160, 120))
     assert iio.imread(tmp_path / "one.mp4").shape == (1, 120, 160, 3)
@@ -324,6 +342,7 @@ def test_a_machine_that_cannot_draw_is_told_what_to_install(monkeypatch):
 def test_nothing_is_said_on_the_console(display, tmp_path):
     """Also where no screen is set, or one that does not answer; VTK alone warns of a bad X server connection."""
     code = (
+        "import sys, sorosim.viz.plots; assert 'matplotlib.pyplot' not in sys.modules\n"
         "from sorosim.robot import Robot; from sorosim.model.description import Description\n"
         "from sorosim.model.link import Link; from sorosim.model.body import RigidBody\n"
         "from sorosim.viz.scene import Scene, movie\n"

@@ -1,0 +1,58 @@
+"""The benchmarks run, and their table says what it must; times are never asserted."""
+
+import pytest
+
+from sorosim import InputError, benchmark
+
+COLUMNS = ("median", "yardsticks", "at 17 us", "target", "met", "paper", "paper/ours", "beside")
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[benchmark.Row]:
+    return benchmark.run(quick=True, names=["ID + derivatives, engine", "FD", "FD derivatives"])
+
+
+def test_quick_run_gives_the_yardstick_and_a_row_a_case(rows):
+    assert [row.name for row in rows] == [benchmark.YARDSTICK, "ID + derivatives, engine", "FD", "FD derivatives"]
+    assert all(row.median > 0.0 and row.yardsticks > 0.0 for row in rows)
+
+
+def test_row_relates_to_yardstick_target_and_paper(rows):
+    _, id_derivatives, fd, fd_derivatives = rows
+    assert id_derivatives.yardsticks == pytest.approx(id_derivatives.median / id_derivatives.yardstick)
+    assert id_derivatives.met == (id_derivatives.yardsticks <= 4.0)
+    assert id_derivatives.scaled == pytest.approx(17e-6 * id_derivatives.yardsticks)
+    assert fd_derivatives.ratio == pytest.approx(1.3e-3 / fd_derivatives.median)
+    assert (fd.met, fd.paper, fd.ratio) == (None, None, None)
+
+
+def test_table_has_its_columns_and_is_aligned(rows):
+    lines = benchmark.table(rows).splitlines()
+    at = [lines[0].index(column) for column in COLUMNS]
+    assert at == sorted(at)
+    assert [line.split("  ")[0] for line in lines[2:6]] == [row.name for row in rows]
+    # every cell of "met" ends where its heading ends
+    end = lines[0].index("met") + 3
+    assert all(line[end : end + 2].strip() == "" for line in lines[2:6])
+
+
+def test_targets_compare_in_their_own_unit():
+    relative = benchmark.Target(4.0, "yardsticks")
+    scaled = benchmark.Target(0.6, "s where the yardstick is 17 us")
+    plain = benchmark.Target(0.5, "s")
+    assert [relative.met(figure, 1e-5) for figure in (3.9e-5, 4.1e-5)] == [True, False]
+    assert [scaled.met(*pair) for pair in ((1.1, 34e-6), (0.7, 17e-6))] == [True, False]
+    assert [plain.met(*pair) for pair in ((0.4, 1.0), (0.6, 1e-9))] == [True, False]
+
+
+def test_names_of_cases_are_distinct_and_an_unknown_one_is_refused():
+    assert len({case.name for case in benchmark.CASES}) == len(benchmark.CASES)
+    with pytest.raises(InputError, match="FD derivatives"):
+        benchmark.run(names=["FD derivative"])
+
+
+def test_every_case_has_rounds_and_a_known_unit():
+    for case in benchmark.CASES:
+        assert min(case.rounds, case.iterations, case.per) >= 1
+        assert case.unit in ("s", "B")
+        assert case.process == (case.measure is not None)
