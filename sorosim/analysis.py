@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import choice, number, positive
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.solvers.base import INTEGRATORS, Event, OdeProblem, integrator
@@ -28,6 +28,14 @@ def _robot(robot: Any) -> Robot:
     if not isinstance(robot, Robot):
         raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
     return robot
+
+
+def _by_link(driven: Any) -> dict[str, Any]:
+    if driven is None:
+        return {}
+    if not isinstance(driven, Mapping):
+        raise InputError("driven", "a mapping of link names to values", type(driven).__name__)
+    return dict(driven)
 
 
 def statics(
@@ -71,9 +79,7 @@ def statics(
     """
     _robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
-    given = dict(driven or {})
-    for name, value in given.items():
-        given[name] = number(f"driven.{name}", value)
+    given = {name: number(f"driven.{name}", value) for name, value in _by_link(driven).items()}
     system = StaticSystem(robot, inputs, given)
     free = system.partition.free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
@@ -175,15 +181,19 @@ def simulate(
     times = output_times(options["t_end"], options["dt_out"])
 
     inputs = input_motion(robot, block.get("u") if u is None else u)
-    system = OdeSystem(robot, inputs, dict(block.get("driven", {}) if driven is None else driven))
+    system = OdeSystem(robot, inputs, _by_link(block.get("driven") if driven is None else driven))
     if system.n_free == 0:
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     q = _start(robot, system, block.get("q0") if q0 is None else q0)
     qd = np.zeros(robot.ndof) if qd0 is None else robot.coordinates(qd0, "qd0")
+    state, trials = system.state(q, qd), _Trials(system, progress)
+    system.rhs(0.0, state)  # a coordinate without inertia is an error of the model, to be raised as such
     problem = OdeProblem(
-        _reporting(system.rhs, progress), system.jacobian if analytic else None, system.state(q, qd), times,
-        options["rtol"], options["atol"], step, [_event(system, f) for f in events], dense,
+        trials.rhs, trials.jacobian if analytic else None, state, times, options["rtol"], options["atol"], step,
+        _events(system, events), dense,
     )  # fmt: skip
+    if not (progress is None or callable(progress)):
+        raise InputError("progress", "a function of time", type(progress).__name__)
     begin = time.perf_counter()
     found = integrator(method)(problem)
     stats: dict[str, Any] = {**found.stats, "wall_time": time.perf_counter() - begin}
@@ -191,7 +201,7 @@ def simulate(
     run = _assemble(robot, system, found, stats, options)
     if not found.success:
         hint = "try method='radau' or a smaller max_step, and look at the motion so far (.partial)"
-        raise ConvergenceError(f"simulate '{robot.name}' by {method}: {found.message}; {hint}", run)
+        raise ConvergenceError(f"simulate '{robot.name}' by {method}: {found.message}{trials.why}; {hint}", run)
     return run
 
 
@@ -220,26 +230,43 @@ def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
     return q
 
 
-def _reporting(rhs: Callable[[float, Array], Array], progress: Callable[[float], None] | None) -> Any:
-    if progress is None:
-        return rhs
+class _Trials:
+    """Rates and Jacobian for an integrator; where a trial state has none: NaN, which asks for a smaller step."""
 
-    def reporting(t: float, x: Array) -> Array:
-        progress(t)
-        return rhs(t, x)
+    def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
+        self.system, self.progress, self.why = system, progress, ""
 
-    return reporting
+    def rhs(self, t: float, x: Array) -> Array:
+        if self.progress is not None:
+            self.progress(t)
+        try:
+            return self.system.rhs(t, x)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan)
+
+    def jacobian(self, t: float, x: Array) -> Array:
+        try:
+            return self.system.jacobian(t, x)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full((len(x), len(x)), np.nan)
 
 
-def _event(system: OdeSystem, function: Any) -> Event:
-    if not callable(function):
-        raise InputError("events", "functions f(t, q, qd)", type(function).__name__)
+def _events(system: OdeSystem, functions: Any) -> list[Event]:
+    def event(where: str, function: Any) -> Event:
+        if not callable(function):
+            raise InputError(where, "a function f(t, q, qd)", type(function).__name__)
 
-    def of_state(t: float, x: Array) -> float:
-        q, qd, _ = system.coordinates(t, x)
-        return float(function(t, q, qd))
+        def of_state(t: float, x: Array) -> float:
+            q, qd, _ = system.coordinates(t, x)
+            return number(where, function(t, q, qd))
 
-    return Event(of_state, bool(getattr(function, "terminal", False)), float(getattr(function, "direction", 0.0)))
+        return Event(of_state, bool(getattr(function, "terminal", False)), float(getattr(function, "direction", 0.0)))
+
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        raise InputError("events", "a list of functions f(t, q, qd)", type(functions).__name__)
+    return [event(f"events[{i}]", function) for i, function in enumerate(functions)]
 
 
 def _assemble(robot: Robot, system: OdeSystem, found: Any, stats: dict[str, Any], options: dict[str, Any]) -> Run:

@@ -58,8 +58,8 @@ CACHE_FOLDER = _cache_folder()
 
 
 def is_cold() -> bool:
-    """Whether nothing has been compiled for these sources yet: the next call will take its time."""
-    return not CACHE_FOLDER or next(Path(CACHE_FOLDER).rglob("*.nbi"), None) is None
+    """Whether the engine has not been compiled for these sources yet: the next call will take its time."""
+    return not CACHE_FOLDER or next(Path(CACHE_FOLDER).rglob("evaluate.evaluate-*.nbi"), None) is None
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

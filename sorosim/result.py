@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import number
 from sorosim.errors import FileError, InputError
 from sorosim.robot import Robot
 
@@ -107,9 +108,9 @@ class Run:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
             raise InputError("at", "a run with dense output", "none", "simulate(..., dense=True)")
-        if not self.t[0] <= t <= self.t[-1]:
+        if not self.t[0] <= (time := number("t", t)) <= self.t[-1]:
             raise InputError("t", f"a time from {self.t[0]:g} to {self.t[-1]:g}", f"{t}")
-        return self.dense(float(t))
+        return self.dense(time)
 
     def energy(self) -> EnergyHistory:
         """Energies, work and dissipation along the run; the last two by Simpson's rule over the output times."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,13 @@ EXACT_STEP = 1e-13
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-14
 MAX_POLISH = 8
-SMALLEST_LOAD_STEP = 1e-4
+# load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
+FIRST_STEP = 0.1
+SMALLEST_STEP = 1e-6
+FOLD_STEP = 1e-3
+MAX_STEPS = 500
+MAX_CORRECTIONS = 10
+LOAD_DIFFERENCE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -105,11 +112,9 @@ def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array) -> StaticSolution:
-    """Solve residual(x, 1) = 0.
+    """Solve residual(x, 1) = 0 by hybr from x0; when that fails, by raising the load from 0 in steps of its own choice.
 
-    By hybr from x0; when that fails, by raising the load from 0 in steps of its own choice; when these come to an end (a
-    fold, or a residual that is not smooth), by hybr from there, as a real robot would snap to another equilibrium. The
-    message says which.
+    The message says what it did.
     """
     counter = _Counter(problem)
     if len(x0) == 0:
@@ -118,15 +123,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array) -> StaticSolution:
     with one_blas_thread(), np.errstate(all="ignore"):
         point, said = _hybr(counter, x0)
         if point is None:
-            said = f"hybr failed ({said}); load continuation from the unloaded state "
-            point, reached, steps = _continue(counter)
-            if point.good:
-                said += f"reached the full load in {steps} steps"
-            else:
-                said += f"stopped at {100.0 * reached:.4g} % of the load after {steps} steps"
-                jump, _ = _hybr(counter, point.x) if steps else (None, "")
-                if jump is not None:
-                    point, said = jump, f"{said}; from there hybr found another equilibrium"
+            point, course = _continue(counter)
+            said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
     if point.good and not point.isolated:
         said += "; the tangent stiffness is singular, there are others nearby"
     counts = counter.n_residual, counter.n_jacobian
@@ -136,7 +134,7 @@ def solve_equilibrium(problem: StaticProblem, x0: Array) -> StaticSolution:
 def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
     """hybr at the full load, ended by Newton steps: the solution and what to say of it, or None and why not."""
     jacobian = (lambda x: counter.jacobian(x, 1.0)[1]) if counter.problem.analytic else None
-    options = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
+    options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
     try:
         found = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
     except (ValueError, np.linalg.LinAlgError) as error:
@@ -151,21 +149,57 @@ def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
     return None, "its end point is no solution" if found.success else why
 
 
-def _continue(counter: _Counter) -> tuple[_Point, float, int]:
-    """Follow the equilibrium from load 0 to 1: tangent predictor, Newton corrector, step halved and grown.
+def _continue(counter: _Counter) -> tuple[_Point, str]:
+    """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
-    The point at the last load that was reached, that load and the number of steps; good only at the full load.
+    Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent turns
+    by more than 60 degrees, and until a fold is resolved. Returns the solution, or the point of the highest load, and
+    what happened.
     """
-    x, load, step, steps = counter.problem.x_unloaded.copy(), 0.0, 0.125, 0
-    r, J = counter.jacobian(x, 0.0)
-    point = _Point(x, r, J, False)
-    while load < 1.0 and step >= SMALLEST_LOAD_STEP:
-        target = min(1.0, load + step)
-        # dx/dload = -J^-1 dr/dload, where r is zero
-        predicted = point.x - _solve(point.jacobian, counter.residual(point.x, target))
-        found = _newton(counter, predicted if np.isfinite(predicted).all() else point.x, target, 12)
-        if found.good:
-            point, load, steps, step = found, target, steps + 1, 1.5 * step
-        else:
+    n = len(counter.problem.x_unloaded)
+    z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
+    r, J = counter.jacobian(z[:n], 0.0)
+    tangent = _tangent(counter, z, r, J, tangent)
+    highest, best, folds, steps, step = 0.0, _Point(z[:n], r, J, False), 0, 0, FIRST_STEP
+    while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
+        found = _correct(counter, z + step * tangent, tangent)
+        turned = tangent if found is None else _tangent(counter, *found, tangent)
+        fold = turned[n] * tangent[n] < 0.0
+        if found is None or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
             step *= 0.5
-    return replace(point, good=load == 1.0), load, steps
+            continue
+        before, (z, r, J), tangent, step = z, found, turned, 1.5 * step
+        folds, steps = folds + fold, steps + 1
+        past = f" past {folds} fold" + "s" * (folds > 1) + f", the first at {100.0 * highest:.4g} %" if folds else ""
+        if z[n] > highest and not folds:
+            highest, best = z[n], _Point(z[:n], r, J, False)
+        if z[n] >= 1.0:
+            share = (1.0 - before[n]) / (z[n] - before[n])
+            point = _newton(counter, before[:n] + share * (z - before)[:n], 1.0, MAX_POLISH)
+            if point.good:
+                return point, f"reached the full load in {steps} steps{past}"
+            z, step = before, 0.25 * step
+    return best, f"stopped at {100.0 * highest:.4g} % of the load after {steps} steps"
+
+
+def _tangent(counter: _Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
+    """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
+    slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
+    t = _solve(np.block([[J, slope[:, None]], [along]]), np.append(np.zeros(len(r)), 1.0))
+    return t / np.linalg.norm(t) if np.isfinite(t).all() else along
+
+
+def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
+    """Newton's method from z across the tangent: a point of the curve, residual and Jacobian there, or None."""
+    before = np.inf
+    for _ in range(MAX_CORRECTIONS):
+        r, J = counter.jacobian(z[:-1], z[-1])
+        slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
+        step = _solve(np.block([[J, slope[:, None]], [tangent]]), np.append(r, 0.0))
+        size = float(np.abs(step).max() / (1.0 + np.abs(z).max()))
+        if size <= STEP_TOLERANCE:
+            return z, r, J
+        if not size < before:
+            return None
+        z, before = z - step, size
+    return None

@@ -18,9 +18,15 @@ def _watched(method: str, steps: list[float]) -> type:
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
     fails and is halved. A state that is not finite, or a time that stands still, is a failure (LSODA notices neither).
     """
-    base = _METHODS[method]
+    base: Any = _METHODS[method]
 
-    class Watched(base):  # type: ignore[misc,valid-type]
+    class Watched(base):  # type: ignore[misc]
+        jac: Any
+        J: Any
+        t: Any
+        y: Any
+        status: Any
+
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             if hasattr(self, "J"):

@@ -82,3 +82,68 @@ def test_nothing_to_solve_is_solved():
     found = solve_equilibrium(empty, np.zeros(0))
     assert found.success
     assert found.x.shape == (0,)
+
+
+def test_beyond_a_fold_the_solver_snaps_to_another_equilibrium_and_says_so():
+    # a shallow arch: x^3 - 1.5 x^2 + 0.6 x = 0.3 p rises, falls from x = 0.28 on and rises again from 0.72
+    def residual(x, p):
+        return x**3 - 1.5 * x**2 + 0.6 * x - 0.3 * p
+
+    def slope(x, p):
+        return 3 * x**2 - 3 * x + 0.6
+
+    # hybr from 0.4 runs into the hollow of the curve; from the fold it finds the far branch
+    found = solve_equilibrium(problem(residual, slope), np.array([0.4]))
+    assert found.success
+    assert abs(residual(found.x[0], 1.0)) < 1e-14
+    assert found.x[0] > 0.72
+    if "hybr failed" in found.message:
+        assert "of the load after" in found.message
+        assert found.message.endswith("from there hybr found another equilibrium")
+
+
+def test_last_point_of_continuation_is_where_hybr_starts_again():
+    # two unknowns; the first has a fold at load 0.5 and, by a wall at x < -1, no solution that hybr could reach from 40
+    def both(x, load):
+        a, b = x
+        r = np.array([np.tanh(a) ** 2 * np.sign(a) - 0.3 * load + 0.0 * b, b - load])
+        J = np.array([[2 * np.tanh(a) * np.sign(a) / np.cosh(a) ** 2, 0.0], [0.0, 1.0]])
+        return r, J
+
+    found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(2)), np.array([40.0, 0.0]))
+    assert found.success
+    assert found.x == pytest.approx([np.arctanh(np.sqrt(0.3)), 1.0], abs=1e-12)
+
+
+def test_singular_jacobian_at_the_solution_is_accepted_only_with_a_residual_of_rounding_size():
+    # x^2 = 0 has a double root: Newton creeps towards it, and x^2 + 1e-3 = 0 has none
+    double = solve_equilibrium(problem(lambda x, p: x**2, lambda x, p: 2 * x), np.array([1.0]))
+    assert double.success
+    assert abs(double.x[0]) < 1e-6
+    none = solve_equilibrium(problem(lambda x, p: x**2 + 1e-3, lambda x, p: 2 * x), np.array([1.0]))
+    assert not none.success
+
+
+def test_residual_that_is_undefined_beyond_a_load_stops_there():
+    found = solve_equilibrium(
+        problem(lambda x, p: x - p if p <= 0.6 else np.nan, lambda x, p: 1.0 if p <= 0.6 else np.nan), np.zeros(1)
+    )
+    assert not found.success
+    stopped = float(found.message.split("stopped at ")[1].split(" %")[0])
+    assert stopped == pytest.approx(60.0, abs=0.02)  # the smallest step is 1e-4 of the load
+    assert found.x[0] == pytest.approx(stopped / 100.0, abs=1e-6)
+
+
+def test_evaluations_are_counted():
+    calls = {"r": 0, "J": 0}
+
+    def residual(x, load):
+        calls["r"] += 1
+        return x + x**3 - load
+
+    def jacobian(x, load):
+        calls["J"] += 1
+        return x + x**3 - load, np.diag(1 + 3 * x**2)
+
+    found = solve_equilibrium(StaticProblem(residual, jacobian, np.zeros(3)), np.ones(3))
+    assert (found.n_residual, found.n_jacobian) == (calls["r"], calls["J"])

@@ -1,4 +1,4 @@
-"""The picture against shapes that are known: outlines, bends, volumes, tendons, ellipsoids."""
+"""The picture against known shapes: outlines, bends, volumes, tendons, ellipsoids; and where the camera goes."""
 
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from sorosim.model.profile import Table
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.robot import Robot
+from sorosim.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
 from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
 
 SILICONE = Material(1e6, poisson=0.5, density=1000.0)
@@ -281,3 +282,38 @@ def test_messages(arguments, message):
     with pytest.raises(InputError) as caught:
         Geometry(rod_robot(Circle(0.01), bending=0), **arguments)
     assert str(caught.value) == message
+
+
+# -- camera
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("up", [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, -1)])
+def test_camera_sees_everything_as_large_as_fits(view, up, rng):
+    up = np.array(up, dtype=float)
+    points = rng.normal(size=(50, 3)) * [0.3, 0.1, 0.6] + [1.0, -2.0, 0.5]
+    position, focus, vertical = fit_camera(points, up, view, 1.6, (0.1, 0.2, 0.05, 0.15))
+    z = (position - focus) / np.linalg.norm(position - focus)
+    x = np.cross(vertical, z) / np.linalg.norm(np.cross(vertical, z))
+    local = (points - position) @ np.stack([x, np.cross(z, x), z]).T
+    half = np.tan(np.deg2rad(VIEW_ANGLE) / 2.0)
+    seen = local[:, :2] / -local[:, 2:] / (half * np.array([1.6, 1.0]))
+    low, high = 0.5 + 0.5 * seen.min(axis=0), 0.5 + 0.5 * seen.max(axis=0)
+    assert (local[:, 2] < 0.0).all()
+    assert (low >= np.array([0.1, 0.05]) - 1e-12).all()
+    assert (high <= np.array([0.8, 0.85]) + 1e-12).all()
+    # one of the two directions is filled
+    assert_allclose(max((high - low) / [0.7, 0.8]), 1.0, rtol=1e-12)
+
+
+def test_vertical_follows_gravity():
+    assert_array_equal(up_axis(np.array([0.0, 0.0, -9.81])), [0, 0, 1])
+    assert_array_equal(up_axis(np.array([0.0, -9.81, 0.1])), [0, 1, 0])
+    assert_array_equal(up_axis(np.array([3.0, 0.0, 0.0])), [-1, 0, 0])
+    assert_array_equal(up_axis(np.zeros(3)), [0, 0, 1])
+    for up in np.concatenate([np.eye(3), -np.eye(3)]):
+        assert_allclose(np.linalg.det(np.stack([*level_axes(up), up])), 1.0)
+
+
+def test_grid_steps_are_round():
+    assert [grid_step(x) for x in (0.4, 0.8, 1.0, 8.0, 9.0)] == [0.05, 0.1, 0.2, 1.0, 2.0]

@@ -1,0 +1,232 @@
+"""statics and simulate: defaults, starts, driven joints, events, failures, and what they refuse."""
+
+import numpy as np
+import pytest
+from helpers.robots import cable_manipulator
+
+import sorosim
+from sorosim.analysis import output_times
+from sorosim.errors import ConvergenceError, InputError
+from sorosim.model.basis import strain
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
+
+ARM = cable_manipulator()
+RUBBER = Material(2e6, poisson=0.45, density=1100.0, damping=2e3)
+
+
+def swing(**description):
+    """A rigid arm on a revolute joint about y that carries a soft rod at its end."""
+    offset = np.eye(4)
+    offset[0, 3] = 0.2
+    arm = RigidBody(0.5, centre=(0.1, 0.0, 0.0), inertia=(1e-4, 2e-3, 2e-3))
+    rod = Rod(Division(0.3, Circle([0.008, 0.004]), RUBBER, strain(bending=2)))
+    links = (
+        Link("arm", arm, joint=Joint("revolute", axis=(0, 1, 0), damping=1e-3)),
+        Link("rod", rod, parent="arm", at=offset),
+    )
+    return sorosim.Robot(Description("swing", links, **description))
+
+
+SWING = swing()
+
+
+def test_output_times_are_multiples_and_the_end():
+    assert np.array_equal(output_times(1.0, 0.25), [0, 0.25, 0.5, 0.75, 1.0])
+    assert np.allclose(output_times(1.0, 0.3), [0, 0.3, 0.6, 0.9, 1.0], rtol=0, atol=1e-15)
+    assert np.array_equal(output_times(0.1, 1.0), [0, 0.1])
+    assert len(output_times(10.0, 0.01)) == 1001
+    assert output_times(0.3, 0.1)[-1] == 0.3
+
+
+def test_what_is_not_given_comes_from_the_description():
+    block = {"t_end": 0.3, "dt_out": 0.1, "method": "cvode", "rtol": 1e-5, "atol": 1e-7}
+    run = sorosim.simulate(swing(simulate=block, initial={"arm.revolute": 0.4}))
+    assert np.allclose(run.t, [0, 0.1, 0.2, 0.3])
+    assert run.q[0, 0] == 0.4
+    assert {name: run.options[name] for name in block} == block
+    same = sorosim.simulate(SWING, 0.3, 0.1, q0=run.q[0], method="cvode", rtol=1e-5, atol=1e-7)
+    assert np.array_equal(run.q, same.q)
+    over = sorosim.simulate(swing(simulate=block), t_end=0.2)
+    assert over.t[-1] == 0.2
+
+
+def test_from_equilibrium_nothing_moves():
+    u = {"cable1": 8.0, "cable5": 3.0}
+    run = sorosim.simulate(ARM, 0.5, 0.1, u=u, q0="equilibrium")
+    assert np.array_equal(run.q[0], sorosim.statics(ARM, u).q)
+    assert np.abs(run.q - run.q[0]).max() < 1e-13  # rounding: there is nothing to integrate
+
+
+def test_difference_jacobian_gives_the_same_motion_and_equilibrium():
+    u = [10.0, 0, 5.0, 0, 0]
+    fine = {"rtol": 1e-7, "atol": 1e-9}
+    a = sorosim.simulate(ARM, 0.3, u=u, **fine)
+    b = sorosim.simulate(ARM, 0.3, u=u, jacobian="finite-difference", **fine)
+    assert np.abs(a.tip() - b.tip()).max() < 1e-6  # both are good to about 10 tolerances x 0.5 m
+    assert a.stats["n_rhs"] < b.stats["n_rhs"] + 48 * b.stats["n_jacobian"]
+    x, y = sorosim.statics(ARM, u), sorosim.statics(ARM, u, jacobian="finite-difference")
+    assert np.abs(x.q - y.q).max() < 1e-11
+    assert x.n_evaluations < y.n_evaluations
+
+
+def test_driven_joint_moves_as_told_and_its_moment_is_that_of_inverse_dynamics():
+    run = sorosim.simulate(SWING, 1.0, 0.05, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11, dense=True)
+    assert np.allclose(run.q[:, 0], 0.5 * np.sin(3 * run.t) ** 2, rtol=0, atol=1e-15)
+    assert np.allclose(run.qd[:, 0], 1.5 * np.sin(6 * run.t), rtol=0, atol=1e-14)
+    # the same moment by inverse dynamics, with accelerations from differences of the dense output
+    h = 1e-4
+    for k in (5, 12):
+        t = run.t[k]
+        qdd = (run.at(t + h)[1] - run.at(t - h)[1]) / (2 * h)
+        tau = SWING.inverse_dynamics(run.q[k], run.qd[k], qdd) - SWING.internal_force(run.q[k], run.qd[k])
+        assert run.driven["arm"][k] == pytest.approx(tau[0], rel=2e-5)  # truncation of the difference, h^2 omega^2
+        assert np.abs(tau[1:]).max() < 1e-4 * np.abs(tau[0])
+
+
+def test_applying_the_moment_of_a_driven_joint_repeats_its_motion():
+    # a joint spring so strong that its rest value is the motion would be another way; here: power balance
+    run = sorosim.simulate(SWING, 1.0, 0.002, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11)
+    energy = run.energy()
+    assert np.abs(energy.work).max() > 0.1
+    assert np.abs(energy.balance).max() < 1e-6 * np.abs(energy.work).max()  # Simpson over 2 ms
+
+
+def test_driven_joint_in_statics_holds_what_it_must():
+    eq = sorosim.statics(SWING, driven={"arm": 0.3})
+    assert eq.q[0] == 0.3
+    residual = SWING.inverse_dynamics(eq.q, 0 * eq.q, 0 * eq.q) - SWING.internal_force(eq.q, 0 * eq.q)
+    assert eq.driven["arm"] == pytest.approx(residual[0], rel=1e-12)
+    assert np.abs(residual[1:]).max() < 1e-12
+    # it carries the weight: the gradient of the total energy along the joint at fixed rod
+    h = 1e-5
+    step = np.eye(len(eq.q))[0] * h
+    total = [SWING.energy(eq.q + s * step, 0 * eq.q).total for s in (1, -1)]
+    assert eq.driven["arm"] == pytest.approx((total[0] - total[1]) / (2 * h), rel=1e-8)
+    assert eq.stable
+
+
+def test_events_see_coordinates_and_may_end_the_run():
+    def through_zero(t, q, qd):
+        return q[0] - 0.5 * np.pi  # hanging straight down
+
+    through_zero.terminal = True
+    q0 = np.zeros(SWING.ndof)
+    run = sorosim.simulate(SWING, 5.0, q0=q0, events=[through_zero, lambda t, q, qd: qd[0]], rtol=1e-6)
+    times, q, qd = run.events[0]
+    assert len(times) == 1
+    assert abs(q[0, 0] - 0.5 * np.pi) < 1e-6
+    assert run.t[-1] <= times[0] < run.t[-1] + 0.01
+    assert qd.shape == (1, SWING.ndof)
+    assert len(run.events) == 2
+
+
+def test_dense_output_passes_through_the_results():
+    run = sorosim.simulate(SWING, 0.5, 0.1, dense=True)
+    for t, q, qd in zip(run.t, run.q, run.qd, strict=True):
+        assert np.allclose(run.at(t)[0], q, rtol=0, atol=1e-9)
+        assert np.allclose(run.at(t)[1], qd, rtol=0, atol=1e-7)
+    with pytest.raises(InputError, match=r"^t: expected a time from 0 to 0\.5, got 0\.6$"):
+        run.at(0.6)
+    with pytest.raises(
+        InputError, match=r"^at: expected a run with dense output, got none; simulate\(\.\.\., dense=True\)$"
+    ):
+        sorosim.simulate(SWING, 0.1).at(0.05)
+
+
+def test_a_run_that_fails_hands_over_what_it_had():
+    with pytest.raises(ConvergenceError) as caught:
+        sorosim.simulate(ARM, 1.0, 0.05, u={"cable1": lambda t: 10.0 if t < 0.5 else 1e200})
+    partial = caught.value.partial
+    assert 0.3 < partial.t[-1] <= 0.55
+    assert np.isfinite(partial.q).all()
+    assert "stopped at t = 0.5" in str(caught.value)
+
+
+def test_progress_is_told_rising_times():
+    told = []
+    sorosim.simulate(SWING, 0.2, progress=told.append)
+    assert told[0] == 0.0
+    assert max(told) == pytest.approx(0.2, abs=0.05)
+
+
+def test_saved_runs_and_equilibria_open_again(tmp_path):
+    robot = sorosim.load("cable_manipulator")
+    run = sorosim.simulate(robot, 0.1)
+    run.save(tmp_path / "run.h5")
+    again = sorosim.open(tmp_path / "run.h5")
+    for name in ("t", "q", "qd", "u", "lam"):
+        assert np.array_equal(getattr(run, name), getattr(again, name)), name
+    assert again.stats == run.stats
+    assert again.options == run.options
+    run.to_csv(tmp_path / "run.csv")
+    table = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True, deletechars="", replace_space=" ")
+    assert np.array_equal(table["t"], run.t)
+    assert np.array_equal(table["arm.bending_y[1]"], run.q[:, robot.coordinate_names.index("arm.bending_y[1]")])
+    assert np.array_equal(table["cable4"], run.u[:, 3])
+    eq = sorosim.statics(robot)
+    eq.save(tmp_path / "eq.h5")
+    assert np.array_equal(sorosim.open(tmp_path / "eq.h5").tangent_stiffness, eq.tangent_stiffness)
+
+
+WRONG = [
+    (lambda: sorosim.simulate("arm", 1.0), "robot: expected a Robot, got str; sorosim.load reads one from a file"),
+    (
+        lambda: sorosim.simulate(ARM),
+        "t_end: expected a time [s], got none; give it, or a simulate block in the robot's file",
+    ),
+    (lambda: sorosim.simulate(ARM, 0.0), "t_end: expected a number greater than 0, got 0.0"),
+    (lambda: sorosim.simulate(ARM, np.nan), "t_end: expected a number greater than 0, got nan"),
+    (lambda: sorosim.simulate(ARM, "1 s"), "t_end: expected a number greater than 0, got '1 s'"),
+    (lambda: sorosim.simulate(ARM, 1.0, np.inf), "dt_out: expected a number greater than 0, got inf"),
+    (lambda: sorosim.simulate(ARM, 1e9, 1e-9), "dt_out: expected at most 10000000 outputs, got 1e+18; a larger dt_out"),
+    (lambda: sorosim.simulate(ARM, 1.0, rtol=-1e-3), "rtol: expected a number greater than 0, got -0.001"),
+    (lambda: sorosim.simulate(ARM, 1.0, atol=True), "atol: expected a number greater than 0, got True"),
+    (lambda: sorosim.simulate(ARM, 1.0, max_step=0), "max_step: expected a number greater than 0, got 0"),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, method="rk45"),
+        "method: expected one of bdf, radau, lsoda, cvode, got 'rk45'; known: bdf, radau, lsoda, cvode",
+    ),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, jacobian="numeric"),
+        "jacobian: expected one of analytic, finite-difference, got 'numeric'; known: analytic, finite-difference",
+    ),
+    (lambda: sorosim.simulate(ARM, 1.0, u=[1, 2]), "u: expected 5 inputs, got 2"),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, u={"cable9": 1}),
+        "u: expected the name of an actuator, got 'cable9'; did you mean cable5 or cable4 or cable3?",
+    ),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, u=lambda t: t),
+        "u: expected a mapping or a sequence, got function; a callable takes the name of its actuator: u={'name': f}",
+    ),
+    (lambda: sorosim.simulate(ARM, 1.0, q0=np.zeros(3)), "q0: expected 24 numbers, shape (24,), got shape (3,)"),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, q0="rest"),
+        "q0: expected one of equilibrium, got 'rest'; known: equilibrium",
+    ),
+    (lambda: sorosim.simulate(ARM, 1.0, qd0=np.full(24, np.inf)), "qd0: expected finite numbers, got inf at index 0"),
+    (lambda: sorosim.simulate(ARM, 1.0, events=[3]), "events: expected functions f(t, q, qd), got int"),
+    (
+        lambda: sorosim.simulate(SWING, 1.0, driven={"rod": "t"}),
+        "driven: expected the name of a link with a joint, got 'rod'; known: arm",
+    ),
+    (
+        lambda: sorosim.simulate(SWING, 1.0, driven={"arm": np.sin}),
+        "driven: expected expressions or tables, whose derivatives are known, got a callable",
+    ),
+    (lambda: sorosim.statics(ARM, u=[np.nan] * 5), "u: expected finite numbers, got nan at index 0"),
+    (lambda: sorosim.statics(SWING, driven={"arm": "x"}), "driven.arm: expected 1 numbers, got list \"['x']\""),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
+def test_wrong_arguments_are_refused_before_anything_is_computed(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message
