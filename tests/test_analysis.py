@@ -211,7 +211,7 @@ WRONG = [
         "q0: expected one of equilibrium, got 'rest'; known: equilibrium",
     ),
     (lambda: sorosim.simulate(ARM, 1.0, qd0=np.full(24, np.inf)), "qd0: expected finite numbers, got inf at index 0"),
-    (lambda: sorosim.simulate(ARM, 1.0, events=[3]), "events: expected functions f(t, q, qd), got int"),
+    (lambda: sorosim.simulate(ARM, 1.0, events=[3]), "events[0]: expected a function f(t, q, qd), got int"),
     (
         lambda: sorosim.simulate(SWING, 1.0, driven={"rod": "t"}),
         "driven: expected the name of a link with a joint, got 'rod'; known: arm",

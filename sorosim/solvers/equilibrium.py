@@ -160,19 +160,20 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
     r, J = counter.jacobian(z[:n], 0.0)
     tangent = _tangent(counter, z, r, J, tangent)
-    highest, best, folds, steps, step = 0.0, _Point(z[:n], r, J, False), 0, 0, FIRST_STEP
+    highest, best, past, folds, steps, step = 0.0, _Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
         found = _correct(counter, z + step * tangent, tangent)
         turned = tangent if found is None else _tangent(counter, *found, tangent)
-        fold = turned[n] * tangent[n] < 0.0
+        fold = int(turned[n] * tangent[n] < 0.0)
         if found is None or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
             step *= 0.5
             continue
         before, (z, r, J), tangent, step = z, found, turned, 1.5 * step
         folds, steps = folds + fold, steps + 1
-        past = f" past {folds} fold" + "s" * (folds > 1) + f", the first at {100.0 * highest:.4g} %" if folds else ""
         if z[n] > highest and not folds:
-            highest, best = z[n], _Point(z[:n], r, J, False)
+            highest, best = float(z[n]), _Point(z[:n], r, J, False)
+        if fold:
+            past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
             share = (1.0 - before[n]) / (z[n] - before[n])
             point = _newton(counter, before[:n] + share * (z - before)[:n], 1.0, MAX_POLISH)
