@@ -84,35 +84,38 @@ def test_nothing_to_solve_is_solved():
     assert found.x.shape == (0,)
 
 
-def test_beyond_a_fold_the_solver_snaps_to_another_equilibrium_and_says_so():
-    # a shallow arch: x^3 - 1.5 x^2 + 0.6 x = 0.3 p rises, falls from x = 0.28 on and rises again from 0.72
+@pytest.mark.parametrize("start", [0.0, 0.4, 0.7])
+def test_continuation_passes_folds_and_says_where_the_first_one_is(start):
+    # a shallow arch: its force rises to 0.0724 at x = 0.2764, falls to 0.0276 at 0.7236, and rises again
     def residual(x, p):
         return x**3 - 1.5 * x**2 + 0.6 * x - 0.3 * p
 
-    def slope(x, p):
-        return 3 * x**2 - 3 * x + 0.6
-
-    # hybr from 0.4 runs into the hollow of the curve; from the fold it finds the far branch
-    found = solve_equilibrium(problem(residual, slope), np.array([0.4]))
+    found = solve_equilibrium(problem(residual, lambda x, p: 3 * x**2 - 3 * x + 0.6), np.array([start]))
     assert found.success
+    assert found.x[0] == pytest.approx(1.2089625728, abs=1e-9)
     assert abs(residual(found.x[0], 1.0)) < 1e-14
-    assert found.x[0] > 0.72
-    if "hybr failed" in found.message:
-        assert "of the load after" in found.message
-        assert found.message.endswith("from there hybr found another equilibrium")
+    assert "hybr failed" in found.message  # the residual's size has a hollow at the second fold
+    assert found.message.endswith("past 2 folds, the first at 24.12 % of it")
+    x = (3 - np.sqrt(9 - 7.2)) / 6
+    assert residual(x, 0.2412) == pytest.approx(0.0, abs=2e-5)
 
 
-def test_last_point_of_continuation_is_where_hybr_starts_again():
-    # two unknowns; the first has a fold at load 0.5 and, by a wall at x < -1, no solution that hybr could reach from 40
+def test_continuation_passes_folds_of_many_unknowns():
+    # the arch above among others with scales from 1e-3 to 1e3, and mixed
+    rng = np.random.default_rng(5)
+    Q, scale = np.linalg.qr(rng.normal(size=(6, 6)))[0], 10.0 ** np.arange(-3, 3)
+
     def both(x, load):
-        a, b = x
-        r = np.array([np.tanh(a) ** 2 * np.sign(a) - 0.3 * load + 0.0 * b, b - load])
-        J = np.array([[2 * np.tanh(a) * np.sign(a) / np.cosh(a) ** 2, 0.0], [0.0, 1.0]])
-        return r, J
+        y = (Q.T @ x) / scale
+        r, slope = y + y**3 - load, 1.0 + 3.0 * y**2
+        r[2], slope[2] = y[2] ** 3 - 1.5 * y[2] ** 2 + 0.6 * y[2] - 0.3 * load, 3 * y[2] ** 2 - 3 * y[2] + 0.6
+        return Q @ (scale * r), Q @ np.diag(slope) @ Q.T
 
-    found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(2)), np.array([40.0, 0.0]))
+    found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(6)), np.zeros(6))
     assert found.success
-    assert found.x == pytest.approx([np.arctanh(np.sqrt(0.3)), 1.0], abs=1e-12)
+    root = 0.6823278038280193  # y + y^3 = 1
+    expected = np.array([root, root, 1.2089625728, root, root, root])
+    assert (Q.T @ found.x) / scale == pytest.approx(expected, abs=1e-9)
 
 
 def test_singular_jacobian_at_the_solution_is_accepted_only_with_a_residual_of_rounding_size():
@@ -130,8 +133,9 @@ def test_residual_that_is_undefined_beyond_a_load_stops_there():
     )
     assert not found.success
     stopped = float(found.message.split("stopped at ")[1].split(" %")[0])
-    assert stopped == pytest.approx(60.0, abs=0.02)  # the smallest step is 1e-4 of the load
-    assert found.x[0] == pytest.approx(stopped / 100.0, abs=1e-6)
+    # differences towards the load look 1e-7 ahead, steps have a smallest size of 1e-6
+    assert stopped == pytest.approx(60.0, abs=1e-3)
+    assert found.x[0] == pytest.approx(stopped / 100.0, abs=1e-5)
 
 
 def test_evaluations_are_counted():
