@@ -13,8 +13,9 @@ from sorosim.door import choice, number, positive
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot
-from sorosim.solvers.base import INTEGRATORS, Event, OdeProblem, integrator
+from sorosim.solvers.base import Event, OdeProblem
 from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+from sorosim.solvers.registry import INTEGRATORS, integrator
 from sorosim.system import OdeSystem, StaticSystem, input_motion
 
 Array = NDArray[np.float64]

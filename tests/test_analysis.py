@@ -6,7 +6,7 @@ from helpers.robots import cable_manipulator
 
 import sorosim
 from sorosim.analysis import output_times
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -34,6 +34,9 @@ def swing(**description):
 
 
 SWING = swing()
+FREE_FALL = sorosim.Robot(
+    Description("bob", (Link("bob", RigidBody(2.0, inertia=(0.1, 0.1, 0.1)), joint=Joint("prismatic")),))
+)
 
 
 def test_output_times_are_multiples_and_the_end():
@@ -172,6 +175,110 @@ def test_saved_runs_and_equilibria_open_again(tmp_path):
     eq = sorosim.statics(robot)
     eq.save(tmp_path / "eq.h5")
     assert np.array_equal(sorosim.open(tmp_path / "eq.h5").tangent_stiffness, eq.tangent_stiffness)
+
+
+def lift(joint, gravity):
+    """A soft rod along +x on a joint, or clamped."""
+    rod = Rod(Division(0.3, Circle([0.008, 0.004]), RUBBER, strain(torsion=1, bending=2, elongation=1, shear=0)))
+    return sorosim.Robot(Description("lift", (Link("rod", rod, joint=joint),), gravity=gravity))
+
+
+@pytest.mark.parametrize("jacobian", ["analytic", "finite-difference"])
+def test_on_an_accelerated_base_a_rod_moves_as_under_more_gravity(jacobian):
+    # Einstein's lift: driven upwards with 4 m/s^2 or clamped under 4 m/s^2 more weight is the same motion
+    fine = {"rtol": 1e-9, "atol": 1e-11, "method": "cvode"}
+    driven = lift(Joint("prismatic", axis=(0, 0, 1)), (0, 0, -9.81))
+    run = sorosim.simulate(driven, 0.3, 0.02, driven={"rod": "2*t^2"}, jacobian=jacobian, **fine)
+    heavy = lift(Joint(), (0, 0, -13.81))
+    other = sorosim.simulate(heavy, 0.3, 0.02, **fine)
+    assert np.abs(run.q[:, 1:] - other.q).max() < 1e-7 * np.abs(other.q).max()  # 100 tolerances
+    assert np.allclose(run.tip()[:, 2] - 2 * run.t**2, other.tip()[:, 2], rtol=0, atol=1e-8)
+    # and the force of the joint carries the weight and what the heavy rod's own accelerations need
+    for k in (0, 4, 15):
+        qdd = np.append(4.0, heavy.forward_dynamics(other.q[k], other.qd[k]))
+        force = driven.inverse_dynamics(run.q[k], run.qd[k], qdd)[0]
+        assert run.driven["rod"][k] == pytest.approx(force, rel=1e-5)
+
+
+def test_driving_all_joints_but_the_rod_needs_what_inverse_dynamics_says_at_the_start():
+    run = sorosim.simulate(SWING, 0.1, driven={"arm": "0.3 + 0.2*t + 1.5*t^2"})
+    qdd = np.concatenate([[3.0], np.zeros(SWING.ndof - 1)])
+    # accelerations of the free coordinates from their own equations
+    bias = SWING.inverse_dynamics(run.q[0], run.qd[0], qdd) - SWING.internal_force(run.q[0], run.qd[0])
+    M = SWING.mass_matrix(run.q[0])
+    free = -np.linalg.solve(M[1:, 1:], bias[1:])
+    assert run.qd[0, 0] == pytest.approx(0.2, abs=1e-15)
+    assert run.driven["arm"][0] == pytest.approx(bias[0] + M[0, 1:] @ free, rel=1e-9)
+
+
+def test_a_table_drives_as_well_as_the_expression_it_samples():
+    times = np.linspace(0, 0.5, 201)
+    table = {"times": times, "values": 0.5 * np.sin(3 * times) ** 2, "interpolation": "cubic"}
+    fine = {"rtol": 1e-7, "atol": 1e-9}
+    run = sorosim.simulate(SWING, 0.5, 0.05, driven={"arm": table}, **fine)
+    other = sorosim.simulate(SWING, 0.5, 0.05, driven={"arm": "0.5*sin(3*t)^2"}, **fine)
+    assert np.abs(run.q - other.q).max() < 1e-5  # h^2 of the spline's second derivative
+
+
+def test_equilibrium_as_start_holds_driven_joints_where_they_begin():
+    run = sorosim.simulate(SWING, 0.3, 0.1, driven={"arm": 0.3}, q0="equilibrium", rtol=1e-8, atol=1e-10)
+    held = sorosim.statics(SWING, driven={"arm": 0.3})
+    assert np.array_equal(run.q[0], held.q)
+    assert np.abs(run.q - held.q).max() < 1e-7
+    assert run.driven["arm"] == pytest.approx(held.driven["arm"], rel=1e-6)
+
+
+def test_statics_with_every_joint_driven_only_asks_for_the_force():
+    held = sorosim.statics(FREE_FALL, driven={"bob": 0.7})
+    assert held.message == "nothing to solve: all coordinates are driven"
+    assert held.driven["bob"] == pytest.approx(2.0 * 9.81, rel=1e-14)
+    assert held.tangent_stiffness.shape == (0, 0)
+    assert held.stable
+
+
+def test_a_coordinate_without_inertia_is_an_error_of_the_model_and_names_it():
+    links = (Link("frame", None, joint=Joint("revolute")), Link("tip", None, parent="frame"))
+    with pytest.raises(ModelError, match=r"^frame\.revolute: expected a mass matrix that is positive definite"):
+        sorosim.simulate(sorosim.Robot(Description("ghost", links)), 1.0)
+
+
+def test_an_event_must_return_a_number():
+    with pytest.raises(InputError, match=r"^events\[1\]: expected .*got"):
+        sorosim.simulate(SWING, 0.1, events=[lambda t, q, qd: q[0], lambda t, q, qd: "now"])
+
+
+def test_statics_block_of_the_description_gives_the_inputs():
+    given = ARM.description
+    pulled = sorosim.Robot(
+        Description(given.name, given.links, actuators=given.actuators, statics={"u": {"cable1": 12.0}})
+    )
+    assert np.array_equal(sorosim.statics(pulled).q, sorosim.statics(ARM, {"cable1": 12.0}).q)
+    assert np.array_equal(sorosim.statics(pulled, {}).q, sorosim.statics(ARM).q)
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau", "lsoda", "cvode"])
+def test_every_method_hands_over_a_partial_run_when_it_fails(method):
+    # a tension that goes to infinity at 0.1 s
+    with pytest.raises(
+        ConvergenceError, match=rf"^simulate 'cable manipulator' by {method}: stopped at t = 0\."
+    ) as caught:
+        sorosim.simulate(ARM, 0.2, 0.01, u={"cable1": "1/(0.1-t)"}, method=method)
+    partial = caught.value.partial
+    assert 0.08 < partial.t[-1] <= 0.1
+    assert np.isfinite(partial.q).all()
+    assert partial.options["method"] == method
+    assert partial.energy().total.shape == partial.t.shape
+
+
+def test_statics_that_fails_hands_over_where_the_continuation_stopped():
+    with pytest.raises(
+        ConvergenceError, match=r"^statics of 'cable manipulator': hybr failed \(.*stopped at "
+    ) as caught:
+        sorosim.statics(ARM, {"cable1": 1e4})
+    partial = caught.value.partial
+    load = float(partial.message.split("stopped at ")[1].split(" %")[0]) / 100
+    assert 0.0 < load < 0.1
+    assert np.isfinite(partial.q).all()
 
 
 WRONG = [

@@ -16,7 +16,7 @@ from sorosim.io.problems import shown
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.loads.point_wrench import FRAMES
 from sorosim.signals import INTERPOLATIONS
-from sorosim.solvers.base import INTEGRATORS
+from sorosim.solvers.registry import INTEGRATORS
 
 LinkName = Annotated[str, Name()]
 Fraction = Annotated[float, Quantity("number", least=0.0, upto=1.0)]

@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
-
 Array = NDArray[np.float64]
 
 
@@ -59,47 +57,6 @@ class OdeSolution:
     dense: Callable[[float], Array] | None = None
     t_events: list[Array] = field(default_factory=list)
     x_events: list[Array] = field(default_factory=list)
-
-
-def _scipy(method: str) -> Callable[[OdeProblem], OdeSolution]:
-    def integrate(problem: OdeProblem) -> OdeSolution:
-        from sorosim.solvers.scipy_ivp import integrate as run
-
-        return run(problem, method)
-
-    return integrate
-
-
-def _cvode(problem: OdeProblem) -> OdeSolution:
-    from sorosim.solvers.cvode import integrate
-
-    return integrate(problem)
-
-
-# name -> integrator; a new one is one file and one line here
-INTEGRATORS: dict[str, Callable[[OdeProblem], OdeSolution]] = {
-    "bdf": _scipy("BDF"),
-    "radau": _scipy("Radau"),
-    "lsoda": _scipy("LSODA"),
-    "cvode": _cvode,
-}
-
-
-def integrator(name: str) -> Callable[[OdeProblem], OdeSolution]:
-    """The integrator of that name."""
-    if name not in INTEGRATORS:
-        raise InputError("method", "the name of an integrator", f"'{name}'", nearest(str(name), INTEGRATORS))
-
-    def integrate(problem: OdeProblem) -> OdeSolution:
-        t, x = problem.t_out[:1], problem.x0[None]
-        # from a rate that is no number the libraries never come back
-        with np.errstate(all="ignore"):
-            if np.isfinite(problem.rhs(float(t[0]), problem.x0)).all():
-                return INTEGRATORS[name](problem)
-        stats = dict.fromkeys(("n_steps", "n_jacobian", "n_factorizations"), 0) | {"n_rhs": 1}
-        return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)
-
-    return integrate
 
 
 def one_blas_thread() -> Any:

@@ -20,7 +20,7 @@ from sorosim.model.basis import strain
 from sorosim.model.profile import Table
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
-from sorosim.solvers.base import INTEGRATORS
+from sorosim.solvers.registry import INTEGRATORS
 
 HERE = Path(__file__).parent
 BASE = (HERE / "robot.yaml").read_text("utf-8")

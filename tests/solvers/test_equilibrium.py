@@ -84,7 +84,10 @@ def test_nothing_to_solve_is_solved():
     assert found.x.shape == (0,)
 
 
-@pytest.mark.parametrize("start", [0.0, 0.4, 0.7])
+ARCH = float(np.roots([1.0, -1.5, 0.6, -0.3])[0].real)
+
+
+@pytest.mark.parametrize("start", [0.4, 0.6, 0.7])
 def test_continuation_passes_folds_and_says_where_the_first_one_is(start):
     # a shallow arch: its force rises to 0.0724 at x = 0.2764, falls to 0.0276 at 0.7236, and rises again
     def residual(x, p):
@@ -92,7 +95,7 @@ def test_continuation_passes_folds_and_says_where_the_first_one_is(start):
 
     found = solve_equilibrium(problem(residual, lambda x, p: 3 * x**2 - 3 * x + 0.6), np.array([start]))
     assert found.success
-    assert found.x[0] == pytest.approx(1.2089625728, abs=1e-9)
+    assert found.x[0] == pytest.approx(ARCH, abs=1e-12)
     assert abs(residual(found.x[0], 1.0)) < 1e-14
     assert "hybr failed" in found.message  # the residual's size has a hollow at the second fold
     assert found.message.endswith("past 2 folds, the first at 24.12 % of it")
@@ -114,8 +117,8 @@ def test_continuation_passes_folds_of_many_unknowns():
     found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(6)), np.zeros(6))
     assert found.success
     root = 0.6823278038280193  # y + y^3 = 1
-    expected = np.array([root, root, 1.2089625728, root, root, root])
-    assert (Q.T @ found.x) / scale == pytest.approx(expected, abs=1e-9)
+    expected = np.array([root, root, ARCH, root, root, root])
+    assert (Q.T @ found.x) / scale == pytest.approx(expected, abs=1e-9)  # digits of the smallest beside the largest
 
 
 def test_singular_jacobian_at_the_solution_is_accepted_only_with_a_residual_of_rounding_size():

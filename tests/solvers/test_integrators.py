@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sorosim.errors import InputError
-from sorosim.solvers.base import INTEGRATORS, Event, OdeProblem, integrator
+from sorosim.solvers.base import Event, OdeProblem
+from sorosim.solvers.registry import INTEGRATORS, integrator
 
 METHODS = sorted(INTEGRATORS)
 OMEGA = 3.0  # rad/s
@@ -135,6 +136,71 @@ def test_no_step_is_longer_than_allowed(method):
 
     integrator(method)(OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.array([0.0, 1.0]), max_step=0.01))
     assert len(steps) >= 100
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("analytic", [True, False])
+def test_counts_are_those_of_the_calls(method, analytic):
+    calls = {"rhs": 0, "jacobian": 0}
+
+    def rhs(t, x):
+        calls["rhs"] += 1
+        return np.array([x[1], 100.0 * (1 - x[0] ** 2) * x[1] - x[0]])
+
+    def jacobian(t, x):
+        calls["jacobian"] += 1
+        return np.array([[0.0, 1.0], [-200.0 * x[0] * x[1] - 1, 100.0 * (1 - x[0] ** 2)]])
+
+    times = np.linspace(0, 200, 3)
+    found = integrator(method)(OdeProblem(rhs, jacobian if analytic else None, np.array([2.0, 0.0]), times))
+    # one look at the start, before the integrator is asked; differences for a missing Jacobian are counted
+    assert found.stats["n_rhs"] == calls["rhs"] - 1
+    if analytic:
+        assert found.stats["n_jacobian"] == calls["jacobian"] > 0
+        assert found.stats.get("n_steps", 1) > 0
+    else:
+        assert calls["jacobian"] == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_output_times_need_not_fit_the_end_or_the_steps(method):
+    t = np.array([0.0, 0.3, 0.6, 0.9, 1.0, 1.0 + 1e-6, 3.7])
+    found = integrator(method)(oscillator(t, rtol=1e-8, atol=1e-10))
+    assert np.array_equal(found.t, t)
+    assert np.abs(found.x[:, 0] - np.cos(OMEGA * t)).max() < 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_error_of_the_problem_itself_is_passed_on(method):
+    def rhs(t, x):
+        if t > 0.5:
+            raise ZeroDivisionError("mine")
+        return -x
+
+    with pytest.raises(ZeroDivisionError, match=r"^mine$"):
+        integrator(method)(OdeProblem(rhs, lambda t, x: -np.eye(1), np.ones(1), np.linspace(0, 1, 3)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_rate_that_is_no_number_at_the_start_is_a_failure_with_one_row(method):
+    found = integrator(method)(OdeProblem(lambda t, x: x * np.inf, None, np.ones(1), np.linspace(0, 1, 3)))
+    assert not found.success
+    assert found.message == "stopped at t = 0 s: the rate there is infinite or NaN"
+    assert np.array_equal(found.t, [0.0])
+    assert np.array_equal(found.x, [[1.0]])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_wall_of_the_state_stops_the_run_before_it(method):
+    # x = (1 - 1.5 t)^(2/3) ends in t = 2/3, where rate and Jacobian are infinite and beyond which they are NaN
+    problem = OdeProblem(
+        lambda t, x: -1.0 / np.sqrt(x), lambda t, x: np.diag(0.5 * x**-1.5), np.ones(1), np.linspace(0, 1, 11),
+        rtol=1e-6, atol=1e-8,
+    )  # fmt: skip
+    found = integrator(method)(problem)
+    assert not found.success
+    assert float(found.message.split("stopped at t = ")[1].split(" s")[0]) == pytest.approx(2 / 3, abs=1e-4)
+    assert np.allclose(found.x[:, 0], (1 - 1.5 * found.t) ** (2 / 3), rtol=0, atol=1e-3)
 
 
 def test_unknown_method_names_the_known_ones():

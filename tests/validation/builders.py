@@ -44,7 +44,9 @@ def cantilever(
     return Robot(Description("cantilever", (link,), gravity=tuple(gravity), loads=loads))
 
 
-def tip_load(moment: Sequence[float] = (0, 0, 0), force: Sequence[float] = (0, 0, 0), frame: str = "world") -> PointWrench:
+def tip_load(
+    moment: Sequence[float] = (0, 0, 0), force: Sequence[float] = (0, 0, 0), frame: str = "world"
+) -> PointWrench:
     """A wrench at the tip of the arm."""
     return PointWrench("arm", 1.0, wrench=(*moment, *force), frame=frame)
 
@@ -55,7 +57,12 @@ def stiffness(robot: Robot) -> Array:
 
 
 def pendulum(
-    mass: float = 2.0, reach: float = 0.3, inertia: float = 0.05, *, damping: float = 0.0, gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    mass: float = 2.0,
+    reach: float = 0.3,
+    inertia: float = 0.05,
+    *,
+    damping: float = 0.0,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> Robot:
     """A rigid body on a hinge along y; at q = 0 its centre of mass is at +x from the hinge."""
     body = RigidBody(mass, centre=(reach, 0.0, 0.0), inertia=(inertia, inertia, inertia))

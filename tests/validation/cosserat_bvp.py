@@ -75,7 +75,9 @@ def skew(v: Array) -> Array:
     return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)
 
 
-def strains(rod: TaperedRod, routes: Sequence[Route], tensions: Sequence[float], X: float, wrench: Array, guess: Array) -> Array:
+def strains(
+    rod: TaperedRod, routes: Sequence[Route], tensions: Sequence[float], X: float, wrench: Array, guess: Array
+) -> Array:
     """Strains (k, 6) at X from the section's wrench (k, 6) in its own frame: Newton's method."""
     sigma, straight = rod.stiffness(X), np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
     xi = guess

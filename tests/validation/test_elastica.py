@@ -91,7 +91,9 @@ def test_elastica_error_falls_with_the_fourth_power_of_the_number_of_points(alph
 
 
 @pytest.mark.parametrize("frame", ["world", "body"])
-@pytest.mark.parametrize("varying", [strain(bending_z=0), strain(bending_z=3), ALL_SIX], ids=["order 0", "order 3", "all"])
+@pytest.mark.parametrize(
+    "varying", [strain(bending_z=0), strain(bending_z=3), ALL_SIX], ids=["order 0", "order 3", "all"]
+)
 @pytest.mark.parametrize("turns", [0.5, 1, 2])
 def test_an_end_moment_rolls_the_rod_up_into_circles(turns, varying, frame):
     arm = cantilever(varying, length=L)
@@ -178,7 +180,9 @@ def test_a_rod_born_as_an_arc_is_an_arc_and_a_moment_straightens_it():
     rest = statics(arm)
     assert_allclose(rest.q, 0.0, atol=1e-15)
     assert_allclose(rest.tip(), [R, R, 0.0], rtol=0, atol=1e-15)
-    assert_allclose(arm.pose(rest.q, "arm", 1 / 3)[:3, 3], [R * 0.5, R * (1.0 - np.cos(np.pi / 6)), 0.0], rtol=0, atol=1e-15)
+    assert_allclose(
+        arm.pose(rest.q, "arm", 1 / 3)[:3, 3], [R * 0.5, R * (1.0 - np.cos(np.pi / 6)), 0.0], rtol=0, atol=1e-15
+    )
     flat = statics(arm.with_loads(tip=tip_load(moment=(0, 0, -stiffness(arm)[2] / R))))
     assert_allclose(flat.tip(), [L, 0.0, 0.0], rtol=0, atol=1e-12)
 
@@ -189,7 +193,9 @@ def test_quarter_circle_under_small_tip_forces_follows_castigliano():
     arm = cantilever(strain(bending_z=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
     P, EI = 1e-8, stiffness(arm)[2]
     unit = P * R**3 / EI
-    moved = np.stack([statics(arm.with_loads(tip=tip_load(force=P * e))).tip() - [R, R, 0] for e in np.eye(3)[:2]]) / unit
+    moved = (
+        np.stack([statics(arm.with_loads(tip=tip_load(force=P * e))).tip() - [R, R, 0] for e in np.eye(3)[:2]]) / unit
+    )
     # integrals over the quarter of the products of the lever arms, cos(angle) and 1 - sin(angle)
     lever = np.array([[0.25 * np.pi, 0.5], [0.5, 0.75 * np.pi - 2.0]])
     # rounding of 0.2 m over deflections of 1e-9 R, and the square of P R^2 / EI = 5e-8

@@ -212,7 +212,9 @@ def test_balance_holds_for_loads_that_follow_the_rod_and_loads_that_do_not():
     only = swinging(hinge=False, damping=3e3).with_loads(tip=tip_load(force=(0.0, 0.0, 0.5)))
     run = simulate(only, 0.3, 1e-3, method="cvode", rtol=1e-7, atol=1e-10)
     # Simpson's rule over the sudden start
-    assert_allclose(run.energy().work, 0.5 * (run.tip()[:, 2] - run.tip()[0, 2]), atol=3e-6 * np.abs(run.energy().work).max())
+    assert_allclose(
+        run.energy().work, 0.5 * (run.tip()[:, 2] - run.tip()[0, 2]), atol=3e-6 * np.abs(run.energy().work).max()
+    )
 
 
 def test_a_driven_joint_does_the_work_of_its_moment():

@@ -56,6 +56,7 @@ def test_the_boundary_value_problem_has_converged():
     places, _ = equilibrium(TaperedRod(), (0, 10, 5, 0, 0), rtol=1e-11, places=PLACES)
     assert_allclose(places, exact((0, 10, 5, 0, 0)), rtol=0, atol=5e-11)
 
+
 @pytest.mark.parametrize("tensions", TABLE)
 def test_the_papers_discretisation_puts_the_tip_within_70_um(tensions):
     found = statics(robot(4, 2, 5), tensions)

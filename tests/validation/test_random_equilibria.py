@@ -73,7 +73,9 @@ def check(n, n_differences, rng):
     assert all(e.residual_norm < 1e-9 for e in found)  # of terms of some N m
     assert min(stiffness) > 0.0
 
-    apart = [np.abs(q - e.q).max() for e, tension in zip(found, u, strict=True) for q in other_starts(tension, e.q, rng)]
+    apart = [
+        np.abs(q - e.q).max() for e, tension in zip(found, u, strict=True) for q in other_starts(tension, e.q, rng)
+    ]
     assert max(apart) < 1e-9  # coordinates of up to 10
 
     differences, seconds_differences = solve_all(u[:n_differences], jacobian="finite-difference")

@@ -50,7 +50,9 @@ def thin_section(gyration):
 def test_first_three_bending_frequencies_of_a_thin_cantilever(plane):
     # rotary inertia lowers the square of the frequency by about (beta r / L)^2: with r / L = 1e-5 by 6e-9 at most; shear is locked
     r = 1e-5 * L
-    arm = cantilever(strain(**{f"bending_{plane}": RICH}), length=L, section=thin_section(r), material=STIFF, n_gauss=MANY)
+    arm = cantilever(
+        strain(**{f"bending_{plane}": RICH}), length=L, section=thin_section(r), material=STIFF, n_gauss=MANY
+    )
     exact = np.square(BETA) / L**2 * np.sqrt(E / RHO) * r / (2.0 * np.pi)
     assert_allclose(frequencies(arm)[:3], exact, rtol=1.5e-7)
 
