@@ -76,7 +76,8 @@ def statics(
     Notes
     -----
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
-    driven displacements together) is raised from zero in steps. Source: docs/theory.md, 4 and 6.
+    driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
+    Source: docs/theory.md, 4 and 6.
     """
     _robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)

@@ -210,9 +210,13 @@ class Engine:
         passive = internal(qd, none)
         actuators = float((internal(qd, u) - passive) @ qd)
         lost = float((internal(zero, none) - passive) @ qd)
-        if self.loads:
-            wrench, _, _ = self._load_values(q, qd, t)
-            actuators += float(np.sum(wrench * self.workspace.twist[:-1, 0]))
+        for load in self.loads:
+            g, eta = self.poses(load.nodes, q, qd)
+            power = float(np.sum(load.evaluate(t, g, eta).wrench * eta))
+            if load.dissipates:
+                lost -= power
+            else:
+                actuators += power
         return actuators, lost
 
     def elastic_energy(self, q: Array) -> float:

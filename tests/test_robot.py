@@ -341,6 +341,7 @@ class SpringAndDrag:
 @dataclass(frozen=True)
 class BoundSpringAndDrag:
     nodes: np.ndarray
+    dissipates = False
 
     def evaluate(self, t, g, eta):
         k, p, v = 20.0 * (1.0 + t), g[0, :3, :3].T @ g[0, :3, 3], eta[0, 3:]

@@ -38,6 +38,11 @@ class BoundLoad(Protocol):
         """Nodes (n,) on which it acts."""
         ...
 
+    @property
+    def dissipates(self) -> bool:
+        """Whether its work counts as lost in energy balances, not as done on the robot."""
+        ...
+
     def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
         """Wrench and tangents from time [s], poses (n, 4, 4) and body twists (n, 6)."""
         ...

@@ -40,6 +40,7 @@ class MassDamping:
 class _BoundDamping:
     nodes: NDArray[np.int64]
     coefficients: Array  # (n, 6)
+    dissipates = True
 
     def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
         n = len(self.nodes)

@@ -65,6 +65,7 @@ class _BoundWrench:
     nodes: NDArray[np.int64]
     wrench: Array
     dead: bool
+    dissipates = False
 
     def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
         f, K, D = self.wrench.copy(), np.zeros((1, 6, 6)), np.zeros((1, 6, 6))

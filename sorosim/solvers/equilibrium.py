@@ -1,9 +1,9 @@
-"""Equilibria: scipy's hybr with the analytic Jacobian, and load continuation when that fails."""
+"""Equilibria: scipy's hybr with the analytic Jacobian, and load continuation, through folds, when that fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -152,9 +152,9 @@ def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
 def _continue(counter: _Counter) -> tuple[_Point, str]:
     """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
-    Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent turns
-    by more than 60 degrees, and until a fold is resolved. Returns the solution, or the point of the highest load, and
-    what happened.
+    Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent
+    turns by more than 60 degrees, and until a fold is resolved. Returns the solution, or the point of the highest load,
+    and what happened.
     """
     n = len(counter.problem.x_unloaded)
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)

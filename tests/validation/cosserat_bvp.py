@@ -1,9 +1,9 @@
 """Exact statics of a tapered Cosserat rod with tendons under its weight: a boundary-value problem solved by shooting.
 
 Nothing of sorosim is used. The rod is clamped at the origin along +x. Force and moment of the section (rod and tendons
-together) in world axes obey n' = -rho A a, m' = -r' x n, both zero at the tip; the strains follow from them by solving, place by
-place, Sigma (xi - xi*) + sum T [d x t; t] = R^T [m; n], where t is the unit vector of the tendon in the section's frame.
-The unknown is m at the base.
+together) in world axes obey n' = -rho A a, m' = -r' x n, both zero at the tip; the strains follow from them by solving,
+place by place, Sigma (xi - xi*) + sum T [d x t; t] = R^T [m; n], where t is the unit vector of the tendon in the frame
+of the section. The unknown is m at the base.
 """
 
 from collections.abc import Callable, Sequence
@@ -101,13 +101,13 @@ def strains(
 
 
 def equilibrium(
-    rod: TaperedRod, tensions: Sequence[float], *, routes: Sequence[Route] | None = None, rtol: float = 1e-9, places: int = 2
-) -> tuple[Array, Array]:  # fmt: skip
+    rod: TaperedRod, tensions: Sequence[float], *, rtol: float = 1e-9, places: int = 2
+) -> tuple[Array, Array]:
     """Positions (places, 3) evenly spaced along the axis, and the moment (3,) at the base.
 
     Newton's method on m(0); the four integrations of a step (as it is, and with each component changed) run as one.
     """
-    routes = routes_of_the_paper(rod) if routes is None else routes
+    routes = routes_of_the_paper(rod)
 
     def rates(X: float, y: Array, last: Array) -> Array:
         p = y.reshape(-1, 15)

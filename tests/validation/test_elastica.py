@@ -1,6 +1,7 @@
 """Rods against closed forms of statics: the elastica, rolling up, torsion, stretch, Timoshenko's beam, curved rods."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -102,8 +103,8 @@ def test_an_end_moment_rolls_the_rod_up_into_circles(turns, varying, frame):
     places = arm.poses(found.q, "arm", s := np.linspace(0.0, 1.0, 9))
     angle, radius = 2.0 * np.pi * turns * s, L / (2.0 * np.pi * turns)
     circle = radius * np.stack([np.sin(angle), 1.0 - np.cos(angle), 0.0 * s], axis=1)
-    # constant strain is in every basis and its exponential is exact; up to order 3 the two collocation points of a segment
-    # also integrate the basis exactly, so that the moment does the right work: rounding only
+    # constant strain is in every basis and its exponential is exact; up to order 3 the two collocation points of a
+    # segment also integrate the basis exactly, so that the moment does the right work: rounding only
     assert_allclose(places[:, :3, 3], circle, rtol=0, atol=1e-12)
     assert_allclose(places[:, 0, 0], np.cos(angle), rtol=0, atol=1e-11)
 
@@ -126,11 +127,11 @@ def test_torsion_of_a_taper_is_the_integral_of_T_over_GJ():
         found = statics(arm.with_loads(tip=tip_load(moment=(T, 0, 0))))
         exact = T * 2.0 / (np.pi * G) * L / (a - b) * (b**-3 - a**-3) / 3.0
         errors.append(abs(log_se3(arm.pose(found.q, "arm"))[0] / exact - 1.0))
-    # the nearest pole of 1/r^4 is at s = 2, 3 in units of half the length from the middle: its ellipse has the half axes' sum
-    # 3 + sqrt(8) = 5.8, and the flexibility, an energy, converges with its square: up to 34 an order
+    # the nearest pole of 1/r^4 is at s = 2, in units of half the length 3 from the middle: the half axes of its ellipse
+    # add up to 3 + sqrt(8) = 5.8, and the flexibility, an energy, converges with its square: up to 34 an order
     print("torsion of a taper, orders 2 to 8:", " ".join(f"{e:.1e}" for e in errors))
     assert errors[-1] < 2e-9
-    assert all(fine < coarse / 100.0 for coarse, fine in zip(errors, errors[1:], strict=False))
+    assert all(fine < coarse / 100.0 for coarse, fine in pairwise(errors))
 
 
 @pytest.mark.parametrize("P", [-0.5, 5.0])

@@ -78,7 +78,7 @@ def test_errors_under_strong_and_helical_tendons(tensions):
 
 @pytest.mark.parametrize("tensions", [*TABLE, *FURTHER])
 def test_points_converge_to_the_exact_axis_with_fourth_order(tensions):
-    # at orders 22/20 the error of the segments is left: h^4, halved steps give about a sixteenth at the worst of the places
+    # at orders 22/20 the error of the segments is left: h^4, halved steps give about a sixteenth at the worst place
     coarse, fine = error((22, 20, 40), tensions), error((22, 20, 80), tensions)
     assert fine < 6e-7
     assert np.log2(coarse / fine) == pytest.approx(4.0, abs=0.3)

@@ -1,9 +1,10 @@
 """Equilibria of the cable manipulator under random tensions from 0 to 100 N, as in the paper.
 
-Why they should all exist and be the only ones: elastic energy is a convex function of the coordinates, and so is tension
-times the length of a tendon, for its stretch E xi + d' is affine in them. Without gravity their sum has one minimum and no other
-stationary point; the weight of the manipulator is too small to change that. Where it can go wrong is where a tendon's own line
-is squeezed to nothing (E xi + d' = 0): there the length has a kink, and the minimum may sit in it.
+Why they should all exist and be the only ones: elastic energy is a convex function of the coordinates, and so is
+tension times the length of a tendon, for its stretch E xi + d' is affine in them. Without gravity their sum has one
+minimum and no other stationary point; the weight of the manipulator is too small to change that. Where it can go wrong
+is where a tendon's own line is squeezed to nothing (E xi + d' = 0): there the length has a kink, and the minimum may
+sit in it.
 """
 
 import time
@@ -87,9 +88,9 @@ def check(n, n_differences, rng):
         f"{1e3 * seconds:.2f} ms (CPU) and {counts[0]:.1f} evaluations on average, at most "
         f"{max(e.n_evaluations for e in found)}; without analytic Jacobian {1e3 * seconds_differences:.2f} ms and "
         f"{counts[1]:.1f} evaluations; numpy.linalg.solve of a 48 x 48 system takes {1e6 * unit:.0f} us, so one is "
-        f"{seconds / unit:.0f} of these ({1e3 * seconds / unit * 17e-6:.2f} ms where it takes 17 us). All are stable (smallest "
-        f"eigenvalue of the tangent stiffness {min(stiffness):.3f} to {max(stiffness):.3f}); raising the tensions in steps and two "
-        f"random starts each led to the same equilibria, to {max(apart):.0e}."
+        f"{seconds / unit:.0f} of these ({1e3 * seconds / unit * 17e-6:.2f} ms where it takes 17 us). All are stable "
+        f"(smallest eigenvalue of the tangent stiffness {min(stiffness):.3f} to {max(stiffness):.3f}); raising the "
+        f"tensions in steps and two random starts each led to the same equilibria, to {max(apart):.0e}."
     )
 
 
@@ -119,7 +120,7 @@ def smallest_stretch(q):
     X, _, gauss = rod.quadrature()
     shortest = np.inf
     for x, P, xi in zip(X, rod.basis(X), rod.reference.values(X, rod.length), strict=True):
-        for route in routes_of_the_paper(TaperedRod()) if gauss[X == x][0] else []:
+        for route in routes_of_the_paper(TaperedRod()) if gauss[x == X][0] else []:
             d, slope = route(x)
             v = np.hstack([-skew(d), np.eye(3)]) @ (xi + q @ P) + slope
             shortest = min(shortest, float(np.linalg.norm(v)))

@@ -20,8 +20,8 @@ def manipulator():
 @pytest.mark.parametrize("case", EQUILIBRIA, ids=[case["name"] for case in EQUILIBRIA])
 def test_equilibrium_of_the_toolbox(manipulator, case):
     found = statics(manipulator, -np.array(case["u"], dtype=float))
-    # the toolbox's exponential is off by up to 1e-9 below angles of 1e-2; here all angles are larger: only rounding is left,
-    # of positions below 1 m and of coordinates of about 1
+    # the toolbox's exponential is off by up to 1e-9 below angles of 1e-2; here all angles are larger: only rounding is
+    # left, of positions below 1 m and of coordinates of about 1
     assert_allclose(found.tip(), case["tip_position"], rtol=0, atol=2e-12)
     assert_allclose(manipulator.kinematics(found.q).g, np.array(case["g"])[1:], rtol=0, atol=2e-12)
     assert_allclose(found.q, case["q"], rtol=0, atol=1e-10)

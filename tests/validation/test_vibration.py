@@ -6,7 +6,7 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from scipy.linalg import expm
 from scipy.optimize import brentq
-from validation.builders import cantilever, pendulum, stiffness, tip_load
+from validation.builders import cantilever, pendulum, stiffness
 
 from sorosim.analysis import statics
 from sorosim.lie import exp_se3
@@ -48,7 +48,8 @@ def thin_section(gyration):
 
 @pytest.mark.parametrize("plane", ["y", "z"])
 def test_first_three_bending_frequencies_of_a_thin_cantilever(plane):
-    # rotary inertia lowers the square of the frequency by about (beta r / L)^2: with r / L = 1e-5 by 6e-9 at most; shear is locked
+    # rotary inertia lowers the square of the frequency by about (beta r / L)^2: with r / L = 1e-5 by 6e-9 at most;
+    # shear is locked
     r = 1e-5 * L
     arm = cantilever(
         strain(**{f"bending_{plane}": RICH}), length=L, section=thin_section(r), material=STIFF, n_gauss=MANY
