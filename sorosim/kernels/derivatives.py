@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 from sorosim.kernels.kinematics import place_start
 from sorosim.kernels.small import (
     add,
@@ -39,7 +39,7 @@ from sorosim.kernels.tree import (
 from sorosim.lie.tangent import tangent_transpose_derivative_into
 
 
-@kernel
+@kernel_in_place
 def wrench_at_start(R, p, F, y):
     """y = Ad_g^T F = [R^T (m - p x f); R^T f]."""
     m0 = F[0] - (p[1] * F[5] - p[2] * F[4])
@@ -50,7 +50,7 @@ def wrench_at_start(R, p, F, y):
         y[3 + i] = R[0, i] * F[3] + R[1, i] * F[4] + R[2, i] * F[5]
 
 
-@kernel
+@kernel_in_place
 def add_left_maps(X, j, x, scale, h, out):
     """Column j of out = h/2 X + scale ad*_x X."""
     m0, m1, m2, f0, f1, f2 = X[0, j], X[1, j], X[2, j], X[3, j], X[4, j], X[5, j]
@@ -62,7 +62,7 @@ def add_left_maps(X, j, x, scale, h, out):
     out[5, j] = 0.5 * h * f2 + scale * (x[0] * f1 - x[1] * f0)
 
 
-@kernel
+@kernel_in_place
 def coupling_maps(tree, k, ws, FC, H):
     """H (4, 6, 6) = H_11, H_12, H_21, H_22 of Hess = sum_ab P_a^T H_ab P_b: d(S_w^T FC) with y = Ad_g^T FC held.
 
@@ -98,7 +98,7 @@ def coupling_maps(tree, k, ws, FC, H):
         add_coadbar(b, -c, H[2])
 
 
-@kernel
+@kernel_in_place
 def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
     """out[c0:, c0:] += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
     at_1 = tree.segment[k, STRAIN] + BASIS
@@ -121,7 +121,7 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
                 row[c0 + j] += a * y_1[j] + b * y_2[j]
 
 
-@kernel
+@kernel_in_place
 def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 from sorosim.kernels.small import (
     add,
     add_coad,
@@ -30,7 +30,7 @@ from sorosim.kernels.tree import (
 )
 
 
-@kernel
+@kernel_in_place
 def point_quantities(tree, wrench, K_w, D_w, moving, tensors, ws):
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
@@ -72,7 +72,7 @@ def point_quantities(tree, wrench, K_w, D_w, moving, tensors, ws):
                         ws.tensor[k, 2, i, j] = K_w[k, i, j]
 
 
-@kernel
+@kernel_in_place
 def project_wrenches(tree, ws, tau):
     """tau_i = sum_a S_w^T FC_a over the segments of each block; sums ws.twist[:, 2] towards the root."""
     clear(tau)
@@ -88,7 +88,7 @@ def project_wrenches(tree, ws, tau):
             add(F, ws.twist[parent, 2])
 
 
-@kernel
+@kernel_in_place
 def composite_mass_matrix(tree, ws, M):
     """Mass matrix M (ndof, ndof), both triangles, from composite inertias; sums ws.tensor[:, 0] towards the root."""
     clear_matrix(M)

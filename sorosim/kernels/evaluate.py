@@ -6,7 +6,7 @@ the sweeps from being compiled half a dozen times.
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.forces import internal_forces
@@ -28,7 +28,7 @@ FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass h
 DONE = -1
 
 
-@kernel
+@kernel_in_place
 def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, D_w, ws, tau, mass, dq, dqd, B):
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
 

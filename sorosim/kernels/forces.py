@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
@@ -33,7 +33,7 @@ class Tendons(NamedTuple):
     basis: np.ndarray  # flat: P (n_i, 6) of each point
 
 
-@kernel
+@kernel_in_place
 def elastic_force(tree, elastic, q, qd, tau):
     """tau -= K (q - rest) + D qd."""
     at = 0
@@ -48,7 +48,7 @@ def elastic_force(tree, elastic, q, qd, tau):
             at += n
 
 
-@kernel
+@kernel_in_place
 def elastic_matrices(tree, elastic, dq, dqd):
     """dq -= K, dqd -= D; both (ndof, ndof)."""
     at = 0
@@ -61,7 +61,7 @@ def elastic_matrices(tree, elastic, dq, dqd):
             at += n
 
 
-@kernel
+@kernel_in_place
 def tendon_strain(tree, tendons, row, q, xi):
     """Strain xi (6,) of the rod at the point of a tendon row."""
     b = tendons.row[row, TENDON_BLOCK]
@@ -74,7 +74,7 @@ def tendon_strain(tree, tendons, row, q, xi):
             xi[r] += tendons.basis[at + 6 * j + r] * q[c0 + j]
 
 
-@kernel
+@kernel_in_place
 def tendon_direction(value, xi, t):
     """Unit vector t (3,) along the tendon in the section's frame; returns |v|, v = E xi + d', E = [-d^, 1]."""
     d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
@@ -86,7 +86,7 @@ def tendon_direction(value, xi, t):
     return length
 
 
-@kernel
+@kernel_in_place
 def tendon_lengths(tree, tendons, q, scratch, lengths):
     """Length of each tendon inside its rods by quadrature, added to lengths (n_actuators,)."""
     xi, t = scratch[0, 0], scratch[0, 1, :3]
@@ -96,7 +96,7 @@ def tendon_lengths(tree, tendons, q, scratch, lengths):
         lengths[tendons.row[row, ACTUATOR]] += tendons.value[row, WEIGHT] * length
 
 
-@kernel
+@kernel_in_place
 def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
     """tau += B u; if `derivatives` also B += the tendons' columns and dq += d(B u)/dq.
 
@@ -148,7 +148,7 @@ def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
                             dq[c0 + i, c0 + j] += a * H[r, c] * tendons.basis[at + 6 * j + c]
 
 
-@kernel
+@kernel_in_place
 def internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B):
     """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
     clear(tau)

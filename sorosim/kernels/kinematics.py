@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 from sorosim.kernels.small import (
     add,
     add_ad,
@@ -45,7 +45,7 @@ from sorosim.lie.tangent import tangent_into, tangent_jet_into, tangent_jets_int
 POSES, COLUMNS, COLUMN_RATES, COLUMN_JETS = -1, 0, 1, 2
 
 
-@kernel
+@kernel_in_place
 def is_zero(x):
     """Whether all entries are exactly zero."""
     for value in x:
@@ -54,7 +54,7 @@ def is_zero(x):
     return True
 
 
-@kernel
+@kernel_in_place
 def place_start(tree, k, ws, R, p):
     """Pose of the frame where segment k starts: parent node times the fixed offset."""
     g = ws.pose[tree.segment[k, PARENT]]
@@ -71,7 +71,7 @@ def place_start(tree, k, ws, R, p):
         p[i] = g[i, 0] * a[0, 3] + g[i, 1] * a[1, 3] + g[i, 2] * a[2, 3] + g[3, i]
 
 
-@kernel
+@kernel_in_place
 def compose_into(R, p, Re, pe, out):
     """out (4, 3) = (R, p)(Re, pe)."""
     for i in range(3):
@@ -80,7 +80,7 @@ def compose_into(R, p, Re, pe, out):
         out[3, i] = R[i, 0] * pe[0] + R[i, 1] * pe[1] + R[i, 2] * pe[2] + p[i]
 
 
-@kernel
+@kernel_in_place
 def write_columns(tree, at, n, first, map_1, map_2, out):
     """out (6 n,) = map_1 P_1 + map_2 P_2, the maps given transposed (6, 6): only the rows in use are read."""
     at_1 = at + BASIS
@@ -100,7 +100,7 @@ def write_columns(tree, at, n, first, map_1, map_2, out):
         out[3 * n + j], out[4 * n + j], out[5 * n + j] = s3, s4, s5
 
 
-@kernel
+@kernel_in_place
 def combine(A, order, moving, h, c, x, xd, xdd, sign, out):
     """Jet of order `order` of A (h/2 + sign c ad_x), A, x with their rates: product rule on the map from P_a to S_w.
 
@@ -119,7 +119,7 @@ def combine(A, order, moving, h, c, x, xd, xdd, sign, out):
     dual_expand_transposed(result, out)
 
 
-@kernel
+@kernel_in_place
 def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
 
@@ -246,7 +246,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
     return moving
 
 
-@kernel
+@kernel_in_place
 def body_columns(g, columns, n, first, out):
     """out[:, first + j] = Ad_g^{-1} of the world twists in columns (6 n,): R^T w, R^T (v - p x w)."""
     p = g[3]
@@ -260,7 +260,7 @@ def body_columns(g, columns, n, first, out):
             out[3 + i, first + j] = g[0, i] * d + g[1, i] * e + g[2, i] * f
 
 
-@kernel
+@kernel_in_place
 def homogeneous(g, out):
     """out (4, 4) from a pose (4, 3) of the workspace."""
     for i in range(3):
@@ -271,7 +271,7 @@ def homogeneous(g, out):
     out[3, 3] = 1.0
 
 
-@kernel
+@kernel_in_place
 def read_poses(nodes, ws, g, eta):
     """Body-frame pose g (n, 4, 4) and twist eta (n, 6) of the given nodes, after a forward sweep."""
     for i in range(nodes.shape[0]):
@@ -280,7 +280,7 @@ def read_poses(nodes, ws, g, eta):
         body_columns(ws.pose[k], ws.twist[k, 0], 1, 0, eta[i].reshape(6, 1))
 
 
-@kernel
+@kernel_in_place
 def read_jacobians(tree, nodes, moving, ws, J, Jd):
     """Body-frame Jacobians J and their time derivatives Jd (n, 6, ndof) at the given nodes, after a sweep of depth 1.
 
@@ -307,7 +307,7 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
             node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
 
 
-@kernel
+@kernel_in_place
 def energies(tree, gravity, ws):
     """Kinetic and gravitational energy after a sweep: sum V^T M V / 2 and -sum m a_g . p_c (zero at the origin)."""
     kinetic, potential = 0.0, 0.0

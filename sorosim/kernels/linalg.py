@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from math import sqrt
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 
 
-@kernel
+@kernel_in_place
 def cholesky(A):
     """Overwrite the upper triangle of A (n, n) with U, A = U^T U. Returns -1, or the first row that is not positive."""
     n = A.shape[0]
@@ -32,7 +32,7 @@ def cholesky(A):
     return -1
 
 
-@kernel
+@kernel_in_place
 def cholesky_solve(U, B):
     """Overwrite B (n, m) with A^{-1} B, A = U^T U."""
     n, m = B.shape

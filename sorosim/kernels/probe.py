@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, write_columns
 from sorosim.kernels.small import (
     add,
@@ -22,7 +22,7 @@ from sorosim.lie.tangent import tangent_into
 NODE, SEGMENT, PIECE = range(3)
 
 
-@kernel
+@kernel_in_place
 def piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe):
     """Relative motion along a piece whose data start at tree.strain[at]: fills Omega, the strains, C and exp."""
     n, first = tree.segment[segment, N_COLUMNS], tree.segment[segment, COLUMN]
@@ -38,7 +38,7 @@ def piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe):
     exp_into(Omega, C, Re, pe)
 
 
-@kernel
+@kernel_in_place
 def probe_places(tree, index, with_jacobian, q, ws, g, J):
     """Poses g (n, 4, 4) and, if asked for, body Jacobians J (n, 6, ndof; zero on entry), after a forward sweep.
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 
 # plain loops instead of slice assignments: those take numba seconds to compile, each
 
 
-@kernel
+@kernel_in_place
 def clear(x):
     """x = 0, x (n,)."""
     for i in range(x.shape[0]):
         x[i] = 0.0
 
 
-@kernel
+@kernel_in_place
 def clear_matrix(X):
     """X = 0, X (n, m)."""
     for i in range(X.shape[0]):
@@ -22,21 +22,21 @@ def clear_matrix(X):
             X[i, j] = 0.0
 
 
-@kernel
+@kernel_in_place
 def copy(x, out):
     """out = x, both (n,)."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
 
-@kernel
+@kernel_in_place
 def add(x, out):
     """out += x, both (n,)."""
     for i in range(x.shape[0]):
         out[i] += x[i]
 
 
-@kernel
+@kernel_in_place
 def add_matrix(X, out):
     """out += X, both (n, m)."""
     for i in range(X.shape[0]):
@@ -44,7 +44,7 @@ def add_matrix(X, out):
             out[i, j] += X[i, j]
 
 
-@kernel
+@kernel_in_place
 def clear_dual(X):
     """X = 0 for a dual matrix."""
     for i in range(3):
@@ -53,7 +53,7 @@ def clear_dual(X):
             X[1, i, j] = 0.0
 
 
-@kernel
+@kernel_in_place
 def copy_dual(X, scale, out):
     """out = scale X for dual matrices."""
     for i in range(3):
@@ -62,7 +62,7 @@ def copy_dual(X, scale, out):
             out[1, i, j] = scale * X[1, i, j]
 
 
-@kernel
+@kernel_in_place
 def add_ad(x, y, scale, out):
     """Add scale * ad_x y to out; all (6,)."""
     out[0] += scale * (x[1] * y[2] - x[2] * y[1])
@@ -73,7 +73,7 @@ def add_ad(x, y, scale, out):
     out[5] += scale * (x[3] * y[1] - x[4] * y[0] + x[0] * y[4] - x[1] * y[3])
 
 
-@kernel
+@kernel_in_place
 def add_coad(x, y, scale, out):
     """Add scale * ad*_x y = scale [w x m + v x f; w x f] to out; all (6,)."""
     out[0] += scale * (x[1] * y[2] - x[2] * y[1] + x[4] * y[5] - x[5] * y[4])
@@ -84,7 +84,7 @@ def add_coad(x, y, scale, out):
     out[5] += scale * (x[0] * y[4] - x[1] * y[3])
 
 
-@kernel
+@kernel_in_place
 def add_coadbar(y, scale, out):
     """Add scale * adbar_y = -scale [[m^, f^], [f^, 0]] to the matrix out (6, 6)."""
     for block in range(3):
@@ -98,7 +98,7 @@ def add_coadbar(y, scale, out):
         out[i + 2, j + 1] -= scale * y[at]
 
 
-@kernel
+@kernel_in_place
 def add_dual_vector(X, y, out):
     """out += X y for a dual matrix X; y, out (6,)."""
     for i in range(3):
@@ -109,7 +109,7 @@ def add_dual_vector(X, y, out):
         )  # fmt: skip
 
 
-@kernel
+@kernel_in_place
 def dual_transpose_vector(X, y, out):
     """out = X^T y for a dual matrix X; y, out (6,)."""
     for i in range(3):
@@ -120,7 +120,7 @@ def dual_transpose_vector(X, y, out):
         out[3 + i] = X[0, 0, i] * y[3] + X[0, 1, i] * y[4] + X[0, 2, i] * y[5]
 
 
-@kernel
+@kernel_in_place
 def dual_transform(R, p, X, out):
     """out = Ad_g X = [R P, p^ R P + R Q] for a dual matrix X."""
     for j in range(3):
@@ -132,7 +132,7 @@ def dual_transform(R, p, X, out):
         out[1, 2, j] += p[0] * out[0, 1, j] - p[1] * out[0, 0, j]
 
 
-@kernel
+@kernel_in_place
 def add_ad_dual(x, X, scale, out):
     """Add scale * ad_x X = scale [w^ P, v^ P + w^ Q] to the dual matrix out."""
     for j in range(3):
@@ -146,7 +146,7 @@ def add_ad_dual(x, X, scale, out):
         out[1, 2, j] += scale * (x[3] * b - x[4] * a + x[0] * e - x[1] * d)
 
 
-@kernel
+@kernel_in_place
 def add_dual_ad(X, x, scale, out):
     """Add scale * X ad_x = scale [P w^, Q w^ + P v^] to the dual matrix out."""
     for i in range(3):
@@ -160,7 +160,7 @@ def add_dual_ad(X, x, scale, out):
         out[1, i, 2] += scale * (d * x[1] - e * x[0] + a * x[4] - b * x[3])
 
 
-@kernel
+@kernel_in_place
 def dual_expand_transposed(X, out):
     """out (6, 6) = X^T, so that column r of the dual matrix X is the contiguous row r of out."""
     for i in range(3):
@@ -171,7 +171,7 @@ def dual_expand_transposed(X, out):
             out[3 + j, 3 + i] = X[0, i, j]
 
 
-@kernel
+@kernel_in_place
 def world_inertia(R, p, inertia, rotated, out):
     """out = Ad_g^{-T} M Ad_g^{-1} for a symmetric M (6, 6); rotated (6, 6) is scratch."""
     # blocks into world axes: R M_ij R^T
@@ -207,14 +207,14 @@ def world_inertia(R, p, inertia, rotated, out):
         out[2, j] += p[0] * b1 - p[1] * b0
 
 
-@kernel
+@kernel_in_place
 def matrix_vector(X, y, out):
     """out = X y; X (6, 6), y and out (6,)."""
     for i in range(6):
         out[i] = X[i, 0] * y[0] + X[i, 1] * y[1] + X[i, 2] * y[2] + X[i, 3] * y[3] + X[i, 4] * y[4] + X[i, 5] * y[5]
 
 
-@kernel
+@kernel_in_place
 def add_transposed_product(X, n, Y, m, scale, out, i0, j0):
     """out[i0 + i, j0 + j] += scale * sum_r X[r, i] Y[r, j]; X (6 n,), Y (6 m,) flat, row by row."""
     for i in range(n):
@@ -228,7 +228,7 @@ def add_transposed_product(X, n, Y, m, scale, out, i0, j0):
             )  # fmt: skip
 
 
-@kernel
+@kernel_in_place
 def add_matrix_columns(X, Y, n, scale, out):
     """out += scale * X Y; X (6, 6), Y and out (6 n,) flat, row by row."""
     for i in range(6):
@@ -241,7 +241,7 @@ def add_matrix_columns(X, Y, n, scale, out):
             )  # fmt: skip
 
 
-@kernel
+@kernel_in_place
 def add_matrix_transposed_columns(X, Y, n, out):
     """out += X^T Y; X (6, 6), Y and out (6 n,) flat, row by row."""
     for i in range(6):
@@ -254,7 +254,7 @@ def add_matrix_transposed_columns(X, Y, n, out):
             )  # fmt: skip
 
 
-@kernel
+@kernel_in_place
 def add_coadbar_columns(y, Y, n, scale, out):
     """out += scale * adbar_y Y = -scale [m x a + f x b; f x a] for the columns [a; b] of Y (6 n,) flat."""
     m0, m1, m2 = -scale * y[0], -scale * y[1], -scale * y[2]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel_in_place
 
 # columns of Tree.segment
 PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE = range(9)
@@ -69,7 +69,7 @@ def make_workspace(tree: Tree) -> Workspace:
     )
 
 
-@kernel
+@kernel_in_place
 def add_strains(tree, at, n, first, q, x_1, x_2):
     """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,)."""
     at_1 = at + BASIS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel, kernel_in_place
 from sorosim.lie.so3 import coefficients, log_so3
 
 
@@ -39,7 +39,7 @@ def vee(X):
     return xi
 
 
-@kernel
+@kernel_in_place
 def exp_into(Omega, C, R, p):
     """Rotation and position of exp(Omega^), without allocation.
 

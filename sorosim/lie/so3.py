@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel, kernel_in_place
 
 # 1/k!, and the terms 1/(8 + 2j)!, 1/(9 + 2j)! of the series of C_8 and C_9 by powers of -s
 _INVERSE_FACTORIAL = tuple(1.0 / math.factorial(k) for k in range(8))
@@ -47,7 +47,7 @@ def vex(W):
     return w
 
 
-@kernel
+@kernel_in_place
 def coefficients(s, C):
     """Fill C with C_k(s) = sum_j (-s)^j / (k + 2j)!, k = 0..9: cos, sin/theta, (1 - cos)/theta^2, ...
 

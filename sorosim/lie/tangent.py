@@ -10,54 +10,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel, kernel_in_place
 from sorosim.lie.so3 import coefficients
 
 # tangent_inv has a pole at 2 pi; beyond this angle its error exceeds 1e-13
 _LARGEST_ANGLE = 6.1
 
 
-@kernel
+@kernel_in_place
 def _head(x):
     return x[0], x[1], x[2]
 
 
-@kernel
+@kernel_in_place
 def _tail(x):
     return x[3], x[4], x[5]
 
 
-@kernel
+@kernel_in_place
 def _dot(x, y):
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
 
 
-@kernel
+@kernel_in_place
 def _cross(x, y):
     return x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]
 
 
-@kernel
+@kernel_in_place
 def _scaled(a, x):
     return a * x[0], a * x[1], a * x[2]
 
 
-@kernel
+@kernel_in_place
 def _plus(x, y):
     return x[0] + y[0], x[1] + y[1], x[2] + y[2]
 
 
-@kernel
+@kernel_in_place
 def _sum2(a, x, b, y):
     return a * x[0] + b * y[0], a * x[1] + b * y[1], a * x[2] + b * y[2]
 
 
-@kernel
+@kernel_in_place
 def _sum3(a, x, b, y, c, z):
     return a * x[0] + b * y[0] + c * z[0], a * x[1] + b * y[1] + c * z[1], a * x[2] + b * y[2] + c * z[2]
 
 
-@kernel
+@kernel_in_place
 def _sum4(a, x, b, y, c, z, d, u):
     return (
         a * x[0] + b * y[0] + c * z[0] + d * u[0],
@@ -66,7 +66,7 @@ def _sum4(a, x, b, y, c, z, d, u):
     )
 
 
-@kernel
+@kernel_in_place
 def _pair(x, y):
     """x^y^ + y^x^ = x y^T + y x^T - 2 (x.y) 1 as its entries xx, yy, zz, xy, xz, yz."""
     xx, yy, zz = x[0] * y[0], x[1] * y[1], x[2] * y[2]
@@ -80,12 +80,12 @@ def _pair(x, y):
     )
 
 
-@kernel
+@kernel_in_place
 def _plus6(n, m):
     return n[0] + m[0], n[1] + m[1], n[2] + m[2], n[3] + m[3], n[4] + m[4], n[5] + m[5]
 
 
-@kernel
+@kernel_in_place
 def _store(D, k, unit, a, n):
     """D[k] = unit 1 + a^ + n, n symmetric by its six entries."""
     D[k, 0, 0], D[k, 0, 1], D[k, 0, 2] = unit + n[0], n[3] - a[2], n[4] + a[1]
@@ -93,25 +93,25 @@ def _store(D, k, unit, a, n):
     D[k, 2, 0], D[k, 2, 1], D[k, 2, 2] = n[4] - a[1], n[5] + a[0], unit + n[2]
 
 
-@kernel
+@kernel_in_place
 def _store_block(D, k, unit, a, u, w):
     """D[k] = unit 1 + a^ + u^w^ + w^u^."""
     _store(D, k, unit, a, _pair(u, w))
 
 
-@kernel
+@kernel_in_place
 def _store_block_rate(D, k, a1, u, u1, w, w1):
     """First time derivative of the block, a1, u1, w1 the rates of a, u, w."""
     _store(D, k, 0.0, a1, _plus6(_pair(u1, w), _pair(u, w1)))
 
 
-@kernel
+@kernel_in_place
 def _store_block_acceleration(D, k, a2, u, u1, u2, w, w1, w2):
     """Second time derivative of the block."""
     _store(D, k, 0.0, a2, _plus6(_plus6(_pair(u2, w), _pair(_scaled(2.0, u1), w1)), _pair(u, w2)))
 
 
-@kernel
+@kernel_in_place
 def tangent_into(Omega, C, T):
     """T(Omega) as its two blocks, without allocation.
 
@@ -127,7 +127,7 @@ def tangent_into(Omega, C, T):
     _store_block(T, 1, 0.0, _sum2(c2, v, e2, w), _sum2(c3, v, 0.5 * e3, w), w)
 
 
-@kernel
+@kernel_in_place
 def tangent_jet_into(Omega, Omega_dot, C, T, Td):
     """T(Omega) and its total time derivative as their two blocks, without allocation.
 
@@ -156,7 +156,7 @@ def tangent_jet_into(Omega, Omega_dot, C, T, Td):
     _store_block_rate(Td, 1, _sum4(b1, v, b, v1, d1, w, d, w1), u, u1, w, w1)
 
 
-@kernel
+@kernel_in_place
 def tangent_jets_into(Omega, Omega_dot, Omega_ddot, C, T, Td, Tdd):
     """T(Omega), its first and its second total time derivative as their two blocks, without allocation.
 
@@ -203,7 +203,7 @@ def tangent_jets_into(Omega, Omega_dot, Omega_ddot, C, T, Td, Tdd):
     _store_block_acceleration(Tdd, 1, a2, u, u1, u2, w, w1, w2)
 
 
-@kernel
+@kernel_in_place
 def tangent_transpose_derivative_into(Omega, C, y, X):
     """Derivative of T(Omega)^T y towards Omega, y held, without allocation.
 
