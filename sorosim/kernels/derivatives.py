@@ -101,24 +101,23 @@ def coupling_maps(tree, k, ws, FC, H):
 @kernel_in_place
 def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
     """out[c0:, c0:] += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
-    at_1 = tree.segment[k, STRAIN] + BASIS
-    at_2 = at_1 + 6 * n
+    at = tree.segment[k, STRAIN] + BASIS
+    P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
+    rows, Z_1, Z_2 = tree.rows[c0 : c0 + n], Y_1.reshape(6, n), Y_2.reshape(6, n)
+    clear(Y_1)
+    clear(Y_2)
     for j in range(n):
-        for i in range(6):
-            y_1, y_2 = 0.0, 0.0
-            for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-                a, b = tree.strain[at_1 + 6 * j + r], tree.strain[at_2 + 6 * j + r]
-                y_1 += H[0, i, r] * a + H[1, i, r] * b
-                y_2 += H[2, i, r] * a + H[3, i, r] * b
-            Y_1[i * n + j] = y_1
-            Y_2[i * n + j] = y_2
+        for r in range(rows[j, 0], rows[j, 1]):
+            a, b = P_1[j, r], P_2[j, r]
+            for i in range(6):
+                Z_1[i, j] += H[0, i, r] * a + H[1, i, r] * b
+                Z_2[i, j] += H[2, i, r] * a + H[3, i, r] * b
     for i in range(n):
-        row = out[c0 + i]
-        for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
-            a, b = tree.strain[at_1 + 6 * i + r], tree.strain[at_2 + 6 * i + r]
-            y_1, y_2 = Y_1[r * n : r * n + n], Y_2[r * n : r * n + n]
+        row = out[c0 + i, c0 : c0 + n]
+        for r in range(rows[i, 0], rows[i, 1]):
+            a, b, y_1, y_2 = P_1[i, r], P_2[i, r], Z_1[r], Z_2[r]
             for j in range(n):
-                row[c0 + j] += a * y_1[j] + b * y_2[j]
+                row[j] += a * y_1[j] + b * y_2[j]
 
 
 @kernel_in_place

@@ -39,11 +39,12 @@ def elastic_force(tree, elastic, q, qd, tau):
     at = 0
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        x, rest, rate = q[c0 : c0 + n], elastic.rest[c0 : c0 + n], qd[c0 : c0 + n]
         for i in range(n):
+            K, D = elastic.stiffness[at : at + n], elastic.damping[at : at + n]
             total = 0.0
             for j in range(n):
-                total += elastic.stiffness[at + j] * (q[c0 + j] - elastic.rest[c0 + j])
-                total += elastic.damping[at + j] * qd[c0 + j]
+                total += K[j] * (x[j] - rest[j]) + D[j] * rate[j]
             tau[c0 + i] -= total
             at += n
 
@@ -55,9 +56,11 @@ def elastic_matrices(tree, elastic, dq, dqd):
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
         for i in range(n):
+            K, D = elastic.stiffness[at : at + n], elastic.damping[at : at + n]
+            row, row_d = dq[c0 + i, c0 : c0 + n], dqd[c0 + i, c0 : c0 + n]
             for j in range(n):
-                dq[c0 + i, c0 + j] -= elastic.stiffness[at + j]
-                dqd[c0 + i, c0 + j] -= elastic.damping[at + j]
+                row[j] -= K[j]
+                row_d[j] -= D[j]
             at += n
 
 
@@ -110,6 +113,7 @@ def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
     while row < n_rows:
         b, at, point = tendons.row[row, TENDON_BLOCK], tendons.row[row, TENDON_BASIS], tendons.row[row, POINT]
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        P, rows = tendons.basis[at : at + 6 * n].reshape(n, 6), tree.rows[c0 : c0 + n]
         tendon_strain(tree, tendons, row, q, xi)
         clear(total)
         clear_matrix(H)
@@ -123,9 +127,12 @@ def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
             for r in range(6):
                 total[r] -= weight * tension * f[r]
             if derivatives:
+                column = B[c0 : c0 + n, actuator]
                 for j in range(n):
-                    for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-                        B[c0 + j, actuator] -= weight * tendons.basis[at + 6 * j + r] * f[r]
+                    p = P[j]
+                    column[j] -= weight * (
+                        p[0] * f[0] + p[1] * f[1] + p[2] * f[2] + p[3] * f[3] + p[4] * f[4] + p[5] * f[5]
+                    )
             if derivatives and tension != 0.0:
                 # E^T (1 - t t^T) E = E^T E - f f^T, with f = E^T t
                 clear_matrix(E)
@@ -137,15 +144,22 @@ def tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq):
                         H[r, c] -= scale * (E[0, r] * E[0, c] + E[1, r] * E[1, c] + E[2, r] * E[2, c] - f[r] * f[c])
             row += 1
         for j in range(n):
-            for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-                tau[c0 + j] += tendons.basis[at + 6 * j + r] * total[r]
+            for r in range(rows[j, 0], rows[j, 1]):
+                tau[c0 + j] += P[j, r] * total[r]
         if derivatives:
+            # P^T (H P)
+            HP = ws.wide[0, : 6 * n].reshape(6, n)
+            clear_matrix(HP)
+            for j in range(n):
+                for c in range(rows[j, 0], rows[j, 1]):
+                    for r in range(6):
+                        HP[r, j] += H[r, c] * P[j, c]
             for i in range(n):
-                for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
-                    a = tendons.basis[at + 6 * i + r]
+                out = dq[c0 + i, c0 : c0 + n]
+                for r in range(rows[i, 0], rows[i, 1]):
+                    a, line = P[i, r], HP[r]
                     for j in range(n):
-                        for c in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-                            dq[c0 + i, c0 + j] += a * H[r, c] * tendons.basis[at + 6 * j + c]
+                        out[j] += a * line[j]
 
 
 @kernel_in_place

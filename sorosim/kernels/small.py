@@ -217,15 +217,14 @@ def matrix_vector(X, y, out):
 @kernel_in_place
 def add_transposed_product(X, n, Y, m, scale, out, i0, j0):
     """out[i0 + i, j0 + j] += scale * sum_r X[r, i] Y[r, j]; X (6 n,), Y (6 m,) flat, row by row."""
+    # views: for all the compiler knows an index such as j0 + j could be negative, and then it uses no vectors
+    Y0, Y1, Y2, Y3, Y4, Y5 = Y[:m], Y[m : 2 * m], Y[2 * m : 3 * m], Y[3 * m : 4 * m], Y[4 * m : 5 * m], Y[5 * m :]
     for i in range(n):
         x0, x1, x2 = scale * X[i], scale * X[n + i], scale * X[2 * n + i]
         x3, x4, x5 = scale * X[3 * n + i], scale * X[4 * n + i], scale * X[5 * n + i]
-        row = out[i0 + i]
+        row = out[i0 + i, j0 : j0 + m]
         for j in range(m):
-            row[j0 + j] += (
-                x0 * Y[j] + x1 * Y[m + j] + x2 * Y[2 * m + j]
-                + x3 * Y[3 * m + j] + x4 * Y[4 * m + j] + x5 * Y[5 * m + j]
-            )  # fmt: skip
+            row[j] += x0 * Y0[j] + x1 * Y1[j] + x2 * Y2[j] + x3 * Y3[j] + x4 * Y4[j] + x5 * Y5[j]
 
 
 @kernel_in_place
