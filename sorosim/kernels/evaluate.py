@@ -11,7 +11,7 @@ from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import forward_sweep
-from sorosim.kernels.linalg import cholesky, cholesky_solve
+from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.small import clear
 
 # what is wanted, and what is filled for it
@@ -85,7 +85,7 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
                 return failed
             for i in range(n):
                 qdd[i] = internal[i] - tau[i]
-            cholesky_solve(mass, qdd.reshape(n, 1))
+            cholesky_solve_vector(mass, qdd)
 
     if task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         for i in range(n):
