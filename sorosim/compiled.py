@@ -86,3 +86,15 @@ def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
         return compiled
     finally:
         numba.config.CACHE_DIR = before
+
+
+def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+    """The compiled code of a kernel for arguments of the types of the examples.
+
+    It saves the look-up of types at every call (6 us for 36 arrays), and with it all checks: arguments must have just these
+    types, and be contiguous.
+    """
+    if not hasattr(function, "compile"):  # not compiled at all
+        return function
+    compiled: Callable[..., Any] = function.compile(tuple(numba.typeof(x) for x in examples))
+    return compiled

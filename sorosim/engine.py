@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.tendon import Tendon, compile_tendons
+from sorosim.compiled import entry
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
@@ -76,6 +77,8 @@ class Engine:
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(tendons)
         self._local = threading.local()
+        self._evaluate: Callable[..., int] | None = None
+        self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self._no_loads = (np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
         self.places = lru_cache(maxsize=256)(self._places)
 
@@ -176,18 +179,24 @@ class Engine:
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
         n, m = self.ndof, self.n_actuators
-        derivatives = what in DERIVATIVE_TASKS
-        k = n if derivatives else 0
-        out = Evaluation(np.empty(n), np.empty((n, n)), np.empty((k, n)), np.empty((k, n)), np.empty((k, m)), qdd)
+        if what in DERIVATIVE_TASKS:
+            out = Evaluation(np.empty(n), np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m)), qdd)
+        else:
+            none = self._no_matrix
+            mass = np.empty((n, n)) if what >= task.MASS else none
+            out = Evaluation(np.empty(n), mass, none, none, self._no_columns, qdd)
         gravity, loads = self.gravity, self._no_loads
         if what >= task.INVERSE and self.loads:
             loads = self._load_values(q, qd, t)
         if scale != 1.0:
             gravity, loads = scale * gravity, tuple(scale * x for x in loads)  # type: ignore[assignment]
-        status = evaluate(
+        arguments = (
             self.tree, self.elastic, self.tendons, what, q, qd, qdd, u, gravity, *loads, self.workspace,
             out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
+        if self._evaluate is None:
+            self._evaluate = entry(evaluate, *arguments)
+        status = self._evaluate(*arguments)
         if status != task.DONE:
             name = self.layout.coordinate_names[status]
             raise ModelError(name, "a mass matrix that is positive definite", "no inertia along this coordinate",
