@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.compiled import entry
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
@@ -56,6 +57,8 @@ class Motion:
     def __init__(self, signals: list[Signal]) -> None:
         self.signals = signals
         self._arrays, self._callables = compile_signals(signals)
+        self._workspace_shape = signal_workspace(self._arrays).shape
+        self._evaluate: Any = None
         self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
         self._is_constant = len(self._constant) == len(signals)
 
@@ -64,7 +67,10 @@ class Motion:
         out = np.zeros((len(self.signals), 3))
         for index, function in self._callables:
             out[index, 0] = function(t)
-        evaluate_signals(self._arrays, t, out, signal_workspace(self._arrays))
+        arguments = self._arrays, float(t), out, np.empty(self._workspace_shape)
+        if self._evaluate is None:
+            self._evaluate = entry(evaluate_signals, *arguments)
+        self._evaluate(*arguments)
         return out
 
     def value(self, t: float) -> Array:
