@@ -151,6 +151,7 @@ class OdeSystem:
         if not self.driven.differentiable:
             raise InputError("driven", "expressions or tables, whose derivatives are known", "a callable")
         self.n_free = len(self.partition.free)
+        self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # what the Jacobian holds besides the accelerations'
 
     def state(self, q: Array, qd: Array) -> Array:
         """x from coordinates and rates."""
@@ -188,8 +189,7 @@ class OdeSystem:
         """d(dx/dt)/dx (2 n_free, 2 n_free)."""
         q, qd, qdd = self.coordinates(t, x)
         u, n, engine = self.inputs.value(t), self.n_free, self.robot.engine
-        out = np.zeros((2 * n, 2 * n))
-        out[np.arange(n), n + np.arange(n)] = 1.0
+        out = self._shifted_unit.copy()
         if n == self.robot.ndof:
             found = engine.evaluate(task.FORWARD_DERIVATIVES, q, qd, qdd, u, t)
             out[n:, :n], out[n:, n:] = found.dq, found.dqd
