@@ -68,7 +68,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kernel_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `kernel`, for functions that only write into their arguments: to allocate in one is an error when it is compiled.
+    """As `kernel`, for functions that only write into their arguments; allocating in one is an error of compilation.
 
     numba then does not count references to views of arrays, which otherwise takes most of the time of short functions.
     """
@@ -91,8 +91,8 @@ def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
 def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
     """The compiled code of a kernel for arguments of the types of the examples.
 
-    It saves the look-up of types at every call (6 us for 36 arrays), and with it all checks: arguments must have just these
-    types, and be contiguous.
+    It saves the look-up of types at every call (6 us for 36 arrays), and all checks with it: arguments must have just
+    these types, and be contiguous.
     """
     if not hasattr(function, "compile"):  # not compiled at all
         return function

@@ -151,7 +151,7 @@ class OdeSystem:
         if not self.driven.differentiable:
             raise InputError("driven", "expressions or tables, whose derivatives are known", "a callable")
         self.n_free = len(self.partition.free)
-        self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # what the Jacobian holds besides the accelerations'
+        self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
     def state(self, q: Array, qd: Array) -> Array:
         """x from coordinates and rates."""
