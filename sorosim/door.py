@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError, ModelError, nearest
 
 Array = NDArray[np.float64]
 
@@ -33,23 +34,54 @@ def vector(where: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
-def number(where: str, value: Any) -> float:
-    """Return one finite number, refusing anything else."""
-    return float(vector(where, [value], 1)[0])
+def as_real(thing: object) -> float | None:
+    """Return a real scalar as float (infinite if too large), None for anything else, bool included."""
+    if isinstance(thing, np.ndarray) and thing.ndim == 0:
+        thing = thing[()]
+    if isinstance(thing, bool) or not isinstance(thing, Real):
+        return None
+    try:
+        return float(thing)
+    except OverflowError:
+        return math.inf
+
+
+def describe(value: Any) -> str:
+    """Return how ``value`` reads in an error message: short, on one line, the same for Python and numpy numbers."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def number(
+    where: str,
+    value: Any,
+    expected: str = "a finite number",
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    upto: float = math.inf,
+    infinite: bool = False,
+    error: type[InputError | ModelError] = InputError,
+) -> float:
+    """Return ``value`` as a float, refusing what is not a number with above < value, least <= value <= upto.
+
+    Booleans, texts, complex numbers, NaN and, unless allowed, infinity are refused; ``expected`` is the wording of the
+    error.
+    """
+    found = as_real(value)
+    finite = found is not None and (math.isfinite(found) or (infinite and not math.isnan(found)))
+    if found is None or not (finite and above < found and least <= found <= upto):
+        raise error(where, expected, describe(value))
+    return found
 
 
 def positive(where: str, value: Any, *, infinite: bool = False) -> float:
     """Return a number above zero, refusing anything else."""
-    bad = isinstance(value, bool | str | bytes) or not np.isscalar(value)
-    found = np.nan
-    if not bad:
-        try:
-            found = float(value)
-        except (TypeError, ValueError, OverflowError):
-            bad = True
-    if bad or not found > 0.0 or (np.isinf(found) and not infinite):
-        raise InputError(where, "a number greater than 0", f"{value!r}"[:60])
-    return found
+    return number(where, value, "a number greater than 0", above=0.0, infinite=infinite)
 
 
 def choice(where: str, value: Any, known: Sequence[str]) -> str:

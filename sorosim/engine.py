@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,9 +81,6 @@ class Engine:
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self._no_loads = (np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
         self.places = lru_cache(maxsize=256)(self._places)
-
-    def __getstate__(self) -> dict[str, Any]:
-        raise TypeError("an engine is rebuilt from its description, not pickled")
 
     @property
     def workspace(self) -> Workspace:
@@ -179,6 +176,7 @@ class Engine:
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
         n, m = self.ndof, self.n_actuators
+        q, qd, qdd, u = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd, u))  # what `entry` relies on
         if what in DERIVATIVE_TASKS:
             out = Evaluation(np.empty(n), np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m)), qdd)
         else:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import as_real
 from sorosim.errors import ExpressionError, InputError, nearest
 from sorosim.kernels import tape
 from sorosim.parser import CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, UnitFactor, excerpt, tape_arrays
@@ -162,7 +162,7 @@ def parse(
     taken as a unit, and a power directly after a unit is refused, because 3 cm^2 would be read as (3 cm)^2.
     """
     names = _checked_names((variables,) if isinstance(variables, str) else tuple(variables))
-    number = real_number(text)
+    number = as_real(text)
     if number is not None:
         if not math.isfinite(number):
             raise ExpressionError(where, "a finite number", repr(number))
@@ -172,18 +172,6 @@ def parse(
     if len(text) > MAX_TEXT:
         raise ExpressionError(where, f"at most {MAX_TEXT} characters", f"{len(text)}", "use a table for measured data")
     return Expression(text, names, *tape_arrays(*Parser(text, names, unit_factor, where).run()))
-
-
-def real_number(thing: object) -> float | None:
-    """Return a real scalar as float (infinite if too large), None for anything else, bool included."""
-    if isinstance(thing, np.ndarray) and thing.ndim == 0:
-        thing = thing[()]
-    if isinstance(thing, bool) or not isinstance(thing, Real):
-        return None
-    try:
-        return float(thing)
-    except OverflowError:
-        return math.inf
 
 
 def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:

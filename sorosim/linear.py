@@ -53,7 +53,8 @@ def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:
     eigenvalues = eigenvalues[np.argsort(-eigenvalues.real, kind="stable")]
     if np.abs(K_1 - K_1.T).max(initial=0.0) <= _NOISE * np.abs(K_1).max(initial=0.0):
         squares, shapes = scipy.linalg.eigh(0.5 * (K_1 + K_1.T))
-        stable = bool(squares.min(initial=1.0) > 0.0)
+        rounding = n * np.finfo(float).eps * np.abs(squares).max(initial=0.0)
+        stable = bool(squares.min(initial=1.0) > rounding)
     else:
         complex_squares, complex_shapes = scipy.linalg.eig(K_1)
         order = np.argsort(complex_squares.real, kind="stable")

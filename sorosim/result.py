@@ -148,7 +148,7 @@ class Run:
             raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all") -> Any:
-        """Plots of tip, snapshots, coordinates, inputs, energy; written to `folder` if given (matplotlib)."""
+        """Plots of tip, snapshots, coordinates, tensions, energy; written to `folder` if given (matplotlib)."""
         from sorosim.viz.plots import plot_run
 
         return plot_run(self, folder, what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,6 +105,9 @@ class Robot:
                 raise ModelError(f"initial.{name}", "the name of a coordinate", f"'{name}'", hint)
             if not np.isfinite(value):
                 raise ModelError(f"initial.{name}", "a finite number", f"{value}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the description; arrays are made anew
+        return Robot, (self.description,)
 
     # -- what it is ------------------------------------------------------------------------------------------------
 

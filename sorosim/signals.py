@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.door import as_real
 from sorosim.errors import FileError, InputError, nearest
-from sorosim.expressions import Expression, parse, real_number
+from sorosim.expressions import Expression, parse
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
     EXTERNAL_SIGNAL,
@@ -64,7 +65,7 @@ class ConstantSignal(Signal):
     level: float
 
     def __post_init__(self) -> None:
-        level = real_number(self.level)
+        level = as_real(self.level)
         if level is None or not math.isfinite(level):
             raise InputError("level", "a finite number", repr(self.level)[:60])
         object.__setattr__(self, "level", level)
@@ -148,7 +149,7 @@ class CallableSignal(Signal):
     def value(self, t: float) -> float:
         """Value at time t [s]."""
         got = self.function(float(t))
-        number = real_number(got)
+        number = as_real(got)
         if number is None or not math.isfinite(number):
             shown = f"{repr(got)[:60]} at t = {float(t)!r} s"
             raise InputError(self.where, "a finite number from the function", shown, "return one float")
@@ -177,7 +178,7 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
     unit_factor : callable, optional
         Units inside a text, see :func:`sorosim.expressions.parse`.
     """
-    number = real_number(obj)
+    number = as_real(obj)
     try:
         if isinstance(obj, Signal):
             return obj

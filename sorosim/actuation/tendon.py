@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression
 from sorosim.kernels.forces import Tendons
 from sorosim.model.compile import Layout, LinkLayout, Piece
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 from sorosim.model.profile import place_jets
 
 Array = NDArray[np.float64]

@@ -13,8 +13,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from sorosim.door import as_real
 from sorosim.errors import ModelError
-from sorosim.expressions import real_number
 from sorosim.io.problems import shown
 
 MAX_TEXT, MAX_POWER = 100, 9
@@ -114,7 +114,7 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
     wanted = DIMENSIONS[dimension]
     expected = f"{wanted.label} {condition}".rstrip()
     example = f"{',' if condition else ''} such as {wanted.example}" if wanted.example else ""
-    number = real_number(value)
+    number = as_real(value)
     if number is not None:
         if not math.isfinite(number):
             raise ModelError(where, expected, shown(value), "it has to be finite")

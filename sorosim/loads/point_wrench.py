@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import Array, LoadValues
 from sorosim.model.compile import Layout
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 
 FRAMES = ("body", "world")
 

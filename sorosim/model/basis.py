@@ -14,9 +14,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 from sorosim.model.profile import check_place_variables, evaluate
 
 Array = NDArray[Any]
@@ -33,8 +34,7 @@ class Basis(Protocol):
     3. ``values(x, order)`` is the (n, count) array of all functions at x (n,): finite, linearly independent, of order
        one in size (unscaled, not multiplied by any length).
     4. ``breakpoints(order)`` are the interior kinks, increasing: between them all functions are smooth.
-    5. ``degree(order)`` is the degree of the functions as polynomials between the breakpoints; for other functions
-       the degree of polynomials that need as many Gauss points.
+    5. ``degree(order)`` is their degree as polynomials between the breakpoints, or one that needs as many Gauss points.
     6. Nothing depends on state: the same arguments always give the same values.
     """
 

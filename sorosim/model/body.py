@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.lie.so3 import skew
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 
 
 def vector3(where: str, value: Any, expected: str = "three numbers") -> tuple[float, float, float]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 
 JOINT_KINDS = ("fixed", "revolute", "prismatic", "helical")
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import RigidBody
 from sorosim.model.joint import Joint
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 from sorosim.model.rod import Rod
 
 WORLD = "world"

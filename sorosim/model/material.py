@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
+from sorosim.door import describe, number
 from sorosim.errors import ModelError
-from sorosim.expressions import real_number as as_real
 
 
-def describe(value: Any) -> str:
-    """Return how ``value`` reads in an error message: short, on one line, the same for Python and numpy numbers."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, np.generic):
-        value = value.item()
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def real_number(
-    where: str,
-    value: Any,
-    expected: str = "a number",
-    *,
-    above: float = -math.inf,
-    least: float = -math.inf,
-    upto: float = math.inf,
-) -> float:
-    """Return ``value`` as a float, refusing what is not a finite number with above < value, least <= value <= upto.
-
-    Booleans, texts, complex numbers, NaN and infinity are refused; ``expected`` is the wording of the error.
-    """
-    number = as_real(value)
-    if number is None or not (math.isfinite(number) and above < number and least <= number <= upto):
-        units = "give a number in SI units (units such as '1 MPa' are understood in files)"
-        raise ModelError(where, expected, describe(value), units if isinstance(value, str) else "")
-    return number
+def real_number(where: str, value: Any, expected: str = "a number", **bounds: Any) -> float:
+    """Return ``value`` as a float as `sorosim.door.number` does; its errors are of the model."""
+    try:
+        return number(where, value, expected, error=ModelError, **bounds)
+    except ModelError as error:
+        if isinstance(value, str):
+            error.hint = "give a number in SI units (units such as '1 MPa' are understood in files)"
+        raise
 
 
 @dataclass(frozen=True)
@@ -99,7 +76,7 @@ class Material:
     def _path(self) -> str:
         return self.name or "material"
 
-    def _store(self, field: str, expected: str, **bounds: float) -> None:
+    def _store(self, field: str, expected: str, **bounds: Any) -> None:
         number = real_number(f"{self._path}.{field}", getattr(self, field), expected, **bounds)
         object.__setattr__(self, field, number)
 

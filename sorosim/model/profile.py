@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression
-from sorosim.model.material import describe, real_number
+from sorosim.model.material import real_number
 
 Array = NDArray[Any]  # float64; complex when somebody differentiates by complex step
 

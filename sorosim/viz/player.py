@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.door import positive
 from sorosim.viz.scene import INK, Scene
-from sorosim.viz.target import check_positive, run_times, sample
+from sorosim.viz.target import run_times, sample
 
 PERIOD = 30  # between two pictures [ms]
 
@@ -21,7 +22,7 @@ class Player:
         self, run: Any, *, speed: float = 1.0, view: str = "iso", size: Sequence[int] = (1280, 720),
         off_screen: bool = False, **look: Any,
     ) -> None:  # fmt: skip
-        self.run, self.speed, self.times = run, check_positive("speed", speed), run_times(run)
+        self.run, self.speed, self.times = run, positive("speed", speed), run_times(run)
         self.t, self.playing = float(self.times[0]), True
         self._last: float | None = None  # when `tick` was called last
         self.scene = Scene(run.robot, view=view, size=size, off_screen=off_screen, **look)

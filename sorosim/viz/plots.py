@@ -17,7 +17,7 @@ from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.tendon import Tendon

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.door import positive
 from sorosim.robot import Robot
 from sorosim.viz.camera import VIEW_ANGLE, check_view, fit_camera, grid_step, up_axis
 from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
 from sorosim.viz.meshes import AXIS_COLOURS, Floor, Frames, Surface, in_font
 from sorosim.viz.offscreen import load_pyvista, require_screen
-from sorosim.viz.target import LARGEST_SIDE, check_positive, check_size, run_times, sample, written
+from sorosim.viz.target import LARGEST_SIDE, check_size, run_times, sample, written
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
@@ -301,7 +302,7 @@ def movie(
     FileError
         The file cannot be written.
     """
-    rate, speed = check_positive("fps", fps), check_positive("speed", speed)
+    rate, speed = positive("fps", fps), positive("speed", speed)
     t, (width, height) = run_times(run), check_size(size)
     even = (width + width % 2, height + height % 2)
     with written(path, MOVIES) as draft:

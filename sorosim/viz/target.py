@@ -61,13 +61,6 @@ def check_size(size: Any) -> tuple[int, int]:
     return int(given[0]), int(given[1])
 
 
-def check_positive(where: str, value: Any) -> float:
-    """Return a positive finite number, refusing anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < float(value) < np.inf:
-        raise InputError(where, "a positive number", repr(value))
-    return float(value)
-
-
 def check_link(robot: Robot, link: str | None) -> str:
     """Return the name of a link; None means the last one that has a body."""
     names = [known.name for known in robot.links]
