@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import BDF, LSODA, Radau, solve_ivp
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, one_blas_thread
+from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01
@@ -16,8 +16,8 @@ NEGLIGIBLE = 0.01
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
-def _watched(method: str, steps: list[float]) -> type:
-    """The solver class; it notes the time of every step and ends where scipy would raise an error or go on for ever.
+def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
+    """The solver class; it notes the time of every step, reports, and ends where scipy would raise an error or go on for ever.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
     fails and is halved. A state that is not finite, or a time that stands still, is a failure (LSODA notices neither).
@@ -67,6 +67,7 @@ def _watched(method: str, steps: list[float]) -> type:
                 message = "Required step size is less than spacing between numbers."
             else:
                 steps.append(float(self.t))
+                reporter.passed(steps[-1], lambda times: np.asarray(self.dense_output()(times)).T)
                 return message
             self.status = "failed"
             return message
@@ -96,7 +97,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
         found = solve_ivp(
-            rhs, span, problem.x0, method=_watched(method, steps), t_eval=problem.t_out, jac=problem.jacobian,
+            rhs, span, problem.x0, method=_watched(method, steps, Reporter(problem)), t_eval=problem.t_out, jac=problem.jacobian,
             rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
             events=[_as_scipy_event(event) for event in problem.events] or None,
         )  # fmt: skip
