@@ -5,8 +5,8 @@ import pytest
 from helpers.robots import cable_manipulator
 
 import sorosim
-from sorosim.analysis import output_times
 from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.integration import output_times
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description

@@ -1,7 +1,8 @@
 """Result files: one HDF5 file with the robot's text, options, versions and all arrays, for any reader of HDF5.
 
 Layout: attributes ``format`` and ``format_version`` of the root; numbers, texts and arrays as datasets under their own
-names; mappings (``driven``, ``options``, ``stats``, ``versions``) as groups; an empty dataset is None.
+names; mappings (``driven``, ``options``, ``stats``, ``energy``, ``versions``...) as groups; an empty dataset is None.
+While a run is under way, there is its journal beside, see `sorosim.io.journal`.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.errors import FileError, InputError
+from sorosim.io.journal import is_journal, journal_of, read_journal
 
 FORMAT, FORMAT_VERSION = "sorosim result", 1
 KINDS = {  # kind: what a file of it must have
-    "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),
+    "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),  # and what `_extras` adds
     "equilibrium": (
         "q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free", "text",
     ),
 }  # fmt: skip
+NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
 MAX_NESTING = 20
 
 
@@ -73,8 +76,14 @@ def read(path: str | Path) -> dict[str, Any]:
 
     file = str(path)
     try:
+        if (journal := journal_of(path)).is_file():
+            path = journal
         with open(path, "rb") as stream:
             is_hdf5 = stream.read(8) == b"\x89HDF\r\n\x1a\n"
+        if not is_hdf5 and is_journal(Path(path)):
+            out = _from_journal(Path(path))
+            _check(out, file)
+            return out
     except (OSError, ValueError) as error:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not is_hdf5:
@@ -106,14 +115,55 @@ def _content(thing: Any, kind: str) -> dict[str, Any]:
             if name != "text" and name not in thing:
                 raise InputError(kind, f"an entry '{name}'", "a mapping without it")
         return {"text": "", **thing}
-    description = thing.robot.description
     out = {name: getattr(thing, name) for name in KINDS[kind] if name != "text"}
-    return out | {
-        "text": description.text,
-        "robot_name": description.name,
-        "coordinate_names": list(thing.robot.coordinate_names),
-        "actuator_names": list(thing.robot.actuator_names),
+    return out | _names(thing.robot) | (_extras(thing) if kind == "run" else {})
+
+
+def _names(robot: Any) -> dict[str, Any]:
+    return {
+        "text": robot.description.text,
+        "robot_name": robot.description.name,
+        "coordinate_names": list(robot.coordinate_names),
+        "actuator_names": list(robot.actuator_names),
     }
+
+
+def _extras(run: Any) -> dict[str, Any]:
+    """Energy balance, events and checkpoints of a run."""
+    energy = run.energy()
+    return {
+        "energy": energy._asdict() | {"balance": energy.balance},
+        "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
+        "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
+    }
+
+
+def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) -> dict[str, Any]:
+    """What the journal of a run begins with, see `sorosim.io.journal`."""
+    names = robot.coordinate_names
+    columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven]
+    head = {**_names(robot), "options": options, "driven": list(driven), "versions": _versions(), "columns": columns}
+    return {"ndof": robot.ndof, **head}
+
+
+def _from_journal(path: Path) -> dict[str, Any]:
+    """A journal as `read` gives a run."""
+    found = read_journal(path)
+    n, m, rows = found["ndof"], len(found["actuator_names"]), found.pop("rows")
+    t, q, qd, u, forces = np.split(rows, np.cumsum([1, n, n, m]), axis=1)
+    end = f"t = {t[-1, 0]:g} s" if len(t) else "the start"
+    stats = found["counts"][-1] if found["counts"] else {}
+    points = None
+    if found["options"].get("checkpoint") is not None:
+        states = found["checkpoints"].reshape(-1, 1 + 2 * n)
+        counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
+        points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 :], "stats": counts}
+    return {
+        **{name: found[name] for name in (*NAMES, "options", "versions")},
+        "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": np.zeros((len(t), 0)), "stats": stats,
+        "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": {},
+        "message": f"unfinished: there is what was done up to {end}",
+    }  # fmt: skip
 
 
 def _versions() -> dict[str, str]:
@@ -128,11 +178,11 @@ def _write(content: dict[str, Any], kind: str, path: Path) -> None:
     with h5py.File(image, "w", track_order=True) as root:
         root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
         _store(root, {**content, "kind": kind, "versions": _versions()})
-    _replace(path, image.getbuffer())
+    write_whole(path, image.getbuffer())
 
 
-def _replace(path: Path, content: Any) -> None:
-    """Write a file beside its place and move it there when it is on the disk."""
+def write_whole(path: str | Path, content: Any) -> None:
+    """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it."""
     try:
         target = Path(os.path.realpath(path))
     except (OSError, ValueError) as error:

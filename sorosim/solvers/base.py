@@ -7,8 +7,8 @@
 3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library tells; calls of the rate for
    difference quotients are in n_rhs.
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
-5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states, in
-   order, each once, no later than the integrator's next step after them.
+5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,
+   in order, each once, no later than the integrator's next step after them.
 """
 
 from __future__ import annotations

@@ -80,7 +80,9 @@ class _March:
             found = self.step(moment)
             while self.success and found.status == _ROOT:
                 self.hits.append((np.asarray(found.i_events[-1]), float(found.t), np.array(found.y)))
-                if any(which and event.terminal for which, event in zip(self.hits[-1][0], self.problem.events, strict=True)):
+                if any(
+                    which and event.terminal for which, event in zip(self.hits[-1][0], self.problem.events, strict=True)
+                ):
                     self.message = "A termination event occurred."
                     return
                 found = self.step(moment)

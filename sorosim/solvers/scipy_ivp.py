@@ -17,7 +17,7 @@ _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
 def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
-    """The solver class; it notes the time of every step, reports, and ends where scipy would raise an error or go on for ever.
+    """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
     fails and is halved. A state that is not finite, or a time that stands still, is a failure (LSODA notices neither).
@@ -96,9 +96,10 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
 
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
+        watched = _watched(method, steps, Reporter(problem))
         found = solve_ivp(
-            rhs, span, problem.x0, method=_watched(method, steps, Reporter(problem)), t_eval=problem.t_out, jac=problem.jacobian,
-            rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
+            rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
+            atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
             events=[_as_scipy_event(event) for event in problem.events] or None,
         )  # fmt: skip
     n = len(problem.x0)
