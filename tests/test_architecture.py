@@ -38,6 +38,7 @@ LAYERS = (
     "integration",
     "analysis",
     "motion",
+    "doctor",
     "io",
     "viz",
     "__init__",
