@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import choice, number
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
 from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
@@ -85,7 +85,8 @@ def statics(
     free = system.partition.free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
-    problem = StaticProblem(system.residual, system.jacobian, robot.engine.elastic.rest[free], analytic)
+    trials = _Trials(system)
+    problem = StaticProblem(trials.residual, trials.jacobian, robot.engine.elastic.rest[free], analytic)
     found = solve_equilibrium(problem, start[free])
     q = system.q(found.x)
     forces = system.full_residual(q)[system.partition.driven]
@@ -96,5 +97,26 @@ def statics(
     )  # fmt: skip
     if not found.success:
         hint = "start nearer to the solution (q0), or raise the inputs in steps of your own"
-        raise ConvergenceError(f"statics of '{robot.name}': {found.message}; {hint}", equilibrium)
+        raise ConvergenceError(f"statics of '{robot.name}': {found.message}{trials.why}; {hint}", equilibrium)
     return equilibrium
+
+
+class _Trials:
+    """Residual and Jacobian for the solver; where a trial state has none: NaN, which it takes for a failure."""
+
+    def __init__(self, system: StaticSystem) -> None:
+        self.system, self.why = system, ""
+
+    def residual(self, x: Array, load: float) -> Array:
+        try:
+            return self.system.residual(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan)
+
+    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
+        try:
+            return self.system.jacobian(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)

@@ -32,7 +32,7 @@ def output_times(t_end: float, dt_out: float) -> Array:
         raise InputError("dt_out", f"at most {MAX_OUTPUTS} outputs", f"{n:.3g}", "a larger dt_out")
     times: Array = dt_out * np.arange(int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
     # the last multiple may miss t_end by rounding
-    if abs(times[-1] - t_end) <= 1e-9 * dt_out:
+    if len(times) > 1 and abs(times[-1] - t_end) <= 1e-9 * dt_out:
         times[-1] = t_end
     return times if times[-1] == t_end else np.concatenate([times, [t_end]])
 
@@ -120,7 +120,8 @@ class Integration:
         if interrupted:
             raise Interrupted(run.message, run)
         if not found.success:
-            name, hint = self.system.robot.name, "try method='radau' or a smaller max_step"
+            other = "bdf" if options["method"] == "radau" else "radau"
+            name, hint = self.system.robot.name, f"try method='{other}' or a smaller max_step"
             what = f"simulate '{name}' by {options['method']}: {found.message}{self.trials.why}"
             raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run)
         return run
@@ -250,7 +251,8 @@ def _events(system: OdeSystem, functions: Any) -> list[Event]:
             q, qd, _ = system.coordinates(t, x)
             return number(where, function(t, q, qd))
 
-        return Event(of_state, bool(getattr(function, "terminal", False)), float(getattr(function, "direction", 0.0)))
+        direction = number(f"{where}.direction", getattr(function, "direction", 0.0))
+        return Event(of_state, bool(getattr(function, "terminal", False)), direction)
 
     if not isinstance(functions, Sequence) or isinstance(functions, str):
         raise InputError("events", "a list of functions f(t, q, qd)", type(functions).__name__)

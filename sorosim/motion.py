@@ -60,11 +60,11 @@ def simulate(
         A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
         Missing ones are zero.
     driven : mapping of link name to signal
-        Joints moved along expressions or tables [rad or m].
+        Joints moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
     q0 : (ndof,) array_like, or "equilibrium"
         Start; "equilibrium": the one under the inputs at t = 0. Default: the file's `initial` block.
     qd0 : (ndof,) array_like
-        Rates at the start. Default: zero.
+        Rates at the start; those of driven joints are of their motion. Default: zero.
     method : {"bdf", "radau", "lsoda", "cvode"}
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
@@ -80,7 +80,7 @@ def simulate(
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     progress : callable
-        Called with the time that the integrator has come to, from time to time.
+        Called at each evaluation with the time there, which may fall back a little where a step is tried again.
     out : path
         Result file (HDF5). While the run is under way it is a journal beside it, which `sorosim.open` reads too, also
         after the process was killed.
@@ -92,7 +92,8 @@ def simulate(
     Raises
     ------
     ConvergenceError
-        The integrator gave up; ``partial`` is the run up to there.
+        The integrator gave up; ``partial`` is the run up to there. Or the equilibrium to start from was not found, see
+        `statics`.
     Interrupted
         Ctrl-C; ``partial`` is the run up to there.
     InputError

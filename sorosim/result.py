@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import number
-from sorosim.errors import InputError
+from sorosim.errors import FileError, InputError
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -60,8 +60,8 @@ class Equilibrium:
         return self.robot.linearize(self.q, self.u, free=self.free).stable
 
     def tip(self, link: str | None = None) -> Array:
-        """Position (3,) of the tip of a link; default: the last one."""
-        return self.robot.pose(self.q, link or self.robot.links[-1].name)[:3, 3]
+        """Position (3,) of the tip of a link; default: the last one with a body."""
+        return self.robot.pose(self.q, link or self.robot.tip_link)[:3, 3]
 
     def save(self, path: str | Path) -> None:
         """Write to an HDF5 file; `sorosim.open` reads it."""
@@ -156,20 +156,22 @@ class Run:
         return replace(later, **rows, driven=driven, events=events, checkpoints=points)
 
     def tip(self, link: str | None = None) -> Array:
-        """Positions (n, 3) of the tip of a link in the world [m]; default: the last link."""
+        """Positions (n, 3) of the tip of a link in the world [m]; default: the last link with a body."""
         return self.positions(link, 1.0)
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame."""
-        name = link or self.robot.links[-1].name
+        name = link or self.robot.tip_link
         return np.stack([self.robot.pose(q, name, s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
 
     def at(self, t: float) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
             raise InputError("at", "a run with dense output", "none", "simulate(..., dense=True)")
-        if not self.t[0] <= (time := number("t", t)) <= self.t[-1]:
-            raise InputError("t", f"a time from {self.t[0]:g} to {self.t[-1]:g}", f"{t}")
+        # a terminal event may lie behind the last output
+        end = max([self.t[-1], *(times[-1] for times, _, _ in self.events if len(times))])
+        if not self.t[0] <= (time := number("t", t)) <= end:
+            raise InputError("t", f"a time from {self.t[0]:g} to {end:g}", f"{t}")
         return self.dense(time)
 
     def energy(self) -> EnergyHistory:
@@ -255,6 +257,11 @@ def open_run(path: str | Path) -> Run | Equilibrium:
 
     stored = read(path)
     robot = load_text(stored["text"], str(path))
+    shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
+    unknown = [name for name in stored["driven"] if name not in robot.engine.layout.links]
+    if shape != (robot.ndof, len(robot.actuator_names)) or unknown:
+        what = f"the link '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
+        raise FileError(str(path), f"expected results of the robot in the file, got {what}; the file is damaged")
     return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
 
 

@@ -204,6 +204,8 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
         if isinstance(obj, Signal):
             return obj
         if number is not None:
+            if not math.isfinite(number):
+                raise InputError("", "a finite number", f"{number}")
             return ConstantSignal(number)
         if isinstance(obj, str):
             return ExpressionSignal(parse(obj, ["t"], unit_factor, where))

@@ -69,7 +69,10 @@ def plot(
 
         written = plot_all(found, folder)
     else:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
         written = [folder / f"{result.stem}.png"]
         found.plot(written[0])
     for path in written:

@@ -17,6 +17,10 @@ InputOption = Annotated[
         "--u", metavar="NAME=VALUE", help="Input of an actuator, a number or an expression of t; may come again."
     ),
 ]
+DrivenOption = Annotated[
+    list[str] | None,
+    typer.Option("--driven", metavar="LINK=VALUE", help="Value or motion of a driven joint; may come again."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

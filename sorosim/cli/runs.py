@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sorosim.cli.options import InputOption, JsonOption, ResultArgument, RobotArgument, SetOption, assignments, numbers
+from sorosim.cli.options import (
+    DrivenOption,
+    InputOption,
+    JsonOption,
+    ResultArgument,
+    RobotArgument,
+    SetOption,
+    assignments,
+    numbers,
+)
 from sorosim.cli.show import as_json, err, facts, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
@@ -30,15 +39,15 @@ def _announce_compilation() -> None:
         err.print("compiling the engine, once after each installation; this takes up to a minute ...")
 
 
-def _signals(u: list[str] | None) -> dict[str, Any] | None:
-    """Inputs of the command line, which may have units as in files."""
+def _signals(pairs: list[str] | None, option: str, example: str) -> dict[str, Any] | None:
+    """Signals of the command line, which may have units as in files."""
     from sorosim.io.units import unit_factor
     from sorosim.signals import as_signal
 
-    given = assignments(u, "--u", "cable1=10")
-    return (
-        None if given is None else {name: as_signal(text, f"--u {name}", unit_factor) for name, text in given.items()}
-    )
+    given = assignments(pairs, option, example)
+    if given is None:
+        return None
+    return {name: as_signal(text, f"{option} {name}", unit_factor) for name, text in given.items()}
 
 
 def _report(run: Any, path: Path, json: bool) -> None:
@@ -48,11 +57,13 @@ def _report(run: Any, path: Path, json: bool) -> None:
 
 def _compute(run: Any, path: Path, json: bool, t_end: float | None, begin: float = 0.0) -> None:
     """Call `run(progress)`; whatever happens, say what is in the file."""
+    from sorosim.result import Run
+
     try:
         with progress(t_end, begin) as report:
             found = run(report)
     except (ConvergenceError, Interrupted) as error:
-        if error.partial is not None and len(error.partial.t):
+        if isinstance(error.partial, Run) and len(error.partial.t):
             if json:
                 _report(error.partial, path, json)
             err.print(f"what there is, up to t = {error.partial.t[-1]:g} s, is in {path}", soft_wrap=True)
@@ -62,7 +73,9 @@ def _compute(run: Any, path: Path, json: bool, t_end: float | None, begin: float
 
 def simulate(
     robot: RobotArgument,
-    output: Annotated[Path | None, typer.Option("--out", help="HDF5 file; default: the robot's name.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--out", help="HDF5 file; default: the name of the robot's file, here.")
+    ] = None,
     t_end: Annotated[float | None, typer.Option(help="End, in s.")] = None,
     dt_out: Annotated[float | None, typer.Option(help="Interval of the results, in s.")] = None,
     u: InputOption = None,
@@ -70,6 +83,7 @@ def simulate(
     method: Annotated[str | None, typer.Option(help="bdf, radau, lsoda or cvode.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+    driven: DrivenOption = None,
     q0: Annotated[str | None, typer.Option(help="'equilibrium' starts from rest under the inputs at t = 0.")] = None,
     checkpoint: Annotated[
         float | None,
@@ -88,12 +102,12 @@ def simulate(
 
     loaded = load_changed(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
-    inputs = _signals(u)
+    inputs, moved = _signals(u, "--u", "cable1=10"), _signals(driven, "--driven", "joint1=0.2*t")
     _announce_compilation()
     end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
     _compute(
         lambda report: sorosim.simulate(
-            loaded, t_end, dt_out, inputs, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
+            loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
             checkpoint=checkpoint, progress=report, out=path,
         ),
         path, json, end,
@@ -117,7 +131,7 @@ def resume(
     before = sorosim.open(result)
     if not isinstance(before, Run):
         raise InputError(str(result), "the file of a run", "that of an equilibrium")
-    path, inputs = output or result, _signals(u)
+    path, inputs = output or result, _signals(u, "--u", "cable1=10")
     _announce_compilation()
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
@@ -127,10 +141,7 @@ def resume(
 def statics(
     robot: RobotArgument,
     u: InputOption = None,
-    driven: Annotated[
-        list[str] | None,
-        typer.Option("--driven", metavar="LINK=VALUE", help="Value of a driven joint; may come again."),
-    ] = None,
+    driven: DrivenOption = None,
     changes: SetOption = None,
     output: Annotated[Path | None, typer.Option("--out", help="HDF5 file to write.")] = None,
     json: JsonOption = False,

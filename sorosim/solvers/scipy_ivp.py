@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.integrate import BDF, LSODA, Radau, solve_ivp
+from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
@@ -58,8 +58,11 @@ def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
                 self.last_good = J
             return self.last_good
 
+        def dense_output(self) -> Any:
+            return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))
+
         def step(self) -> Any:
-            t, y = self.t, self.y
+            t, y = self.before = self.t, self.y
             message = super().step()
             if self.status != "failed" and not np.isfinite(self.y).all():
                 self.t, self.y, message = t, y, "the state became infinite or NaN"
@@ -73,6 +76,23 @@ def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
             return message
 
     return Watched
+
+
+class _ThroughEnds(DenseOutput):
+    """An interpolant that gives the very states at the ends of its step: zeros between them keep their bracket."""
+
+    def __init__(self, inner: Any, begin: tuple[float, Array], end: tuple[float, Array]) -> None:
+        super().__init__(begin[0], end[0])
+        self.inner, self.ends = inner, (begin, end)
+
+    def _call_impl(self, t: Any) -> Any:
+        found = np.array(self.inner(t))
+        for moment, state in self.ends:
+            if np.ndim(t) == 0:
+                found = state if t == moment else found
+            else:
+                found[:, t == moment] = state[:, None]
+        return found
 
 
 def _as_scipy_event(event: Event) -> Any:
