@@ -187,6 +187,24 @@ def test_a_run_killed_at_any_moment_opens_and_ends_with_the_same_bits(seed, tmp_
     assert not journal_of(file).exists()
 
 
+def test_bits_do_not_depend_on_what_was_called_before():
+    """Which copy of a compiled function is linked depends on the order of loading; all of them must compute alike."""
+    script = """
+    import sys
+    import numpy as np
+    import sorosim
+
+    robot = sorosim.load("cable_manipulator")
+    zero = np.zeros(24)
+    if sys.argv[1] == "poses":
+        robot.pose(zero, "arm", 0.3), robot.kinematics(zero), robot.energy(zero, zero), robot.tendon_lengths(zero)
+    print(sorosim.simulate(robot, 0.3, method="cvode").q.tobytes().hex())
+    """
+    one, other = (start_process(script, first).communicate()[0] for first in ("poses", "dynamics"))
+    assert one
+    assert one == other
+
+
 @pytest.fixture(scope="module")
 def whole_runs():
     kept = {}
