@@ -180,6 +180,7 @@ class SimulateBlock(Block):
     driven: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
     q0: Annotated[tuple[float, ...] | str, fields.Start()] | None = None
     method: Annotated[str, Choice(lambda: tuple(INTEGRATORS))] | None = None
+    checkpoint: Seconds | None = None
     rtol: Positive | None = None
     atol: Positive | None = None
 
