@@ -1,8 +1,11 @@
 """Configuration of Sphinx; `make docs` builds the pages."""
 
+import inspect
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS)]
@@ -19,6 +22,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 # the reference is written in RST, where autodoc lives; the pages in Markdown
+default_role = "py:obj"  # `simulate` in a docstring is a link where there is something to link to
 myst_enable_extensions = ["deflist", "fieldlist"]
 myst_heading_anchors = 3
 
@@ -35,6 +39,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_preprocess_types = False
+napoleon_attr_annotations = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -52,3 +57,20 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
 }
+
+
+def add_fields(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put the comments behind the fields of a result into its docstring, before napoleon reads it."""
+    if what != "class" or any(line.strip() == "Parameters" for line in lines):
+        return
+    fields = re.findall(r"^    (\w+): [^#\n]*  # (.+)$", inspect.getsource(obj), re.MULTILINE)
+    if fields:
+        lines += ["", "Attributes", "----------"]
+        for field, comment in fields:
+            lines += [field, f"    {comment[0].upper()}{comment[1:]}"]
+        lines += [""]
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", add_fields, priority=400)
