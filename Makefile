@@ -1,5 +1,5 @@
 # Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
-# with the extra `test`; again only when pyproject.toml has changed.
+# with the extra `test` (`make docs` adds the extra `docs`); again only when pyproject.toml has changed.
 #
 #   make test PYTEST_ARGS="-n 2 -k tendon"
 #
@@ -8,13 +8,15 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+SPHINX_ARGS ?=
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+INSTALLED_DOCS := .venv/.installed_docs
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all bench lint clean help
+.PHONY: demo test test-all bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -44,13 +46,17 @@ bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table
 	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
 		--benchmark-columns=min,median,mean,stddev,rounds $(PYTEST_ARGS)
 
+docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs $(SPHINX_ARGS)
+	@echo "$(CURDIR)/build/docs/index.html"
+
 lint: $(INSTALLED) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy sorosim
 
 clean: ## remove the environment, caches, builds and demo/
-	rm -rf .venv demo build dist .cache .pytest_cache .mypy_cache .ruff_cache .benchmarks .hypothesis
+	rm -rf .venv demo build dist docs/gallery .cache .pytest_cache .mypy_cache .ruff_cache .benchmarks .hypothesis
 	find sorosim tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## list the targets
@@ -63,4 +69,8 @@ help: ## list the targets
 
 $(INSTALLED): pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(INSTALLED_DOCS): pyproject.toml $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

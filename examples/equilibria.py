@@ -1,6 +1,10 @@
-"""Sweep the first tendon of the cable-driven manipulator and print where its tip comes to rest.
+"""
+Equilibria of the cable-driven manipulator
+==========================================
 
-Run: python examples/equilibria.py
+Raise the tension of the first cable step by step, and see where the tip comes to rest.
+
+Run: ``python examples/equilibria.py``
 """
 
 import numpy as np
@@ -16,3 +20,7 @@ for tension in np.linspace(0.0, 20.0, 5):
     q = eq.q
     x, y, z = 1e3 * eq.tip()
     print(f"{tension:8.1f}      {x:8.2f} {y:8.2f} {z:8.2f}      {eq.stable}")
+
+# %%
+# The last one, beside the unloaded shape, and its strains along the rod. ``eq.plot("file.png")`` writes such a picture.
+figure = eq.plot()

@@ -35,7 +35,7 @@ class EnergyHistory(NamedTuple):
 
     @property
     def balance(self) -> Array:
-        """What the balance misses: total - total[0] - work + dissipated, zero but for integration errors."""
+        """total - total[0] - work + dissipated, zero but for errors of the integration."""
         return self.total - self.total[:1] - self.work + self.dissipated
 
 

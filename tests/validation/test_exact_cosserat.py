@@ -10,7 +10,7 @@ from validation.cosserat_bvp import TaperedRod, equilibrium
 
 from sorosim.analysis import statics
 
-# tensions of cables 1..5 [N] and tip [m], docs/theory.md 9; the last digits given are 1e-9, 1e-9 and 1e-8
+# tensions of cables 1..5 [N] and tip [m] with its last digit, of an own boundary-value solver for exact Cosserat rods
 TABLE = {
     (0, 0, 0, 0, 0): ([0.450245011, 0.0, -0.198478293], 1e-9),
     (10, 0, 0, 0, 0): ([0.483788659, 0.0, -0.100566373], 1e-9),

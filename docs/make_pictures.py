@@ -1,0 +1,105 @@
+"""Draw the pictures of the pages anew: python docs/make_pictures.py
+
+The robots are those that the pages show: they are read from the pages. Pictures have few colours and few pixels, so
+that the repository stays small.
+"""
+
+import io
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import sorosim
+from sorosim.viz.scene import Scene
+
+DOCS = Path(__file__).resolve().parent
+IMAGES = DOCS / "images"
+N_COLOURS, DPI = 128, 80
+BYTES = 100_000  # of a picture at most
+
+
+def robots(page: str) -> list[sorosim.Robot]:
+    """The whole robots of a page, in order."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = []
+    for block in re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if re.search("^sorosim:", block, re.MULTILINE):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "tentacle.yaml"
+                path.write_text(block, encoding="utf-8")
+                found.append(sorosim.load(path))
+    return found
+
+
+def write(image: Image.Image, name: str) -> None:
+    """Write a picture with few colours."""
+    path = IMAGES / f"{name}.png"
+    image.convert("RGB").quantize(N_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    size = path.stat().st_size
+    print(f"{path.name}: {size / 1000:.0f} kB")
+    assert size < BYTES, path
+
+
+def write_figure(figure: Any, name: str) -> None:
+    """Write a matplotlib figure."""
+    memory = io.BytesIO()
+    figure.savefig(memory, format="png", dpi=DPI)
+    write(Image.open(memory), name)
+
+
+def picture(robot: sorosim.Robot, states: Any, inputs: Any = None, **look: Any) -> list[Image.Image]:
+    """The robot in 3D at several states, all seen by one camera."""
+    u = np.zeros((len(states), len(robot.actuator_names))) if inputs is None else np.array(inputs, dtype=float)
+    images = []
+    with Scene(robot, **({"size": (640, 360), "title": ""} | look)) as scene:
+        scene.fit(np.array(states), u)
+        for q, tension in zip(states, u, strict=True):
+            scene.update(q, tension)
+            images.append(Image.fromarray(scene.image()))
+    return images
+
+
+def beside(images: list[Image.Image]) -> Image.Image:
+    """Pictures in one row."""
+    row = Image.new("RGB", (sum(image.width for image in images), images[0].height), "white")
+    left = 0
+    for image in images:
+        row.paste(image, (left, 0))
+        left += image.width
+    return row
+
+
+def getting_started() -> None:
+    """The bundled arm."""
+    run = sorosim.simulate(sorosim.load("cable_manipulator"), t_end=2.0)
+    write_figure(run.plot(what="snapshots")["snapshots"], "arm_snapshots")
+
+
+def own_robot() -> None:
+    """The steps of the tutorial."""
+    straight, hanging, tapered, pulled = robots("own_robot.md")
+    write(picture(straight, [np.zeros(straight.ndof)])[0], "tentacle_3")
+    write_figure(sorosim.statics(hanging).plot(), "tentacle_4")
+    write(picture(tapered, [sorosim.statics(tapered).q])[0], "tentacle_5")
+
+    tensions = [0.0, 0.7, 1.4, 2.0]
+    states = [sorosim.statics(pulled, u={"cable": tension}).q for tension in tensions]
+    images = picture(pulled, states, [[tension] for tension in tensions], size=(320, 240), floor=False)
+    write(beside(images), "tentacle_6")
+
+    run = sorosim.simulate(pulled, q0="equilibrium")
+    figures = run.plot(what=["snapshots", "tip"])
+    write_figure(figures["snapshots"], "tentacle_8_snapshots")
+    write_figure(figures["tip"], "tentacle_8_tip")
+    frame = 60
+    write(picture(pulled, run.q[: frame + 1 : 20], run.u[: frame + 1 : 20], title=None)[-1], "tentacle_8_film")
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    getting_started()
+    own_robot()
