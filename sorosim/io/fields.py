@@ -16,8 +16,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression, parse
+from sorosim.io.dimensions import mismatch
 from sorosim.io.problems import listed, shown
-from sorosim.io.units import DIMENSIONS, is_quantity, quantity, unit_factor
+from sorosim.io.units import DIMENSIONS, in_si, is_quantity, quantity, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.parser import CONSTANTS, FUNCTIONS
 
@@ -120,9 +121,17 @@ class Whole(Field):
     upto: int
 
     def check(self, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.upto:
+        number = value
+        if isinstance(value, str):
+            try:
+                number = quantity(value, "number")
+            except ModelError:
+                number = math.nan
+        # 2*$n is a number with a point
+        whole = int(number) if isinstance(number, float) and isinstance(value, str) and number % 1.0 == 0.0 else number
+        if isinstance(whole, bool) or not isinstance(whole, int) or not self.least <= whole <= self.upto:
             raise ModelError("", f"a whole number from {self.least} to {self.upto}", shown(value))
-        return value
+        return whole
 
 
 @dataclass(frozen=True)
@@ -166,7 +175,28 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
     """A quantity, or the text of an expression of variables; a text whose only words are units is a quantity."""
     if not isinstance(value, str) or is_quantity(value, (*variables, *FUNCTIONS, *CONSTANTS)):
         return quantity(value, dimension)
-    return parse(value, variables, unit_factor, "")
+    text = _with_plain_units(value, variables)
+    expression = parse(text, variables, unit_factor, "")
+    wanted = DIMENSIONS[dimension]
+    if other := mismatch(text, variables, wanted.exponents):
+        example = f" such as {wanted.example}" if wanted.example else ""
+        raise ModelError("", wanted.label + example, f"{shown(value)}, {other}")
+    return expression
+
+
+_GROUP = re.compile(r"(?<![\w)])\(([^()]*(?:\([^()]*\)[^()]*)?)\)")
+
+
+def _with_plain_units(text: str, variables: tuple[str, ...]) -> str:
+    """A formula whose quantities of several units in parentheses, as parameters leave them, are numbers in SI."""
+
+    def plain(match: re.Match[str]) -> str:
+        inner = match.group(1)
+        if not re.search(r"[*/^]", inner) or not is_quantity(inner, (*variables, *FUNCTIONS, *CONSTANTS)):
+            return match.group()
+        return f"({in_si(inner)!r})"
+
+    return _GROUP.sub(plain, text)
 
 
 @dataclass(frozen=True)
