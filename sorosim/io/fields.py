@@ -23,6 +23,7 @@ from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.parser import CONSTANTS, FUNCTIONS
 
 MAX_NAME = 60
+FORMAT_VERSION = 1
 
 
 class Field:
@@ -114,6 +115,17 @@ class Name(Field):
 
 
 @dataclass(frozen=True)
+class ParameterName(Field):
+    """A name that may stand after a dollar sign."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or len(value) > MAX_NAME or not re.fullmatch(r"[^\W\d]\w*", value):
+            expected = f"a name of at most {MAX_NAME} letters, digits and _, beginning with a letter"
+            raise ModelError("", expected, shown(value))
+        return value
+
+
+@dataclass(frozen=True)
 class Whole(Field):
     """A whole number inside bounds."""
 
@@ -161,14 +173,14 @@ class Fixed(Field):
 
 @dataclass(frozen=True)
 class Version(Field):
-    """The version of the format, which is 1."""
+    """The version of the format."""
 
     def check(self, value: Any) -> int:
-        if isinstance(value, bool) or value != 1:
-            newer = isinstance(value, int | float) and not isinstance(value, bool) and value > 1
-            hint = "this file is for a newer sorosim" if newer else "write sorosim: 1"
-            raise ModelError("", "1, the version of the format", shown(value), hint)
-        return 1
+        if isinstance(value, bool) or value != FORMAT_VERSION:
+            newer = isinstance(value, int | float) and not isinstance(value, bool) and value > FORMAT_VERSION
+            hint = "this file is for a newer sorosim" if newer else f"write sorosim: {FORMAT_VERSION}"
+            raise ModelError("", f"{FORMAT_VERSION}, the version of the format", shown(value), hint)
+        return FORMAT_VERSION
 
 
 def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
