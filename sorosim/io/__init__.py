@@ -13,7 +13,7 @@ from sorosim.errors import FileError, InputError, nearest
 if TYPE_CHECKING:
     from sorosim.robot import Robot
 
-__all__ = ["bundled_robots", "load", "load_text"]
+__all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text"]
 
 
 def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | None = None) -> Robot:
@@ -81,6 +81,33 @@ def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
     document = read_text(text, file)
     expanded = expand(nodes_of(document.data, file, document.positions), file, folder)
     return robot_from(expanded, folder=folder, text=text)
+
+
+def dump(robot: Robot) -> str:
+    """Readable YAML of a robot, in SI units; `load` makes the same robot of it.
+
+    Raises
+    ------
+    ModelError
+        Something of it cannot be written in a file: which, and what it is.
+    """
+    from sorosim.io.robot_writer import text_of
+
+    return text_of(robot)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the file format: title, description, units and an example for every key."""
+    from sorosim.io.schema_json import schema
+
+    return schema()
+
+
+def format_page() -> str:
+    """The page of the documentation that describes the file format, in MyST Markdown."""
+    from sorosim.io.page import page
+
+    return page()
 
 
 def bundled_robots() -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.pose import Array, chained, pose_matrix
 from sorosim.io.problems import Collector, Path, failure, locate, shown
 from sorosim.io.rods import RodBuilder
+from sorosim.io.routes import check_inside
 from sorosim.io.schema import LinkBlock, MovingJoint, PathBlock, RobotFile, RunBlock, WrenchBlock
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
@@ -80,6 +81,7 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     start = description.simulate.get("q0")
     if isinstance(start, tuple) and len(start) != robot.ndof:
         builder.todo.add(("simulate", "q0"), f"{robot.ndof} coordinates", f"{len(start)}")
+    builder.check_routes(robot)
     if builder.todo.problems:
         raise failure(builder.todo.problems, places)
     whole = with_tables(data, description.simulate, folder)
@@ -317,6 +319,15 @@ class Builder:
 
         for name, tendon in description.actuators.items():
             self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+
+    def check_routes(self, robot: Robot) -> None:
+        """Note which tendons leave their rods."""
+        for name, tendon in robot.description.actuators.items():
+            path: Path = ("actuators", name, "tendon")
+            several = isinstance(self.file.actuators[name].tendon, PathBlock)
+            for i, run in enumerate(tendon.runs):
+                where = (*path, "path", i) if several else path
+                self.todo.attempt(where, lambda run=run: check_inside(run, robot.engine.layout))  # type: ignore[misc]
 
 
 def joint_of(block: str | MovingJoint) -> Joint:

@@ -134,4 +134,4 @@ def text_of(value: str | int | float) -> str:
 
 def escaped(text: str) -> str:
     """A text that stands for itself where parameters are replaced."""
-    return re.sub(r"\$(?=[$\w{])", "$$$$", text)
+    return re.sub(r"\$(?=[$\w{])", "$$", text)

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 
 # entries of a matrix in a file are rounded: this far from a rotation it is taken for its nearest one
 MATRIX_TOLERANCE = 1e-3
+EXACT = 1e-9  # a matrix that is this near already is taken as it is
 
 
 def pose_matrix(block: PoseBlock) -> Array:
@@ -80,5 +81,7 @@ def _nearest_rotation(rows: Any) -> Array:
         raise ModelError("matrix", "a rotation matrix", "rows that are not perpendicular unit vectors")
     if np.linalg.det(R) < 0.0:
         raise ModelError("matrix", "a rotation matrix", "a reflection", "its determinant is -1")
+    if np.abs(R @ R.T - np.eye(3)).max() <= EXACT:
+        return R
     U, _, Vt = np.linalg.svd(R)
     return np.array(U @ Vt)
