@@ -60,6 +60,11 @@ def expand(
     includer, real = Includer(), os.path.realpath(path) if path else ""
     includer.done.add(real)
     alone = "include" not in root.value and not settings
+    settings = dict(settings) if isinstance(settings, Mapping) else settings
+    if settings:
+        # what is included decides what else there is to set
+        first = {key: settings.pop(key) for key in list(settings) if str(key).startswith("include")}
+        root = overridden(root, first)
     root = includer.merged(root, folder, (real,) if real else ())
     includer.mistakes.raise_if_any(file)
     if settings:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from sorosim.errors import ModelError, nearest
@@ -25,6 +25,13 @@ from sorosim.parser import CONSTANTS, FUNCTIONS
 MAX_NAME = 60
 FORMAT_VERSION = 1
 
+SI_UNITS = {
+    "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
+    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "speed": "m/s", "acceleration": "m/s^2",
+    "force": "N", "moment": "N*m", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m", "damping": "N*s/m",
+    "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
+}  # fmt: skip
+
 
 class Field:
     """A marker whose `check` returns the value to store."""
@@ -34,6 +41,18 @@ class Field:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return self.json_schema()
+
+    def json_schema(self) -> dict[str, Any]:
+        """What a value looks like; ``x-unit`` is its unit in SI."""
+        return {"type": "string", "minLength": 1}
+
+
+def _quantity_schema(dimension: str) -> dict[str, Any]:
+    unit = SI_UNITS[dimension]
+    return {"type": ["number", "string"], **({"x-unit": unit} if unit else {})}
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,11 @@ class Quantity(Field):
             return f"greater than {self.above:g}"
         return f"of {self.least:g} or more" if self.least > -math.inf else ""
 
+    def json_schema(self) -> dict[str, Any]:
+        # the bounds are those of the number in SI units
+        bounds = {"exclusiveMinimum": self.above, "minimum": self.least, "maximum": self.upto}
+        return _quantity_schema(self.dimension) | {key: b for key, b in bounds.items() if math.isfinite(b)}
+
 
 @dataclass(frozen=True)
 class Vector(Field):
@@ -77,6 +101,10 @@ class Vector(Field):
             raise ModelError("", f"a list of {counts}, each {label}", shown(value))
         return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
 
+    def json_schema(self) -> dict[str, Any]:
+        counts = {"minItems": min(self.counts), "maxItems": max(self.counts)}
+        return {"type": "array", "items": _quantity_schema(self.dimension), **counts}
+
 
 @dataclass(frozen=True)
 class Numbers(Field):
@@ -88,6 +116,9 @@ class Numbers(Field):
         if not isinstance(value, list) or len(value) < 2:
             raise ModelError("", "a list of two values or more", shown(value))
         return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": _quantity_schema(self.dimension), "minItems": 2}
 
 
 @dataclass(frozen=True)
@@ -145,6 +176,9 @@ class Whole(Field):
             raise ModelError("", f"a whole number from {self.least} to {self.upto}", shown(value))
         return whole
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": ["integer", "string"], "minimum": self.least, "maximum": self.upto}
+
 
 @dataclass(frozen=True)
 class Choice(Field):
@@ -159,6 +193,9 @@ class Choice(Field):
             raise ModelError("", listed(known), shown(value), "" if hint.startswith("known") else hint)
         return value
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words())}
+
 
 @dataclass(frozen=True)
 class Fixed(Field):
@@ -169,6 +206,9 @@ class Fixed(Field):
             hint = f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in ("revolute", "prismatic", "helical") else ""
             raise ModelError("", "fixed, {revolute: ...}, {prismatic: ...} or {helical: ...}", shown(value), hint)
         return "fixed"
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"const": "fixed"}
 
 
 @dataclass(frozen=True)
@@ -181,6 +221,9 @@ class Version(Field):
             hint = "this file is for a newer sorosim" if newer else f"write sorosim: {FORMAT_VERSION}"
             raise ModelError("", f"{FORMAT_VERSION}, the version of the format", shown(value), hint)
         return FORMAT_VERSION
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"const": FORMAT_VERSION}
 
 
 def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
@@ -220,6 +263,9 @@ class PlaceFormula(Field):
     def check(self, value: Any) -> float | Expression:
         return formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
 
+    def json_schema(self) -> dict[str, Any]:
+        return _quantity_schema(self.dimension)
+
 
 @dataclass(frozen=True)
 class Size(Field):
@@ -238,6 +284,10 @@ class Size(Field):
             return base, tip
         out = formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
         return out if isinstance(out, Expression) else Quantity(self.dimension, above=0.0).check(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        one = _quantity_schema(self.dimension)
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
 
 
 def checked_at(where: str, marker: Quantity, value: Any) -> float:
@@ -259,6 +309,9 @@ class Raw(Field):
             raise ModelError("", self.what, shown(value))
         return value
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": ["number", "string"]}
+
 
 @dataclass(frozen=True)
 class Start(Field):
@@ -270,3 +323,6 @@ class Start(Field):
         if not isinstance(value, list):
             raise ModelError("", "equilibrium, or a list of coordinates", shown(value))
         return tuple(quantity(entry, "number", f"[{i}]") for i, entry in enumerate(value))
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"const": "equilibrium"}, {"type": "array", "items": _quantity_schema("number")}]}

@@ -301,7 +301,7 @@ def kind_of(exponents: Exponents | None) -> str:
     for dimension in list(DIMENSIONS.values())[1:]:
         if dimension.exponents == exponents:
             return dimension.label
-    powers = zip(("m", "kg", "s"), exponents or (), strict=False)
+    powers = zip(("m", "kg", "s"), exponents or _NONE, strict=True)
     return "in " + "*".join(unit if n == 1 else f"{unit}^{n}" for unit, n in powers if n)
 
 

@@ -92,7 +92,14 @@ def _text(value: str) -> str:
     """A text, in quotes where it needs them."""
     text = escaped(value)
     simple = _PLAIN.fullmatch(text) or _STAR_INSIDE.fullmatch(text)
-    if simple and text == text.strip() and resolve(text) == text and not text.startswith("- ") and text not in "-":
+    if (
+        simple
+        and text.isprintable()
+        and text == text.strip()
+        and resolve(text) == text
+        and not text.startswith("- ")
+        and text not in "-"
+    ):
         return text
     # JSON's quoted texts are those of YAML, but for signs beyond the first plane and control characters
     quoted = json.dumps(text, ensure_ascii=False)
