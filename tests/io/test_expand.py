@@ -470,3 +470,46 @@ def test_values_of_included_files_and_of_dicts_are_set(tmp_path):
     assert str(caught.value) == (
         "links.arm.body.mass ($m): expected a mass greater than 0, such as 200 g, got '3 cm', a length"
     )
+
+
+# -- traps of the format
+
+
+@pytest.mark.parametrize(
+    ("written", "mass"),
+    [
+        ("1e5", 1e5), ("1e-3", 1e-3), ("010", 10.0), ("0x10", 16.0), (".5", 0.5), ("1e-3 kg", 1e-3), ("010 kg", 10.0),
+        ("2e2 g", 0.2), ("1.5e+1", 15.0), ("'3'", 3.0), ("3e0*2", 6.0), ("1 kg + 500 g", 1.5), ("2*(1 kg)", 2.0),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_a_person_would(written, mass):
+    text = f"sorosim: 1\nlinks: {{on: {{body: {{mass: {written}, inertia: [1, 1, 1]}}}}, off: {{parent: on}}}}\n"
+    robot = load_text(text, "robot.yaml")
+    assert robot.links[0].body.mass == pytest.approx(mass)
+    assert [link.name for link in robot.links] == ["on", "off"]
+
+
+@pytest.mark.parametrize(
+    "written", ["12:30", "on", "off", "yes", "no", "1_000", "2024-01-31", "true", "''", "3,5", "~"]
+)
+def test_what_is_no_number_for_a_person_is_none_here(written):
+    text = f"sorosim: 1\nlinks: {{arm: {{body: {{mass: {written}, inertia: [1, 1, 1]}}}}}}\n"
+    assert message(text).startswith("robot.yaml:2:")
+
+
+def test_independent_mistakes_of_all_kinds_are_one_report():
+    text = changed(
+        HAND,
+        ("name: hand", "name: 3"),
+        ("1 MPa", "1 m"),
+        ("[0, 0, 0.01]", "[0, 0, 1 m]"),
+        ("parent: palm, at", "parent: plam, at"),
+        ("mass: 200 g", "mass: 200 m"),
+    )
+    assert [line.split(": expected")[0] for line in message(text).splitlines()] == [
+        "robot.yaml:2:7: name",
+        "robot.yaml:3:29: materials.rubber.young",
+        "robot.yaml:20:52: prefabs.finger.loads.touch.wrench.force[2] (as part 'thumb' and 20 more)",
+        "robot.yaml:23:18: links.palm.body.mass",
+        "robot.yaml:25:35: parts.thumb.parent (as part 'thumb')",
+    ]

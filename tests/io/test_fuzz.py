@@ -23,9 +23,10 @@ MANY = settings(max_examples=2000, deadline=None, suppress_health_check=list(Hea
 
 # what people and machines put where it does not belong
 PIECES = [
-    "$length", "$i", "$$", "${", "[", "]", "{", "}", ": ", "- ", "&a ", "*a", "!!x ", "<<: ", "'", '"', "#", "\n", "\t",
-    "1e400", "-1", "0", ".nan", "3 cm", "kg", "*2", "/0", "sin(", "2*(", "e", "^", "true", "null", "world", "arm", "lid",
-    "circle", "repeat: 3", "prefab: stub", "with", "include: x.yaml", "parts", "\x00", "\ud7ff", "\u20ac", "010", "12:30",
+    "$length", "$i", "$$", "${", "[", "]", "{", "}", ": ", "- ", "&a ", "*a", "!!x ", "<<: ", "'", '"', "#", "\n",
+    "1e400", "-1", "0", ".nan", "3 cm", "kg", "*2", "/0", "sin(", "2*(", "e", "^", "true", "null", "world", "arm",
+    "circle", "repeat: 3", "prefab: stub", "with", "include: x.yaml", "parts", "\x00", "\ud7ff", "\u20ac", "010",
+    "12:30", "lid", "\t",
 ]  # fmt: skip
 
 
