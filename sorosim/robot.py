@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,6 +163,12 @@ class Robot:
             where = link.parent if link.parent == "world" or link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
             lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {layout.n} coordinates")
         return "\n".join(lines)
+
+    def to_yaml(self, path: str | Path | None = None) -> str:
+        """Return the robot as YAML, and write it to a file if a path is given; see `sorosim.io.dump`."""
+        from sorosim.io.robot_writer import write
+
+        return write(self, path)
 
     def __repr__(self) -> str:
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"

@@ -99,7 +99,7 @@ WRONG = {
 def test_the_list_of_methods_is_complete():
     public = {name for name in vars(Robot) if not name.startswith("_") and callable(getattr(Robot, name))}
     # the first three are tested on their own
-    assert public == {"summary", "with_loads", *VECTORS, *INPUTS, *TIMES, *PLACES}
+    assert public == {"summary", "to_yaml", "with_loads", *VECTORS, *INPUTS, *TIMES, *PLACES}
 
 
 @pytest.mark.parametrize("kind", WRONG)
