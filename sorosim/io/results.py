@@ -125,7 +125,7 @@ def _text_of(robot: Any) -> str:
     """Text from which the robot can be built again; empty where there is none."""
     if robot.description.text:
         return str(robot.description.text)
-    from sorosim.io.robot_writer import dump
+    from sorosim.io import dump
 
     try:
         return dump(robot)
