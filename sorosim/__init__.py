@@ -1,8 +1,8 @@
 """Statics and dynamics of soft-rigid robots.
 
-The public names are loaded at their first use (PEP 562), so that ``import sorosim`` stays light. ``statics`` and
-``simulate`` live in ``analysis.py``: a module ``simulate.py`` would take the place of the function of that name in
-this namespace as soon as anything imports it.
+The public names are loaded at their first use (PEP 562), so that ``import sorosim`` stays light. ``statics`` lives in
+``analysis.py`` and ``simulate`` in ``motion.py``: a module ``simulate.py`` would take the place of the function of that
+name in this namespace as soon as anything imports it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from sorosim.errors import (
     ExpressionError,
     FileError,
     InputError,
+    Interrupted,
     ModelError,
     SorosimError,
 )
 
 if TYPE_CHECKING:
-    from sorosim.analysis import simulate, statics
+    from sorosim.analysis import statics
     from sorosim.io import load
+    from sorosim.motion import resume, simulate
     from sorosim.result import open_run as open
     from sorosim.robot import Robot
 
@@ -32,11 +34,13 @@ __all__ = [
     "ExpressionError",
     "FileError",
     "InputError",
+    "Interrupted",
     "ModelError",
     "Robot",
     "SorosimError",
     "load",
     "open",
+    "resume",
     "simulate",
     "statics",
 ]
@@ -46,7 +50,8 @@ _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "load": ("sorosim.io", "load"),
     "open": ("sorosim.result", "open_run"),
-    "simulate": ("sorosim.analysis", "simulate"),
+    "resume": ("sorosim.motion", "resume"),
+    "simulate": ("sorosim.motion", "simulate"),
     "statics": ("sorosim.analysis", "statics"),
 }
 

@@ -79,8 +79,9 @@ def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before
     try:
-        # contract and reassoc allow fused and vectorised sums; neither assumes that values are finite
-        options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"}}
+        # No fastmath: the linker may take a callee's code from this function or from another one that was loaded
+        # before; only strict arithmetic gives the same bits whichever it is, and runs then repeat in any process.
+        options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
         options |= more
         compiled: Callable[..., Any] = numba.njit(**options)(function)
         return compiled

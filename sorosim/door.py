@@ -27,8 +27,7 @@ def vector(where: str, value: ArrayLike, n: int) -> Array:
         raise InputError(where, f"{n} numbers", f"{type(value).__name__} {str(value)[:40]!r}") from None
     if array.shape != (n,):
         raise InputError(where, f"{n} numbers, shape ({n},)", f"shape {array.shape}")
-    # one fast pass: the squares of finite numbers have a finite sum, unless it overflows
-    if not math.isfinite(array.dot(array)) and not np.isfinite(array).all():
+    if not np.isfinite(array).all():
         bad = int(np.argmin(np.isfinite(array)))
         raise InputError(where, "finite numbers", f"{array[bad]} at index {bad}")
     return array
@@ -82,6 +81,17 @@ def number(
 def positive(where: str, value: Any, *, infinite: bool = False) -> float:
     """Return a number above zero, refusing anything else."""
     return number(where, value, "a number greater than 0", above=0.0, infinite=infinite)
+
+
+def indices(where: str, value: Any, n: int) -> NDArray[np.int64]:
+    """Return different indices from 0 to n - 1, of indices or of a mask (n,), refusing anything else."""
+    given = np.asarray(value)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    known = given.ndim == 1 and (given.dtype.kind in "iu" or given.size == 0)
+    if not known or not set(given.tolist()) <= set(range(n)) or len(set(given.tolist())) < given.size:
+        raise InputError(where, f"different indices from 0 to {n - 1}, or a mask of {n}", describe(value))
+    return given.astype(np.int64)
 
 
 def choice(where: str, value: Any, known: Sequence[str]) -> str:

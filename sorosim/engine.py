@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from sorosim.kernels.kinematics import (
 from sorosim.kernels.loads import add_point_loads
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.tree import Workspace, make_workspace
-from sorosim.loads.base import BoundLoad, Load
+from sorosim.loads.base import Load, bind_checked, evaluate_checked
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
 from sorosim.model.link import Link
 
@@ -65,15 +65,15 @@ class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
     def __init__(
-        self, links: tuple[Link, ...], gravity: Array, tendons: Sequence[Tendon], loads: Sequence[Load]
+        self, links: tuple[Link, ...], gravity: Array, tendons: Sequence[Tendon], loads: Mapping[str, Load]
     ) -> None:
-        places = [place for load in loads for place in load.places]
+        places = [place for load in loads.values() for place in load.places]
         self.tree, self.elastic, self.layout = compile_tree(links, places)
         self.gravity = np.array(gravity, dtype=float)
         for tendon in tendons:
             tendon.check(self.layout)
         self.tendons = compile_tendons(dict(enumerate(tendons)), self.layout)
-        self.loads: tuple[BoundLoad, ...] = tuple(load.bind(self.layout) for load in loads)
+        self.loads = {name: bind_checked(name, load, self.layout) for name, load in loads.items()}
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(tendons)
         self._local = threading.local()
@@ -160,11 +160,11 @@ class Engine:
         n = self.tree.segment.shape[0]
         wrench, K_w, D_w = np.zeros((n, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         self.sweep(q, qd, POSES)
-        for load in self.loads:
+        for name, load in self.loads.items():
             nodes = load.nodes
             g, eta = np.empty((len(nodes), 4, 4)), np.empty((len(nodes), 6))
             read_poses(nodes, self.workspace, g, eta)
-            f, K, D = load.evaluate(t, g, eta)
+            f, K, D = evaluate_checked(name, load, t, g, eta)
             add_point_loads(nodes, g, f, K, D, wrench, K_w, D_w)
         return wrench, K_w, D_w
 
@@ -217,9 +217,9 @@ class Engine:
         passive = internal(qd, none)
         actuators = float((internal(qd, u) - passive) @ qd)
         lost = float((internal(zero, none) - passive) @ qd)
-        for load in self.loads:
+        for name, load in self.loads.items():
             g, eta = self.poses(load.nodes, q, qd)
-            power = float(np.sum(load.evaluate(t, g, eta).wrench * eta))
+            power = float(np.sum(evaluate_checked(name, load, t, g, eta).wrench * eta))
             if load.dissipates:
                 lost -= power
             else:

@@ -88,3 +88,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return "did you mean " + " or ".join(close) + "?"
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f"known: {shown}"
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was interrupted (Ctrl-C). ``partial`` is the Run up to there."""
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        self.partial = partial
+        super().__init__(message)

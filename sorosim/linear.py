@@ -54,7 +54,7 @@ def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:
     if np.abs(K_1 - K_1.T).max(initial=0.0) <= _NOISE * np.abs(K_1).max(initial=0.0):
         squares, shapes = scipy.linalg.eigh(0.5 * (K_1 + K_1.T))
         rounding = n * np.finfo(float).eps * np.abs(squares).max(initial=0.0)
-        stable = bool(squares.min(initial=1.0) > rounding)
+        stable = bool(squares.min(initial=np.inf) > rounding)
     else:
         complex_squares, complex_shapes = scipy.linalg.eig(K_1)
         order = np.argsort(complex_squares.real, kind="stable")

@@ -42,7 +42,7 @@ _OPERATORS = {  # sign: (precedence, opcode)
     "+": (_SUM, tape.ADD), "-": (_SUM, tape.SUBTRACT), "*": (_PRODUCT, tape.MULTIPLY), "/": (_PRODUCT, tape.DIVIDE),
     "**": (_POWER, tape.POWER), "^": (_POWER, tape.POWER),
 }  # fmt: skip
-_ARITY = {opcode: 2 for _, opcode in _OPERATORS.values()} | dict(FUNCTIONS.values()) | {tape.NEGATE: 1}
+ARITY = {opcode: 2 for _, opcode in _OPERATORS.values()} | dict(FUNCTIONS.values()) | {tape.NEGATE: 1}
 
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<word>[^\W\d]\w*|°\w*)|(?P<sign>\*\*|[-+*/^(),])"
@@ -64,7 +64,7 @@ def tape_arrays(
     """Arrays of a tape, and the depth of stack it needs."""
     depth = height = 0
     for opcode, _ in code:
-        height += 1 - _ARITY.get(opcode, 0)
+        height += 1 - ARITY.get(opcode, 0)
         depth = max(depth, height)
     return np.array(code, dtype=np.int64), np.array(constants, dtype=np.float64), depth
 
@@ -173,18 +173,19 @@ class Parser:
         self.advance()
 
     def _number(self) -> None:
-        token = self.advance()
+        token, word = self.advance(), ""
         value = float(token.text)
         if self.token.kind == "word":
             unit = self.token
             value *= self._factor(token, unit)
+            word = unit.text
             self.advance()
             if self.token.text in ("**", "^"):
                 hint = f"put the quantity in parentheses: ({token.text} {unit.text}){self.token.text}..."
                 self.fail("no power directly after a unit", hint=hint)
         if not math.isfinite(value):
             self.fail("a finite number", at=token)
-        self._push(tape.CONSTANT, value, token)
+        self._operand(tape.CONSTANT, value, token, word)
 
     def _factor(self, number: Token, unit: Token) -> float:
         name = unit.text
@@ -208,9 +209,9 @@ class Parser:
             hint = f"write {_SYNONYMS[name]}" if name in _SYNONYMS else nearest(name, FUNCTIONS)
             self.fail("a function", hint=hint, at=token)
         elif name in self.variables:
-            self._push(tape.VARIABLE, self.variables.index(name), token)
+            self._operand(tape.VARIABLE, self.variables.index(name), token)
         elif name in CONSTANTS:
-            self._push(tape.CONSTANT, CONSTANTS[name], token)
+            self._operand(tape.CONSTANT, CONSTANTS[name], token)
         elif self.unit_factor is not None and self.unit_factor(name) is not None:
             self.fail("a variable", hint=f"{name} is a unit, which stands directly after a number: 1 {name}", at=token)
         else:
@@ -239,6 +240,10 @@ class Parser:
 
     # ---- code
 
+    def _operand(self, opcode: int, value: float, token: Token, unit: str = "") -> None:
+        """An operand as it is written: a number with its unit, a constant, or a variable (its index)."""
+        self._push(opcode, value, token)
+
     def _push(self, opcode: int, value: float, token: Token) -> None:
         """Append a constant (its value) or a variable (its index)."""
         if opcode == tape.CONSTANT:
@@ -248,7 +253,7 @@ class Parser:
 
     def _emit(self, opcode: int, token: Token) -> None:
         """Append a function of the last operands; at once replaced by its value where all of them are constants."""
-        n = _ARITY[opcode]
+        n = ARITY[opcode]
         if any(row[0] != tape.CONSTANT for row in self.code[-n:]):
             self._append(opcode, 0, token)
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,8 +60,8 @@ class Equilibrium:
         return self.robot.linearize(self.q, self.u, free=self.free).stable
 
     def tip(self, link: str | None = None) -> Array:
-        """Position (3,) of the tip of a link; default: the last one."""
-        return self.robot.pose(self.q, link or self.robot.links[-1].name)[:3, 3]
+        """Position (3,) of the tip of a link; default: the last one with a body."""
+        return self.robot.pose(self.q, link or self.robot.tip_link)[:3, 3]
 
     def save(self, path: str | Path) -> None:
         """Write to an HDF5 file; `sorosim.open` reads it."""
@@ -76,6 +77,36 @@ class Equilibrium:
 
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
+
+
+class Checkpoints(NamedTuple):
+    """States from which an integrator started anew."""
+
+    t: Array  # (m,) [s]
+    q: Array  # (m, ndof)
+    qd: Array  # (m, ndof)
+    stats: dict[str, Array]  # counts until then, each (m,)
+
+    @classmethod
+    def of(cls, points: Sequence[tuple[float, Array, Mapping[str, Any]]], ndof: int) -> Checkpoints:
+        """From times, states [q; qd] and counts."""
+        states = np.array([state for _, state, _ in points]).reshape(len(points), 2 * ndof)
+        names = points[-1][2] if points else {}
+        stats = {name: np.array([counts.get(name, 0) for _, _, counts in points]) for name in names}
+        return cls(np.array([t for t, _, _ in points]), states[:, :ndof], states[:, ndof:], stats)
+
+    def first(self, n: int) -> Checkpoints:
+        """The first n of them."""
+        return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], {name: x[:n] for name, x in self.stats.items()})
+
+    def followed_by(self, later: Checkpoints) -> Checkpoints:
+        """These and later ones."""
+        if not (len(self.t) and len(later.t)):
+            return later if len(later.t) else self
+        none = np.zeros(len(self.t), dtype=int)
+        stats = {name: np.concatenate([self.stats.get(name, none), x]) for name, x in later.stats.items()}
+        t, q, qd = (np.concatenate([mine, theirs]) for mine, theirs in zip(self[:3], later[:3], strict=True))
+        return Checkpoints(t, q, qd, stats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +125,53 @@ class Run:
     message: str  # what the integrator said
     events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
+    checkpoints: Checkpoints | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, rows: Any) -> Run:
+        """The run at some of its times only (a slice or mask)."""
+        driven = {name: force[rows] for name, force in self.driven.items()}
+        return replace(
+            self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], u=self.u[rows], lam=self.lam[rows], driven=driven
+        )
+
+    def followed_by(self, later: Run) -> Run:
+        """This run, gone on with by a later one, which has the last word on counts, options and message."""
+
+        def both(mine: Array, theirs: Array) -> Array:
+            return np.concatenate([mine, theirs])
+
+        names = ("t", "q", "qd", "u", "lam")
+        rows: dict[str, Any] = {name: both(getattr(self, name), getattr(later, name)) for name in names}
+        events = later.events
+        if len(self.events) == len(events):
+            pairs = zip(self.events, events, strict=True)
+            events = tuple((both(a[0], b[0]), both(a[1], b[1]), both(a[2], b[2])) for a, b in pairs)
+        points = later.checkpoints
+        if self.checkpoints is not None and points is not None:
+            points = self.checkpoints.followed_by(points)
+        driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
+        return replace(later, **rows, driven=driven, events=events, checkpoints=points)
 
     def tip(self, link: str | None = None) -> Array:
-        """Positions (n, 3) of the tip of a link in the world [m]; default: the last link."""
+        """Positions (n, 3) of the tip of a link in the world [m]; default: the last link with a body."""
         return self.positions(link, 1.0)
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame."""
-        name = link or self.robot.links[-1].name
+        name = link or self.robot.tip_link
         return np.stack([self.robot.pose(q, name, s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
 
     def at(self, t: float) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
             raise InputError("at", "a run with dense output", "none", "simulate(..., dense=True)")
-        if not self.t[0] <= (time := number("t", t)) <= self.t[-1]:
-            raise InputError("t", f"a time from {self.t[0]:g} to {self.t[-1]:g}", f"{t}")
+        # a terminal event may lie behind the last output
+        end = max([self.t[-1], *(times[-1] for times, _, _ in self.events if len(times))])
+        if not self.t[0] <= (time := number("t", t)) <= end:
+            raise InputError("t", f"a time from {self.t[0]:g} to {end:g}", f"{t}")
         return self.dense(time)
 
     def energy(self) -> EnergyHistory:
@@ -139,13 +201,28 @@ class Run:
 
     def to_csv(self, path: str | Path) -> None:
         """Write a table: t, coordinates, rates, inputs, one row a time, names in the first line."""
+        from sorosim.io.results import write_whole
+
         names = ["t", *self.robot.coordinate_names, *(f"d({name})/dt" for name in self.robot.coordinate_names)]
         table = np.column_stack([self.t, self.q, self.qd, self.u])
-        try:
-            header = ",".join([*names, *self.robot.actuator_names])
-            np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.17g")
-        except OSError as error:
-            raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None
+        text = StringIO()
+        header = ",".join([*names, *self.robot.actuator_names])
+        np.savetxt(text, table, delimiter=",", header=header, comments="", fmt="%.17g")
+        write_whole(path, text.getvalue().encode())
+
+    def to_mat(self, path: str | Path) -> None:
+        """Write t, q, qd, u, driven, energy and names to a MATLAB file (version 5)."""
+        from scipy.io import savemat
+
+        from sorosim.io.results import write_whole
+
+        names = {"coordinate_names": self.robot.coordinate_names, "actuator_names": self.robot.actuator_names}
+        arrays: dict[str, Any] = {"t": self.t[:, None], "q": self.q, "qd": self.qd, "u": self.u}
+        arrays |= {name: np.array(entries, dtype=object) for name, entries in names.items()}
+        arrays |= {"driven": dict(self.driven), "energy": self.energy()._asdict()}
+        image = BytesIO()
+        savemat(image, arrays, long_field_names=True)  # type: ignore[arg-type]  # any stream will do
+        write_whole(path, image.getvalue())
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all") -> Any:
         """Plots of tip, snapshots, coordinates, tensions, energy; written to `folder` if given (matplotlib)."""
@@ -171,12 +248,20 @@ class Run:
 
 
 def open_run(path: str | Path) -> Run | Equilibrium:
-    """Read a file written by `Run.save` or `Equilibrium.save`."""
+    """Read a result file; of a run that was killed, or is under way, what there is of it.
+
+    Where beside the file lies the journal of a run that has not finished, it is that run which is read.
+    """
     from sorosim.io import load_text
     from sorosim.io.results import read
 
     stored = read(path)
     robot = load_text(stored["text"], str(path))
+    shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
+    unknown = [name for name in stored["driven"] if name not in robot.engine.layout.links]
+    if shape != (robot.ndof, len(robot.actuator_names)) or unknown:
+        what = f"the link '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
+        raise FileError(str(path), f"expected results of the robot in the file, got {what}; the file is damaged")
     return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
 
 
@@ -187,4 +272,7 @@ def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
 
 def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
     names = ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message")
-    return Run(robot, **{name: stored[name] for name in names})
+    events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
+    points = stored.get("checkpoints")
+    checkpoints = None if points is None else Checkpoints(**points)
+    return Run(robot, **{name: stored[name] for name in names}, events=events, checkpoints=checkpoints)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import number, vector
+from sorosim.door import indices, number, vector
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization, linearize
-from sorosim.loads.base import Load
+from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import MassDamping
 from sorosim.model.description import Description
 from sorosim.model.link import Link
@@ -88,16 +89,11 @@ class Robot:
             if not isinstance(actuator, Tendon):
                 raise ModelError(f"actuators.{name}", "a Tendon", type(actuator).__name__)
             tendons.append(actuator)
-        loads: list[Load] = list(description.loads.values())
+        loads: dict[str, Load] = dict(description.loads)
         if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
-            loads.append(MassDamping())
+            loads["mass damping"] = MassDamping()
         for name, load in description.loads.items():
-            if isinstance(load, type) or not hasattr(load, "places") or not hasattr(load, "bind"):
-                raise ModelError(f"loads.{name}", "a load", type(load).__name__)
-            for link, _ in load.places:
-                if link not in {known.name for known in description.links}:
-                    hint = nearest(link, [known.name for known in description.links])
-                    raise ModelError(f"loads.{name}", "the name of a link", f"'{link}'", hint)
+            check_places(name, load, [link.name for link in description.links])
         self.engine = Engine(description.links, np.array(description.gravity), tendons, loads)
         for name, value in description.initial.items():
             if name not in self.coordinate_names:
@@ -142,6 +138,12 @@ class Robot:
         return self.description.links
 
     @property
+    def tip_link(self) -> str:
+        """The last link that has a body: what plots and `tip` show if nothing else is asked for."""
+        bodies = [link.name for link in self.links if link.body is not None]
+        return bodies[-1] if bodies else self.links[-1].name
+
+    @property
     def initial_q(self) -> Array:
         """Coordinates (ndof,) of the description's initial block, zero where it says nothing."""
         q = np.zeros(self.ndof)
@@ -162,13 +164,20 @@ class Robot:
             lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {layout.n} coordinates")
         return "\n".join(lines)
 
+    def to_yaml(self, path: str | Path | None = None) -> str:
+        """Return the robot as YAML, and write it to a file if a path is given; see `sorosim.io.dump`."""
+        from sorosim.io.robot_writer import write
+
+        return write(self, path)
+
     def __repr__(self) -> str:
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"
         return f"<Robot '{self.name}': {counts}>"
 
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
-        return Robot(replace(self.description, loads={**self.description.loads, **loads}))
+        # the text of its file does not know them
+        return Robot(replace(self.description, loads={**self.description.loads, **loads}, text=""))
 
     # -- the door --------------------------------------------------------------------------------------------------
 
@@ -203,7 +212,7 @@ class Robot:
     def _fraction(s: float) -> float:
         value = number("s", s)
         if not 0.0 <= value <= 1.0:
-            raise InputError("s", "a fraction of the rod's length from 0 to 1", f"{value:g}")
+            raise InputError("s", "a fraction of the rod's length from 0 to 1", f"{value!r}")
         return value
 
     @staticmethod
@@ -366,8 +375,8 @@ class Robot:
             An equilibrium, as from `sorosim.statics`.
         u : mapping or array_like
             Inputs there, held.
-        free : sequence of int, optional
-            Indices of the coordinates that may move, the others are held. Default: all.
+        free : sequence of int, or mask (ndof,), optional
+            The coordinates that may move, the others are held. Default: all.
 
         Returns
         -------
@@ -381,7 +390,7 @@ class Robot:
         try:
             if free is None:
                 return linearize(out.mass, out.dqd, out.dq, out.B)
-            rows = np.asarray(free, dtype=np.int64)
+            rows = indices("free", free, self.ndof)
             chosen = np.ix_(rows, rows)
             return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[rows])
         except np.linalg.LinAlgError:

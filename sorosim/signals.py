@@ -53,6 +53,11 @@ class Signal(ABC):
             evaluate_signals_many(arrays, t.ravel(), out, signal_workspace(arrays))
         return out[:, 0, 0].reshape(t.shape)
 
+    @property
+    @abstractmethod
+    def spec(self) -> Any:
+        """Plain data (number, text or mapping) of which `as_signal` makes the same signal; None: there is none."""
+
     @abstractmethod
     def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
         """Kind, code, data and depth of stack, as the arrays of ``kernels/signals.py`` hold them."""
@@ -70,6 +75,10 @@ class ConstantSignal(Signal):
             raise InputError("level", "a finite number", repr(self.level)[:60])
         object.__setattr__(self, "level", level)
 
+    @property
+    def spec(self) -> Any:
+        return self.level
+
     def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
         return CONSTANT_SIGNAL, _NO_CODE, np.array([self.level]), 0
 
@@ -84,6 +93,10 @@ class ExpressionSignal(Signal):
         if self.expression.variables not in ((), ("t",)):
             got = ", ".join(self.expression.variables)
             raise InputError("expression", "an expression of t only", f"one of {got}", 'write parse(text, ["t"])')
+
+    @property
+    def spec(self) -> Any:
+        return self.expression.text
 
     def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
         return TAPE_SIGNAL, self.expression.code, self.expression.constants, self.expression.depth
@@ -132,6 +145,10 @@ class TableSignal(Signal):
     def __hash__(self) -> int:
         return hash(self._key())
 
+    @property
+    def spec(self) -> Any:
+        return {"times": self.times.tolist(), "values": self.values.tolist(), "interpolation": self.interpolation}
+
     def _key(self) -> tuple[bytes, bytes, str]:
         return self.times.tobytes(), self.values.tobytes(), self.interpolation
 
@@ -160,6 +177,10 @@ class CallableSignal(Signal):
         t = _finite_array(times, "times")
         return np.array([self.value(moment) for moment in t.ravel()], dtype=np.float64).reshape(t.shape)
 
+    @property
+    def spec(self) -> Any:
+        return None
+
     def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
         return EXTERNAL_SIGNAL, _NO_CODE, _NO_DATA, 0
 
@@ -183,6 +204,8 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
         if isinstance(obj, Signal):
             return obj
         if number is not None:
+            if not math.isfinite(number):
+                raise InputError("", "a finite number", f"{number}")
             return ConstantSignal(number)
         if isinstance(obj, str):
             return ExpressionSignal(parse(obj, ["t"], unit_factor, where))

@@ -6,6 +6,7 @@ Multipliers of loops will join the unknowns. Solvers see vectors of the free unk
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +20,20 @@ from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.robot import Robot
-from sorosim.signals import ConstantSignal, Signal, as_signal, compile_signals
+from sorosim.signals import (
+    CallableSignal,
+    ConstantSignal,
+    ExpressionSignal,
+    Signal,
+    TableSignal,
+    as_signal,
+    compile_signals,
+)
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+KINKED = {"abs", "clip", "floor", "max", "min", "sign", "step"}  # functions whose rates jump
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,8 @@ def input_motion(robot: Robot, u: Any, where: str = "u") -> Motion:
                 raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), names))
         return Motion([as_signal(u.get(name, 0.0), f"{where}.{name}") for name in names])
     try:
+        if isinstance(u, str | bytes | set | frozenset):
+            raise TypeError
         entries = list(u)
     except TypeError:
         hint = "a callable takes the name of its actuator: u={'name': f}"
@@ -148,8 +161,8 @@ class OdeSystem:
         self.robot, self.inputs = robot, inputs
         self.partition = Partition.of(robot, driven)
         self.driven = Motion([as_signal(value, f"driven.{name}") for name, value in driven.items()])
-        if not self.driven.differentiable:
-            raise InputError("driven", "expressions or tables, whose derivatives are known", "a callable")
+        for name, signal in zip(driven, self.driven.signals, strict=True):
+            _check_smooth(f"driven.{name}", signal)
         self.n_free = len(self.partition.free)
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
@@ -216,3 +229,16 @@ class OdeSystem:
             return np.asarray(scipy.linalg.solve(mass[np.ix_(free, free)], rhs, assume_a="pos", check_finite=False))
         except np.linalg.LinAlgError:
             raise ModelError(self.robot.name, "a mass matrix that is positive definite", "a singular one") from None
+
+
+def _check_smooth(where: str, signal: Signal) -> None:
+    """Refuse motions whose rate is not known or jumps: a jump is a blow, which no integrator would notice."""
+    expected = "a motion with a continuous rate"
+    if isinstance(signal, CallableSignal):
+        raise InputError(where, "expressions or tables, whose derivatives are known", "a callable")
+    if isinstance(signal, TableSignal) and signal.interpolation == "linear" and len(signal.times) > 2:
+        raise InputError(where, expected, "a table with linear interpolation", "give interpolation: cubic or pchip")
+    if isinstance(signal, ExpressionSignal):
+        kinked = sorted(KINKED & set(re.findall(r"[a-z]+", signal.expression.text)))
+        if kinked:
+            raise InputError(where, expected, f"{kinked[0]}(...)", "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1")

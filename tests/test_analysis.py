@@ -5,8 +5,8 @@ import pytest
 from helpers.robots import cable_manipulator
 
 import sorosim
-from sorosim.analysis import output_times
 from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.integration import output_times
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -239,7 +239,7 @@ def test_equilibrium_as_start_holds_driven_joints_where_they_begin():
 
 def test_statics_with_every_joint_driven_only_asks_for_the_force():
     held = sorosim.statics(FREE_FALL, driven={"bob": 0.7})
-    assert held.message == "nothing to solve: all coordinates are driven"
+    assert held.message == "nothing to solve: no coordinate is free"
     assert held.driven["bob"] == pytest.approx(2.0 * 9.81, rel=1e-14)
     assert held.tangent_stiffness.shape == (0, 0)
     assert held.stable
@@ -334,7 +334,7 @@ WRONG = [
     ),
     (
         lambda: sorosim.simulate(SWING, 1.0, driven={"arm": np.sin}),
-        "driven: expected expressions or tables, whose derivatives are known, got a callable",
+        "driven.arm: expected expressions or tables, whose derivatives are known, got a callable",
     ),
     (lambda: sorosim.statics(ARM, u=[np.nan] * 5), "u: expected finite numbers, got nan at index 0"),
     (lambda: sorosim.statics(SWING, driven={"arm": "x"}), "driven.arm: expected a finite number, got 'x'"),
@@ -346,3 +346,40 @@ def test_wrong_arguments_are_refused_before_anything_is_computed(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("motion", [([0, 0.1, 0.3], [0, 1, 0]), "step(t - 0.1)", "min(t, 0.2)", "abs(sin(t))"])
+def test_a_motion_whose_rate_jumps_is_refused_since_the_blow_would_be_lost(motion):
+    with pytest.raises(InputError, match=r"^driven\.arm: expected a motion with a continuous rate, got "):
+        sorosim.simulate(SWING, 0.3, driven={"arm": motion})
+
+
+@pytest.mark.parametrize("k", range(24))
+def test_an_event_on_any_coordinate_is_located(k):
+    """Some coordinates stay exactly zero for a while: their sign changes need care at the ends of steps."""
+    run = sorosim.simulate(ARM, 0.2, u={"cable1": 5.0}, events=[lambda t, q, qd: q[k]])
+    for t, q in zip(*run.events[0][:2], strict=True):
+        assert abs(q[k]) <= 1e-9
+        assert 0.0 <= t <= 0.2
+
+
+def test_output_times_hold_the_start_however_short_the_run():
+    assert output_times(0.01, 1e8).tolist() == [0.0, 0.01]
+    assert output_times(1e-12, 0.01).tolist() == [0.0, 1e-12]
+    assert len(sorosim.simulate(ARM, 1e-12).t) == 2
+
+
+def test_dense_output_reaches_to_a_terminal_event():
+    def end(t, q, qd):
+        return t - 0.0135
+
+    end.terminal = True
+    run = sorosim.simulate(ARM, 0.03, dense=True, events=[end])
+    assert run.t[-1] == 0.01
+    assert np.abs(run.at(0.0135)[0] - run.events[0][1][0]).max() < 1e-12
+
+
+def test_inputs_without_an_order_are_refused():
+    for u in ("12345", {1.0, 2.0, 3.0, 4.0, 5.0}):
+        with pytest.raises(InputError, match=r"^u: expected a mapping or a sequence"):
+            sorosim.simulate(ARM, 0.1, u=u)

@@ -35,7 +35,10 @@ LAYERS = (
     "system",
     "solvers",
     "result",
+    "integration",
     "analysis",
+    "motion",
+    "doctor",
     "io",
     "viz",
     "__init__",
@@ -46,7 +49,7 @@ LAYERS = (
 ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save and run.play: these modules may import these layers inside functions
-LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "analysis"}, {"io", "viz"}
+LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "integration", "motion"}, {"io", "viz"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic"}

@@ -1,5 +1,6 @@
 """The command line: what it prints, what it writes, how it ends."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 import sorosim
 from sorosim import cli
+from sorosim.cli.main import app
 
 FINGER = """sorosim: 1
 name: finger
@@ -136,17 +138,90 @@ def test_movie_of_an_equilibrium_is_refused(finger, call):
     assert (code, err) == (2, "error: eq.h5: expected a run, got an equilibrium; plot draws equilibria\n")
 
 
-def test_a_solver_that_gives_up_saves_what_it_had(finger, call, monkeypatch):
-    run = sorosim.simulate(sorosim.load("finger.yaml"), t_end=0.1)
+def test_a_solver_that_gives_up_saves_what_it_had(finger, call):
+    code, _, err = call("simulate", "finger.yaml", "--u", "tendon=sqrt(0.1-t)", "--out", "run.h5")
+    assert code == 1
+    part = sorosim.open("run.h5")
+    assert f"what there is, up to t = {part.t[-1]:g} s, is in run.h5\n" in err
+    assert "error: simulate 'finger' by bdf: stopped at t = " in err
+    assert 0.0 < part.t[-1] < 0.2
+
+
+def test_an_equilibrium_to_start_from_that_is_not_found_is_one_line(finger, call, monkeypatch):
+    rest = sorosim.statics(sorosim.load("finger.yaml"))
 
     def give_up(*_, **__):
-        raise sorosim.ConvergenceError("it stopped", run)
+        raise sorosim.ConvergenceError("statics of 'finger': it stopped", rest)
 
-    monkeypatch.setattr(sorosim, "simulate", give_up)
-    code, _, err = call("simulate", "finger.yaml", "--out", "run.h5")
+    monkeypatch.setattr("sorosim.motion.statics", give_up)
+    code, _, err = call("simulate", "finger.yaml", "--q0", "equilibrium")
     assert code == 1
-    assert "up to t = 0.1 s, is in run.h5" in err
-    assert np.array_equal(sorosim.open("run.h5").q, run.q)
+    assert err.startswith("error: statics of 'finger': ")
+    assert err.count("\n") == 1
+
+
+def test_a_file_where_a_folder_should_be(finger, call):
+    call("statics", "finger.yaml", "--out", "eq.h5")
+    code, _, err = call("plot", "eq.h5", "--out", "finger.yaml")
+    assert (code, err) == (2, "error: finger.yaml: expected a folder for the pictures: File exists\n")
+
+
+def test_simulate_goes_on_with_resume(finger, call):
+    call("simulate", "finger.yaml", "--checkpoint", "0.05", "--out", "whole.h5", "--t-end", "0.3")
+    call("simulate", "finger.yaml", "--checkpoint", "0.05", "--out", "part.h5")
+    code, out, _ = call("resume", "part.h5", "--t-end", "0.3", "--json")
+    assert code == 0
+    assert json.loads(out)["t_end"] == 0.3
+    assert np.array_equal(sorosim.open("part.h5").q, sorosim.open("whole.h5").q)
+    code, _, err = call("resume", "eq.h5")
+    assert (code, err) == (2, "error: eq.h5: cannot be read: No such file or directory\n")
+
+
+def test_json_is_all_that_is_printed(finger, call):
+    for words in (
+        ("simulate", "finger.yaml"), ("statics", "finger.yaml"), ("info", "finger.h5"), ("info", "finger.yaml"),
+        ("check", "finger.yaml"), ("schema",),
+    ):  # fmt: skip
+        code, out, err = call(*words, *(() if words == ("schema",) else ("--json",)))
+        assert (code, err) == (0, "")
+        assert isinstance(json.loads(out), dict)
+
+
+def test_the_starter_runs_and_is_not_overwritten(finger, call):
+    assert call("new", "mine.yaml")[0] == 0
+    assert call("check", "mine.yaml")[0] == 0
+    assert call("simulate", "mine.yaml", "--t-end", "0.1")[0] == 0
+    code, _, err = call("new", "mine.yaml")
+    assert (code, err) == (2, "error: mine.yaml: exists already; give another name\n")
+    code, _, err = call("new", "mine.txt")
+    assert (code, err) == (
+        2,
+        "error: path: expected a file name that ends in .yaml, got 'mine.txt'; try mine.txt.yaml\n",
+    )
+
+
+def test_results_are_exported(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    run = sorosim.open("run.h5")
+    for name in ("run.csv", "run.mat"):
+        code, out, _ = call("export", "run.h5", "--out", name)
+        assert (code, out) == (0, f"{name}\n")
+    table = np.loadtxt("run.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(table[:, 1 : 1 + run.robot.ndof], run.q)
+    code, _, err = call("export", "run.h5", "--out", "run.xls")
+    assert (code, err) == (2, "error: --out: expected a file name that ends in .csv or .mat, got 'run.xls'\n")
+
+
+def test_every_command_has_help_with_an_example(call):
+    code, out, _ = call("--help")
+    assert code == 0
+    names = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert {"simulate", "statics", "play", "plot", "movie", "check", "info", "robots", "new", "schema"} <= set(names)
+    for name in names:
+        assert name in out
+        code, text, _ = call(name, "--help")
+        assert code == 0
+        assert f"Example: sorosim {name}" in " ".join(text.split())
 
 
 def test_python_dash_m_is_the_command_line(finger):

@@ -27,7 +27,8 @@ import typer
 import yaml
 
 import sorosim
-from sorosim import cli
+from sorosim.cli import show
+from sorosim.cli.main import app, main
 from sorosim.viz import scene
 
 REPO = Path(__file__).resolve().parents[1]
@@ -126,17 +127,17 @@ class Reader:
         """Run a command line in this process: what it prints."""
         printed = io.StringIO()
         self.monkeypatch.setattr(sys, "argv", words)
-        for console in (cli.out, cli.err):
+        for console in (show.out, show.err):
             self.monkeypatch.setattr(console, "_file", printed)
             self.monkeypatch.setattr(console, "_width", 200)
         with pytest.raises(SystemExit):
-            cli.main()
+            main()
         return printed.getvalue()
 
 
 def check_words(words):
     """Parse a command line without running it."""
-    group = typer.main.get_command(cli.app)
+    group = typer.main.get_command(app)
     with group.make_context("sorosim", [words[0], "--help"], resilient_parsing=True) as context:
         command = group.get_command(context, words[0])
     assert command is not None, words

@@ -4,7 +4,7 @@ import copy
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
 from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import StrainBasis
+from sorosim.model.basis import StrainBasis, strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
@@ -99,7 +99,7 @@ WRONG = {
 def test_the_list_of_methods_is_complete():
     public = {name for name in vars(Robot) if not name.startswith("_") and callable(getattr(Robot, name))}
     # the first three are tested on their own
-    assert public == {"summary", "with_loads", *VECTORS, *INPUTS, *TIMES, *PLACES}
+    assert public == {"summary", "to_yaml", "with_loads", *VECTORS, *INPUTS, *TIMES, *PLACES}
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -475,3 +475,67 @@ def test_copies_and_pickles_are_the_same_robot(arm, rng):
     for other in (copy.deepcopy(arm), pickle.loads(pickle.dumps(arm))):
         assert repr(other.description) == repr(arm.description)
         assert_array_equal(other.forward_dynamics(q, qd, u), arm.forward_dynamics(q, qd, u))
+
+
+def test_a_stiff_rod_is_stable():
+    """The rounding of eigenvalues is relative to the largest one, and no bound on the smallest."""
+    steel = Material(200e9, poisson=0.5, density=1000.0)
+    basis = strain(bending=4, torsion=2, elongation=1)
+    rod = Rod(Division(length=0.5, section=Circle(0.001), material=steel, strain=basis))
+    robot = Robot(Description("needle", (Link("arm", rod),)))
+    assert sorosim.statics(robot).stable
+
+
+def test_a_robot_under_further_loads_has_no_text_that_knows_nothing_of_them():
+    robot = sorosim.load("cable_manipulator")
+    assert robot.description.text
+    assert not robot.with_loads(tip=PointWrench("arm", 1.0, wrench=(0, 0, 0, 0, 0, 0.5))).description.text
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A load that breaks its contract."""
+
+    values: object = None
+    nodes: object = field(default_factory=lambda: np.array([3]))
+    places: object = ()
+    dissipates = False
+
+    def bind(self, layout):
+        return self
+
+    def evaluate(self, t, g, eta):
+        return self.values
+
+
+ONES = LoadValues(np.ones((1, 6)), np.ones((1, 6, 6)), np.ones((1, 6, 6)))
+
+
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [
+        (Broken(None), "loads.own: expected LoadValues(wrench, K, D), got nothing"),
+        (Broken(ONES._replace(wrench=np.ones(6))), "loads.own.wrench: expected shape (1, 6), got shape (6,)"),
+        (Broken(ONES._replace(K=np.ones((0, 6, 6)))), "loads.own.K: expected shape (1, 6, 6), got shape (0, 6, 6)"),
+        (Broken(ONES._replace(D="x")), "loads.own.D: expected an array of shape (1, 6, 6), got 'x'"),
+        (Broken(ONES._replace(D=np.full((1, 6, 6), np.nan))), "loads.own.D: expected finite numbers, got NaN or inf"),
+        (Broken(ONES, nodes=np.array([99])), "loads.own.nodes: expected an array of indices of nodes"),
+        (Broken(ONES, nodes=[3]), "loads.own.nodes: expected an array of indices of nodes"),
+        (Broken(ONES, places=("arm",)), "loads.own.places: expected pairs (link, s), got 'arm'"),
+        (Broken(ONES, places=(("arm", 2.0),)), "loads.own.places: expected a place s from 0 to 1, got 2.0"),
+        (Broken(ONES, places=(("arn", 1.0),)), "loads.own: expected the name of a link, got 'arn'; did you mean arm"),
+    ],
+)
+def test_a_load_that_breaks_its_contract_is_named(arm, load, message):
+    with pytest.raises(ModelError) as caught:
+        arm.with_loads(own=load).inverse_dynamics(ZERO, ZERO, ZERO)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("free", [[99], [-1], "abc", [1.7], [1, 1], [True, False], 3])
+def test_free_coordinates_are_indices_or_a_mask(arm, free):
+    with pytest.raises(InputError, match=r"^free: expected different indices from 0 to 8, or a mask of 9, got "):
+        arm.linearize(ZERO, free=free)
+    mask = np.zeros(9, dtype=bool)
+    mask[[2, 5]] = True
+    assert_array_equal(arm.linearize(ZERO, free=mask).A, arm.linearize(ZERO, free=[2, 5]).A)

@@ -262,8 +262,8 @@ def test_missing_csv_files_are_refused(path):
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (math.nan, "u.level: expected a finite number, got nan"),
-        (10**400, "u.level: expected a finite number, got inf"),
+        (math.nan, "u: expected a finite number, got nan"),
+        (10**400, "u: expected a finite number, got inf"),
         (([0, 1], [1, 2, 3]), "u.values: expected as many values as times, 2, got shape (3,)"),
         (([0], [1]), "u.times: expected a list of at least two times, got shape (1,)"),
         (([0, 2, 1], [1, 2, 3]), "u.times: expected strictly increasing times, got 2.0 then 1.0 at index 2"),

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.analysis import simulate, statics
+from sorosim.analysis import statics
 from sorosim.benchmark.setting import N_TENSIONS, Action, Array, Setting, start_python
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import evaluate as task
+from sorosim.motion import simulate
 from sorosim.result import Run
 
 # the machine for which the targets were set solves the 48 x 48 system in this time [s]

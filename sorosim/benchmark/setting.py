@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sorosim
-from sorosim.analysis import simulate
 from sorosim.io import load
+from sorosim.motion import simulate
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 
@@ -38,7 +38,8 @@ seconds = float(sys.argv[1])
 out = {"package": package}
 if seconds > 0.0:
     import scipy.integrate, scipy.optimize
-    from sorosim.analysis import simulate, statics
+    from sorosim.analysis import statics
+from sorosim.motion import simulate
     from sorosim.io import load
     imported = time.perf_counter()
     robot = load("cable_manipulator")

@@ -13,20 +13,24 @@ from sorosim.errors import FileError, InputError, nearest
 if TYPE_CHECKING:
     from sorosim.robot import Robot
 
-__all__ = ["bundled_robots", "load", "load_text"]
+__all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text"]
 
 
-def load(source: str | Path | Mapping[str, Any]) -> Robot:
+def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | None = None) -> Robot:
     """Read a robot.
 
     Parameters
     ----------
     source : path, name of a bundled robot, or mapping
         A YAML file (docs: the file format), one of `bundled_robots`, or the same data as a dict.
+    set : mapping, optional
+        Values of the file to replace, by their paths: ``{"links.arm.rod.length": "40 cm", "gravity[2]": 0}``. They take
+        effect before parameters are replaced and parts are made. Texts are read as YAML.
 
     Returns
     -------
     Robot
+        The text of its description stands alone: it holds what came from included files, CSV files and `set`.
 
     Raises
     ------
@@ -34,21 +38,24 @@ def load(source: str | Path | Mapping[str, Any]) -> Robot:
         The file cannot be read, or its content is wrong: every mistake on a line of its own, with line and column.
     ModelError
         The same for a dict, without positions.
+    InputError
+        A path of `set` leads nowhere.
     """
     from sorosim.io.build import robot_from
+    from sorosim.io.expand import expand
+    from sorosim.io.nodes import nodes_of
     from sorosim.io.problems import plain_data
     from sorosim.io.yaml_reader import read_file
 
     if isinstance(source, Mapping):
         data = plain_data(source)
-        # JSON is YAML too: a text that reads as the same data
-        return robot_from(data, folder=Path(), text=json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        root, text = nodes_of(data, ""), json.dumps(data, indent=1, ensure_ascii=False) + "\n"  # JSON is YAML too
+        return robot_from(expand(root, "", Path(), set), folder=Path(), text=text)
     path = _find(source)
     document = read_file(path)
-    return robot_from(
-        document.data, file=str(path), positions=document.positions, folder=path.parent, text=document.text,
-        name=path.stem or "robot",
-    )  # fmt: skip
+    root = nodes_of(document.data, str(path), document.positions)
+    expanded = expand(root, str(path), path.parent, set, str(path))
+    return robot_from(expanded, folder=path.parent, text=document.text, name=path.stem or "robot")
 
 
 def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
@@ -60,16 +67,47 @@ def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
     file : str
         Where it comes from, for messages.
     folder : Path, optional
-        Where relative paths of tables begin. Without it the signals of such tables fail when they are used.
+        Where relative paths of tables and included files begin. Without it the signals of such tables fail when they
+        are used, and an included file is an error.
     """
     from sorosim.io.build import robot_from
+    from sorosim.io.expand import expand
+    from sorosim.io.nodes import nodes_of
     from sorosim.io.yaml_reader import read_text
 
     if not text:
         hint = "its robot was built of Python objects; sorosim.io.results.read gives the arrays"
         raise FileError(file, f"expected the description of a robot, got a result without one; {hint}")
     document = read_text(text, file)
-    return robot_from(document.data, file=file, positions=document.positions, folder=folder, text=text)
+    expanded = expand(nodes_of(document.data, file, document.positions), file, folder)
+    return robot_from(expanded, folder=folder, text=text)
+
+
+def dump(robot: Robot) -> str:
+    """Readable YAML of a robot, in SI units; `load` makes the same robot of it.
+
+    Raises
+    ------
+    ModelError
+        Something of it cannot be written in a file: which, and what it is.
+    """
+    from sorosim.io.robot_writer import text_of
+
+    return text_of(robot)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the file format: title, description, units and an example for every key."""
+    from sorosim.io.schema_json import schema
+
+    return schema()
+
+
+def format_page() -> str:
+    """The page of the documentation that describes the file format, in MyST Markdown."""
+    from sorosim.io.page import page
+
+    return page()
 
 
 def bundled_robots() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
@@ -15,15 +16,18 @@ import numpy as np
 
 from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
 from sorosim.errors import ModelError
+from sorosim.io.expand import Expanded
 from sorosim.io.fields import formula_or_quantity
-from sorosim.io.inputs import SignalBuilder
-from sorosim.io.pose import pose_matrix
-from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
+from sorosim.io.inputs import SignalBuilder, with_tables
+from sorosim.io.pose import Array, chained, pose_matrix
+from sorosim.io.problems import Collector, Path, failure, locate, shown
 from sorosim.io.rods import RodBuilder
+from sorosim.io.routes import check_inside
 from sorosim.io.schema import LinkBlock, MovingJoint, PathBlock, RobotFile, RunBlock, WrenchBlock
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
 from sorosim.io.units import quantity
+from sorosim.io.yaml_writer import to_yaml
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import compile_tree
@@ -41,54 +45,49 @@ _INPUTS = {"tendon": "force"}
 _ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
 
 
-def robot_from(
-    data: Any,
-    *,
-    file: str = "",
-    positions: Located | None = None,
-    folder: FilePath | None = None,
-    text: str = "",
-    name: str = "robot",
-) -> Robot:
+def robot_from(expanded: Expanded, *, folder: FilePath | None = None, text: str = "", name: str = "robot") -> Robot:
     """Robot from the data of a file.
 
     Parameters
     ----------
-    data
-        Mappings, lists and scalars, see `yaml_reader`.
-    file, positions
-        For messages; without positions the error is a ModelError.
+    expanded
+        Mappings, lists and scalars, and where they were written; without a file the error is a ModelError.
     folder : Path, optional
         Where relative paths of tables begin; without it their signals fail when they are used.
     text, name : str
-        Kept in the description; the name only if the file has none.
+        Kept in the description; the name only if the file has none. A text that does not say all is written anew.
     """
     with np.errstate(all="ignore"):  # what overflows is found out
-        return _robot(data, file, positions, folder, text, name)
+        return _robot(expanded, folder, text, name)
 
 
-def _robot(data: Any, file: str, positions: Located | None, folder: FilePath | None, text: str, name: str) -> Robot:
+def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) -> Robot:
+    data, places = expanded.data, expanded.places
     checked = check(data)
     if checked.file is None:
-        raise failure(checked.problems, file, positions)
+        raise failure(checked.problems, places)
     builder = Builder(checked.file, checked, data, folder)
     description = builder.description(name, text)
     if builder.todo.problems or description is None:
-        raise failure(builder.todo.problems, file, positions)
+        raise failure(builder.todo.problems, places)
     try:
         robot = Robot(description)
     except ModelError as error:
         builder.diagnose(description)
-        raise failure(builder.todo.problems or [locate(error, (), data)], file, positions) from None
+        raise failure(builder.todo.problems or [locate(error, (), data)], places) from None
     if not all(np.isfinite(array).all() for array in (*robot.engine.tree, *robot.engine.elastic)):
         hint = "look for a wrong unit"
         builder.todo.add(("links",), "sizes and stiffnesses that can be computed with", "an overflow", hint)
     start = description.simulate.get("q0")
     if isinstance(start, tuple) and len(start) != robot.ndof:
         builder.todo.add(("simulate", "q0"), f"{robot.ndof} coordinates", f"{len(start)}")
+    builder.check_routes(robot)
     if builder.todo.problems:
-        raise failure(builder.todo.problems, file, positions)
-    return robot
+        raise failure(builder.todo.problems, places)
+    whole = with_tables(data, description.simulate, folder)
+    if expanded.stands_alone and whole is data:
+        return robot
+    return Robot(replace(description, text=to_yaml({**whole, "name": description.name})))
 
 
 class _AnyName(list[str]):
@@ -158,10 +157,8 @@ class Builder:
         n_problems = len(todo.problems)
         parents = [WORLD, *(other for other in self.names("links") if other != name)]
         todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
-        if block.at is not None and block.at.s is not None:
-            self.check_place((*path, "at", "s"), block.parent)
+        at, s = self.pose((*path, "at"), block)
         joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
-        at = todo.attempt((*path, "at", "rotation"), lambda: pose_matrix(block.at))
         body: Rod | RigidBody | None = None
         if block.rod is not None:
             body = self.rod_builder.rod((*path, "rod"), block.rod)
@@ -172,8 +169,21 @@ class Builder:
             body = todo.attempt((*path, "body"), lambda: RigidBody(**block.body.model_dump()))  # type: ignore[union-attr]
         if joint is None or at is None or len(todo.problems) > n_problems:
             return None
-        s = 1.0 if block.at is None or block.at.s is None else block.at.s
         return todo.attempt(path, lambda: Link(name, body, joint=joint, parent=block.parent, at=at, s=s))
+
+    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float]:
+        """Pose of a link's joint in its parent, and the place s on it."""
+        found, s = [], 1.0
+        for i, pose in enumerate(block.poses):
+            here = (*path, i) if isinstance(block.at, list) else path
+            if pose.s is not None and i > 0:
+                self.todo.add((*here, "s"), "no place s", "one", "only the first pose of a list is on the parent")
+            elif pose.s is not None:
+                s = pose.s
+                self.check_place((*here, "s"), block.parent)
+            found.append(self.todo.attempt((*here, "rotation"), lambda pose=pose: pose_matrix(pose)))  # type: ignore[misc]
+        right = [pose for pose in found if pose is not None]
+        return chained(right) if len(right) == len(found) else None, s
 
     def check_place(self, path: Path, link: str) -> None:
         """Note a place s on what is no rod."""
@@ -309,6 +319,15 @@ class Builder:
 
         for name, tendon in description.actuators.items():
             self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+
+    def check_routes(self, robot: Robot) -> None:
+        """Note which tendons leave their rods."""
+        for name, tendon in robot.description.actuators.items():
+            path: Path = ("actuators", name, "tendon")
+            several = isinstance(self.file.actuators[name].tendon, PathBlock)
+            for i, run in enumerate(tendon.runs):
+                where = (*path, "path", i) if several else path
+                self.todo.attempt(where, lambda run=run: check_inside(run, robot.engine.layout))  # type: ignore[misc]
 
 
 def joint_of(block: str | MovingJoint) -> Joint:

@@ -11,17 +11,26 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression, parse
+from sorosim.io.dimensions import mismatch
 from sorosim.io.problems import listed, shown
-from sorosim.io.units import DIMENSIONS, is_quantity, quantity, unit_factor
+from sorosim.io.units import DIMENSIONS, in_si, is_quantity, quantity, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.parser import CONSTANTS, FUNCTIONS
 
 MAX_NAME = 60
+FORMAT_VERSION = 1
+
+SI_UNITS = {
+    "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
+    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "speed": "m/s", "acceleration": "m/s^2",
+    "force": "N", "moment": "N*m", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m", "damping": "N*s/m",
+    "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
+}  # fmt: skip
 
 
 class Field:
@@ -32,6 +41,18 @@ class Field:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return self.json_schema()
+
+    def json_schema(self) -> dict[str, Any]:
+        """What a value looks like; ``x-unit`` is its unit in SI."""
+        return {"type": "string", "minLength": 1}
+
+
+def _quantity_schema(dimension: str) -> dict[str, Any]:
+    unit = SI_UNITS[dimension]
+    return {"type": ["number", "string"], **({"x-unit": unit} if unit else {})}
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,11 @@ class Quantity(Field):
             return f"greater than {self.above:g}"
         return f"of {self.least:g} or more" if self.least > -math.inf else ""
 
+    def json_schema(self) -> dict[str, Any]:
+        # the bounds are those of the number in SI units
+        bounds = {"exclusiveMinimum": self.above, "minimum": self.least, "maximum": self.upto}
+        return _quantity_schema(self.dimension) | {key: b for key, b in bounds.items() if math.isfinite(b)}
+
 
 @dataclass(frozen=True)
 class Vector(Field):
@@ -75,6 +101,10 @@ class Vector(Field):
             raise ModelError("", f"a list of {counts}, each {label}", shown(value))
         return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
 
+    def json_schema(self) -> dict[str, Any]:
+        counts = {"minItems": min(self.counts), "maxItems": max(self.counts)}
+        return {"type": "array", "items": _quantity_schema(self.dimension), **counts}
+
 
 @dataclass(frozen=True)
 class Numbers(Field):
@@ -86,6 +116,9 @@ class Numbers(Field):
         if not isinstance(value, list) or len(value) < 2:
             raise ModelError("", "a list of two values or more", shown(value))
         return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": _quantity_schema(self.dimension), "minItems": 2}
 
 
 @dataclass(frozen=True)
@@ -113,6 +146,17 @@ class Name(Field):
 
 
 @dataclass(frozen=True)
+class ParameterName(Field):
+    """A name that may stand after a dollar sign."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or len(value) > MAX_NAME or not re.fullmatch(r"[^\W\d]\w*", value):
+            expected = f"a name of at most {MAX_NAME} letters, digits and _, beginning with a letter"
+            raise ModelError("", expected, shown(value))
+        return value
+
+
+@dataclass(frozen=True)
 class Whole(Field):
     """A whole number inside bounds."""
 
@@ -120,9 +164,20 @@ class Whole(Field):
     upto: int
 
     def check(self, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.upto:
+        number = value
+        if isinstance(value, str):
+            try:
+                number = quantity(value, "number")
+            except ModelError:
+                number = math.nan
+        # 2*$n is a number with a point
+        whole = int(number) if isinstance(number, float) and isinstance(value, str) and number % 1.0 == 0.0 else number
+        if isinstance(whole, bool) or not isinstance(whole, int) or not self.least <= whole <= self.upto:
             raise ModelError("", f"a whole number from {self.least} to {self.upto}", shown(value))
-        return value
+        return whole
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": ["integer", "string"], "minimum": self.least, "maximum": self.upto}
 
 
 @dataclass(frozen=True)
@@ -138,6 +193,9 @@ class Choice(Field):
             raise ModelError("", listed(known), shown(value), "" if hint.startswith("known") else hint)
         return value
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words())}
+
 
 @dataclass(frozen=True)
 class Fixed(Field):
@@ -149,24 +207,51 @@ class Fixed(Field):
             raise ModelError("", "fixed, {revolute: ...}, {prismatic: ...} or {helical: ...}", shown(value), hint)
         return "fixed"
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"const": "fixed"}
+
 
 @dataclass(frozen=True)
 class Version(Field):
-    """The version of the format, which is 1."""
+    """The version of the format."""
 
     def check(self, value: Any) -> int:
-        if isinstance(value, bool) or value != 1:
-            newer = isinstance(value, int | float) and not isinstance(value, bool) and value > 1
-            hint = "this file is for a newer sorosim" if newer else "write sorosim: 1"
-            raise ModelError("", "1, the version of the format", shown(value), hint)
-        return 1
+        if isinstance(value, bool) or value != FORMAT_VERSION:
+            newer = isinstance(value, int | float) and not isinstance(value, bool) and value > FORMAT_VERSION
+            hint = "this file is for a newer sorosim" if newer else f"write sorosim: {FORMAT_VERSION}"
+            raise ModelError("", f"{FORMAT_VERSION}, the version of the format", shown(value), hint)
+        return FORMAT_VERSION
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"const": FORMAT_VERSION}
 
 
 def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
     """A quantity, or the text of an expression of variables; a text whose only words are units is a quantity."""
     if not isinstance(value, str) or is_quantity(value, (*variables, *FUNCTIONS, *CONSTANTS)):
         return quantity(value, dimension)
-    return parse(value, variables, unit_factor, "")
+    text = _with_plain_units(value, variables)
+    expression = parse(text, variables, unit_factor, "")
+    wanted = DIMENSIONS[dimension]
+    if other := mismatch(text, variables, wanted.exponents):
+        example = f" such as {wanted.example}" if wanted.example else ""
+        raise ModelError("", wanted.label + example, f"{shown(value)}, {other}")
+    return expression
+
+
+_GROUP = re.compile(r"(?<![\w)])\(([^()]*(?:\([^()]*\)[^()]*)?)\)")
+
+
+def _with_plain_units(text: str, variables: tuple[str, ...]) -> str:
+    """A formula whose quantities of several units in parentheses, as parameters leave them, are numbers in SI."""
+
+    def plain(match: re.Match[str]) -> str:
+        inner = match.group(1)
+        if not re.search(r"[*/^]", inner) or not is_quantity(inner, (*variables, *FUNCTIONS, *CONSTANTS)):
+            return match.group()
+        return f"({in_si(inner)!r})"
+
+    return _GROUP.sub(plain, text)
 
 
 @dataclass(frozen=True)
@@ -177,6 +262,9 @@ class PlaceFormula(Field):
 
     def check(self, value: Any) -> float | Expression:
         return formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
+
+    def json_schema(self) -> dict[str, Any]:
+        return _quantity_schema(self.dimension)
 
 
 @dataclass(frozen=True)
@@ -196,6 +284,10 @@ class Size(Field):
             return base, tip
         out = formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
         return out if isinstance(out, Expression) else Quantity(self.dimension, above=0.0).check(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        one = _quantity_schema(self.dimension)
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
 
 
 def checked_at(where: str, marker: Quantity, value: Any) -> float:
@@ -217,6 +309,9 @@ class Raw(Field):
             raise ModelError("", self.what, shown(value))
         return value
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": ["number", "string"]}
+
 
 @dataclass(frozen=True)
 class Start(Field):
@@ -228,3 +323,6 @@ class Start(Field):
         if not isinstance(value, list):
             raise ModelError("", "equilibrium, or a list of coordinates", shown(value))
         return tuple(quantity(entry, "number", f"[{i}]") for i, entry in enumerate(value))
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"const": "equilibrium"}, {"type": "array", "items": _quantity_schema("number")}]}

@@ -19,6 +19,7 @@ from sorosim.io.units import quantity
 from sorosim.signals import CallableSignal, ExpressionSignal, Signal, TableSignal, as_signal
 
 N_SAMPLES = 201
+MAX_EMBEDDED = 5000  # rows of CSV files in the text of a description
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ class SignalBuilder:
 
     def from_file(self, path: Path, block: SignalFile) -> Signal | None:
         """A signal from a CSV file."""
-        if self.folder is None:
+        if self.folder is None and not os.path.isfile(absolute(block.csv)):
             return CallableSignal(_missing(block.csv), ".".join(map(str, path)))
-        file = self.folder / block.csv
+        file = (self.folder or FilePath()) / block.csv
         if not os.path.isfile(file):  # False for impossible names too
             hint = "relative paths begin in the folder of the robot's file"
             self.todo.add((*path, "csv"), "a CSV file", f"{shown(block.csv)}, which does not exist", hint)
@@ -73,6 +74,33 @@ class SignalBuilder:
         except FileError as error:
             self.todo.add((*path, "csv"), "a table of numbers", str(error))
             return None
+
+
+def absolute(file: str) -> str:
+    """A path if it is absolute, otherwise one that no file has."""
+    return file if os.path.isabs(file) else ""
+
+
+def with_tables(data: Any, simulate: Mapping[str, Any], folder: FilePath | None) -> Any:
+    """Data of a file whose signals from CSV files are tables, so that it stands alone; the same object without any.
+
+    Tables that are too long for a text keep the absolute path of their file.
+    """
+    left, out = MAX_EMBEDDED, data
+    for key in ("u", "driven"):
+        for name, signal in simulate.get(key, {}).items():
+            block = data["simulate"][key][name]
+            if not isinstance(block, Mapping) or "csv" not in block or not isinstance(signal, TableSignal):
+                continue
+            left -= len(signal.times)
+            if left >= 0:
+                new = {"times": signal.times.tolist(), "values": signal.values.tolist()}
+                new |= {"interpolation": signal.interpolation}
+            else:
+                new = {**block, "csv": os.path.abspath((folder or FilePath()) / block["csv"])}
+            inputs = {**out["simulate"][key], name: new}
+            out = {**out, "simulate": {**out["simulate"], key: inputs}}
+    return out
 
 
 def _plain_signal(block: Any, dimension: str) -> Signal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,26 @@ Array = NDArray[np.float64]
 
 # entries of a matrix in a file are rounded: this far from a rotation it is taken for its nearest one
 MATRIX_TOLERANCE = 1e-3
+EXACT = 1e-9  # a matrix that is this near already is taken as it is
 
 
-def pose_matrix(block: PoseBlock | None) -> Array:
-    """Pose (4, 4) of a block; the identity where there is none."""
+def pose_matrix(block: PoseBlock) -> Array:
+    """Pose (4, 4) of a block."""
     g = np.eye(4)
-    if block is not None:
-        g[:3, 3] = block.position
-        if block.rotation is not None:
-            g[:3, :3] = rotation_matrix(block.rotation)
+    g[:3, 3] = block.position
+    if block.rotation is not None:
+        g[:3, :3] = rotation_matrix(block.rotation)
+    return g
+
+
+def chained(poses: Sequence[Array]) -> Array:
+    """Poses (4, 4) one after the other; the identity where there is none."""
+    g = poses[0] if poses else np.eye(4)
+    for other in poses[1:]:
+        g = np.array(g @ other)
+        # products of many rotations stay rotations
+        U, _, Vt = np.linalg.svd(g[:3, :3])
+        g[:3, :3] = U @ Vt
     return g
 
 
@@ -69,5 +81,7 @@ def _nearest_rotation(rows: Any) -> Array:
         raise ModelError("matrix", "a rotation matrix", "rows that are not perpendicular unit vectors")
     if np.linalg.det(R) < 0.0:
         raise ModelError("matrix", "a rotation matrix", "a reflection", "its determinant is -1")
+    if np.abs(R @ R.T - np.eye(3)).max() <= EXACT:
+        return R
     U, _, Vt = np.linalg.svd(R)
     return np.array(U @ Vt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -39,10 +39,24 @@ class Problem:
         return f"{where}expected {self.expected}, got {self.got}{tail}"
 
 
-class Located(Protocol):
-    """What knows places in a file."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written: a file ("": there is none), line and column, and its path in that file.
 
-    def nearest(self, path: Path, at_key: bool = False) -> Position: ...
+    ``notes`` say how it came from there: by which parameter, as which part.
+    """
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    path: Path = ()
+    notes: tuple[str, ...] = ()
+
+
+class Located(Protocol):
+    """What knows the places of a description."""
+
+    def place(self, path: Path, at_key: bool = False) -> Place: ...
 
 
 def printable(text: str) -> str:
@@ -141,18 +155,50 @@ def _lookup(data: Any, path: Path) -> Any:
     return data
 
 
-def failure(problems: Sequence[Problem], file: str, positions: Located | None) -> SorosimError:
-    """One error for all problems, a line each: a FileError, or a ModelError where there is no file."""
-    unique = list(dict.fromkeys(problems))
-    if positions is None:
-        first, others = unique[0], [str(problem) for problem in unique[1:]]
-        more = "".join(f"\n{line}" for line in _bounded(others, MAX_SHOWN - 1))
-        got, hint = (first.got, first.hint + more) if first.hint else (first.got + more, "")
-        return ModelError(dotted(first.path) or "robot", first.expected, got, hint)
-    placed = sorted((positions.nearest(p.path, p.at_key), str(p)) for p in unique)
-    (line, column), message = placed[0]
-    others = [f"{file}:{place[0]}:{place[1]}: {text}" for place, text in placed[1:]]
-    return FileError(file, "\n".join([message, *_bounded(others, MAX_SHOWN - 1)]), line, column)
+def failure(problems: Sequence[Problem], places: Located | None = None) -> SorosimError:
+    """One error for all problems of a description; without places its paths are those of the problems."""
+    if places is None:
+        return failure_at([(Place(path=problem.path), problem) for problem in problems])
+    return failure_at([(places.place(p.path, p.at_key), p) for p in problems], places.place(()).file)
+
+
+def failure_at(found: Sequence[tuple[Place, Problem]], file: str = "") -> SorosimError:
+    """One error for all problems, a line each: a FileError, or a ModelError where there is no file.
+
+    Those of ``file`` come first. What is wrong in a prefab is said once, for the first part that is made of it.
+    """
+    notes: dict[tuple[Place, str], list[tuple[str, ...]]] = {}
+    firsts: dict[tuple[Place, str], Problem] = {}
+    for place, problem in found:
+        key = replace(place, notes=()), str(replace(problem, path=()))
+        firsts.setdefault(key, problem)
+        others = notes.setdefault(key, [])
+        if place.notes not in others:
+            others.append(place.notes)
+    where = {key: _noted(dotted(key[0].path), notes[key]) for key in firsts}
+    # without a file they stay in the order in which they were found
+    order = sorted(firsts, key=lambda key: (key[0].file != file, key[0].file, key[0].line, key[0].column))
+    lines = [f"{where[key]}: {key[1]}" if where[key] else key[1] for key in order]
+    first, others_at = order[0][0], [_position(key[0]) for key in order[1:]]
+    more = _bounded([at + line for at, line in zip(others_at, lines[1:], strict=True)], MAX_SHOWN - 1)
+    if first.file:
+        return FileError(first.file, "\n".join([lines[0], *more]), first.line, first.column)
+    problem, tail = firsts[order[0]], "".join(f"\n{line}" for line in more)
+    got, hint = (problem.got, problem.hint + tail) if problem.hint else (problem.got + tail, "")
+    return ModelError(where[order[0]] or "robot", problem.expected, got, hint)
+
+
+def _noted(path: str, notes: Sequence[tuple[str, ...]]) -> str:
+    """A path and the notes of the first time that it was used."""
+    text = ", ".join(notes[0])
+    if len(notes) > 1:
+        text += f" and {len(notes) - 1} more" if text else ""
+    return f"{path} ({text})" if text and path else path
+
+
+def _position(place: Place) -> str:
+    line = f":{place.line}:{place.column}" if place.line else ""
+    return f"{place.file}{line}: " if place.file else ""
 
 
 def _bounded(lines: list[str], n: int) -> list[str]:
@@ -164,7 +210,7 @@ def plain_data(value: Any, depth: int = 50) -> Any:
     reader = _Plain(depth)
     out = reader.convert(value, ())
     if reader.found:
-        raise failure(reader.found, "", None)
+        raise failure(reader.found)
     return out
 
 

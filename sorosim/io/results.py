@@ -1,7 +1,8 @@
 """Result files: one HDF5 file with the robot's text, options, versions and all arrays, for any reader of HDF5.
 
 Layout: attributes ``format`` and ``format_version`` of the root; numbers, texts and arrays as datasets under their own
-names; mappings (``driven``, ``options``, ``stats``, ``versions``) as groups; an empty dataset is None.
+names; mappings (``driven``, ``options``, ``stats``, ``energy``, ``versions``...) as groups; an empty dataset is None.
+While a run is under way, there is its journal beside, see `sorosim.io.journal`.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.errors import FileError, InputError
+from sorosim.io.journal import is_journal, journal_of, read_journal
 
 FORMAT, FORMAT_VERSION = "sorosim result", 1
 KINDS = {  # kind: what a file of it must have
-    "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),
+    "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),  # and what `_extras` adds
     "equilibrium": (
         "q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free", "text",
     ),
 }  # fmt: skip
+NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
+TYPES: dict[str, type] = {"driven": dict, "stats": dict, "options": dict, "text": str, "message": str}
 MAX_NESTING = 20
 
 
@@ -46,12 +50,12 @@ def save_run(run: Any, path: str | Path) -> None:
     FileError
         The file cannot be written.
     """
-    _write(_content(run, "run"), "run", Path(path))
+    _write(_content(run, "run"), "run", path)
 
 
 def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
     """Write an equilibrium; see `save_run`."""
-    _write(_content(equilibrium, "equilibrium"), "equilibrium", Path(path))
+    _write(_content(equilibrium, "equilibrium"), "equilibrium", path)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -71,10 +75,17 @@ def read(path: str | Path) -> dict[str, Any]:
     """
     import h5py
 
+    check_path(path)
     file = str(path)
     try:
+        if (journal := journal_of(path)).is_file():
+            path = journal
         with open(path, "rb") as stream:
             is_hdf5 = stream.read(8) == b"\x89HDF\r\n\x1a\n"
+        if not is_hdf5 and is_journal(Path(path)):
+            out = _from_journal(Path(path))
+            _check(out, file)
+            return out
     except (OSError, ValueError) as error:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not is_hdf5:
@@ -84,7 +95,7 @@ def read(path: str | Path) -> dict[str, Any]:
             if root.attrs.get("format") != FORMAT:
                 raise FileError(file, "expected a result file of sorosim, got an HDF5 file of another program")
             version = int(root.attrs["format_version"])
-            if version > FORMAT_VERSION:
+            if not 1 <= version <= FORMAT_VERSION:
                 hint = f"update sorosim, this is {__version__}"
                 raise FileError(file, f"expected a result of version {FORMAT_VERSION}, got version {version}; {hint}")
             out = _load(root)
@@ -106,14 +117,55 @@ def _content(thing: Any, kind: str) -> dict[str, Any]:
             if name != "text" and name not in thing:
                 raise InputError(kind, f"an entry '{name}'", "a mapping without it")
         return {"text": "", **thing}
-    description = thing.robot.description
     out = {name: getattr(thing, name) for name in KINDS[kind] if name != "text"}
-    return out | {
-        "text": description.text,
-        "robot_name": description.name,
-        "coordinate_names": list(thing.robot.coordinate_names),
-        "actuator_names": list(thing.robot.actuator_names),
+    return out | _names(thing.robot) | (_extras(thing) if kind == "run" else {})
+
+
+def _names(robot: Any) -> dict[str, Any]:
+    return {
+        "text": robot.description.text,
+        "robot_name": robot.description.name,
+        "coordinate_names": list(robot.coordinate_names),
+        "actuator_names": list(robot.actuator_names),
     }
+
+
+def _extras(run: Any) -> dict[str, Any]:
+    """Energy balance, events and checkpoints of a run."""
+    energy = run.energy()
+    return {
+        "energy": energy._asdict() | {"balance": energy.balance},
+        "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
+        "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
+    }
+
+
+def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) -> dict[str, Any]:
+    """What the journal of a run begins with, see `sorosim.io.journal`."""
+    names = robot.coordinate_names
+    columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven]
+    head = {**_names(robot), "options": options, "driven": list(driven), "versions": _versions(), "columns": columns}
+    return {"ndof": robot.ndof, **head}
+
+
+def _from_journal(path: Path) -> dict[str, Any]:
+    """A journal as `read` gives a run."""
+    found = read_journal(path)
+    n, m, rows = found["ndof"], len(found["actuator_names"]), found.pop("rows")
+    t, q, qd, u, forces = np.split(rows, np.cumsum([1, n, n, m]), axis=1)
+    end = f"t = {t[-1, 0]:g} s" if len(t) else "the start"
+    stats = found["counts"][-1] if found["counts"] else {}
+    points = None
+    if found["options"].get("checkpoint") is not None:
+        states = found["checkpoints"].reshape(-1, 1 + 2 * n)
+        counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
+        points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 :], "stats": counts}
+    return {
+        **{name: found[name] for name in (*NAMES, "options", "versions")},
+        "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": np.zeros((len(t), 0)), "stats": stats,
+        "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": {},
+        "message": f"unfinished: there is what was done up to {end}",
+    }  # fmt: skip
 
 
 def _versions() -> dict[str, str]:
@@ -121,18 +173,20 @@ def _versions() -> dict[str, str]:
     return {"sorosim": __version__, **numeric, "python": platform.python_version()}
 
 
-def _write(content: dict[str, Any], kind: str, path: Path) -> None:
+def _write(content: dict[str, Any], kind: str, path: str | Path) -> None:
     import h5py
 
+    check_path(path)
     image = io.BytesIO()
     with h5py.File(image, "w", track_order=True) as root:
         root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
         _store(root, {**content, "kind": kind, "versions": _versions()})
-    _replace(path, image.getbuffer())
+    write_whole(path, image.getbuffer())
 
 
-def _replace(path: Path, content: Any) -> None:
-    """Write a file beside its place and move it there when it is on the disk."""
+def write_whole(path: str | Path, content: Any) -> None:
+    """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it."""
+    check_path(path)
     try:
         target = Path(os.path.realpath(path))
     except (OSError, ValueError) as error:
@@ -141,10 +195,15 @@ def _replace(path: Path, content: Any) -> None:
     try:
         if target.is_dir():
             raise IsADirectoryError(None, "it is a folder")
+        if target.exists() and not target.is_file():
+            raise OSError(None, "it is no ordinary file")
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
         with open(beside, "xb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+        if mode is not None:
+            os.chmod(beside, mode)
         os.replace(beside, target)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -154,6 +213,12 @@ def _replace(path: Path, content: Any) -> None:
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def check_path(path: Any) -> None:
+    """Refuse what is no path."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise InputError("path", "a path", repr(path)[:60])
 
 
 def _store(group: Any, content: Mapping[str, Any], depth: int = 0) -> None:
@@ -240,19 +305,46 @@ def _data(dataset: Any) -> Any:
 
 def _check(out: dict[str, Any], file: str) -> None:
     """Refuse a file whose parts are missing or do not fit together."""
+
+    def damaged(expected: str, got: str) -> FileError:
+        return FileError(file, f"expected {expected}, got {got}; the file is damaged")
+
     kind = out.get("kind")
-    missing = [name for name in KINDS.get(kind, ("kind",)) if name not in out]  # type: ignore[arg-type]
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise damaged("'kind' to be run or equilibrium", repr(kind)[:40])
+    missing = [name for name in KINDS[kind] if name not in out]
     if missing:
         raise FileError(file, f"expected a complete result file, got one without '{missing[0]}'")
+    for name, types in TYPES.items():
+        if name in out and not isinstance(out[name], types):
+            what = "a group" if types is dict else "a text"
+            raise damaged(f"'{name}' to be {what}", "a value" if types is dict else type(out[name]).__name__)
+    names = out.get("coordinate_names", []), out.get("actuator_names", [])
+    n, m = (None if count is None else len(_list(count)) for count in names)
+    rows = None
     if kind == "run":
-        n = len(np.atleast_1d(out["t"]))
-        for name in ("q", "qd", "u", "lam"):
-            if np.ndim(out[name]) != 2 or len(out[name]) != n:
-                shape = np.shape(out[name])
-                raise FileError(file, f"expected {n} rows of '{name}', got the shape {shape}; the file is damaged")
-    for name in ("driven", "stats", "options"):
-        if name in out and not isinstance(out[name], dict):
-            raise FileError(file, f"expected '{name}' to be a group, got a value; the file is damaged")
+        t = out["t"]
+        if np.ndim(t) != 1 or np.asarray(t).dtype.kind != "f" or not np.all(np.diff(t) > 0.0):
+            raise damaged("'t' to be a list of increasing times", f"shape {np.shape(t)}")
+        rows = len(t)
+    known = "coordinate_names" in out
+    shapes = {"q": (n,), "qd": (n,), "u": (m,), "lam": (None,)}
+    for name, (width,) in shapes.items():
+        if name not in out:
+            continue
+        shape = np.shape(out[name])
+        wanted = ((rows,) if rows is not None else ()) + ((width,) if known and width is not None else shape[-1:])
+        if shape != wanted:
+            label = f"{rows} rows of '{name}'" if rows is not None else f"'{name}'"
+            raise damaged(f"{label}, shape {wanted}", f"shape {shape}")
+    for name, force in out["driven"].items():
+        if np.shape(force) != ((rows,) if rows is not None else ()):
+            raise damaged(f"one force a time for '{name}'", f"shape {np.shape(force)}")
+
+
+def _list(names: Any) -> Sequence[str]:
+    """Names as they are stored: a list of texts; of none, an empty array."""
+    return names if isinstance(names, list) else []
 
 
 def _line(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Tag, create_model, model_validator
 from pydantic import Field as Key
 
 from sorosim.errors import ModelError
@@ -90,7 +90,13 @@ class BodyBlock(Block):
 class LinkBlock(Block):
     joint: JointBlock = "fixed"
     parent: LinkName = "world"
-    at: PoseBlock | None = None
+    at: (
+        Annotated[
+            Annotated[PoseBlock, Tag("<pose>")] | Annotated[list[PoseBlock], Tag("<poses>")],
+            by_shape({list: "<poses>"}, "<pose>"),
+        ]
+        | None
+    ) = None
     rod: RodBlock | None = None
     body: BodyBlock | None = None
 
@@ -100,6 +106,11 @@ class LinkBlock(Block):
         if isinstance(value, Mapping) and "rod" in value and "body" in value:
             raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
         return value
+
+    @property
+    def poses(self) -> list[PoseBlock]:
+        """The poses from the parent to the joint, one after the other."""
+        return self.at if isinstance(self.at, list) else [] if self.at is None else [self.at]
 
 
 # -- actuators, loads
@@ -180,6 +191,7 @@ class SimulateBlock(Block):
     driven: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
     q0: Annotated[tuple[float, ...] | str, fields.Start()] | None = None
     method: Annotated[str, Choice(lambda: tuple(INTEGRATORS))] | None = None
+    checkpoint: Seconds | None = None
     rtol: Positive | None = None
     atol: Positive | None = None
 
@@ -188,14 +200,43 @@ class StaticsBlock(Block):
     u: dict[Annotated[str, Name()], Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
 
 
+# -- reuse: expanded before the rest is checked, so that values here are open
+
+
+class PartBlock(Block):
+    prefab: Any = Key(examples=["finger"])
+    parent: Any = "world"
+    at: Any = None
+    repeat: Any = 1
+    given: dict[str, Any] = Key(default_factory=dict, alias="with")
+
+
+class PrefabBlock(Block):
+    parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
+    links: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
+    parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
+    actuators: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
+    loads: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
+
+
 class RobotFile(Block):
     sorosim: Annotated[int, fields.Version()] = Key(examples=["1"])
     name: Annotated[str, fields.Text("a name")] | None = None
+    include: Any = None
+    parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
     gravity: Annotated[tuple[float, ...], Vector("acceleration")] | None = None
     materials: dict[Annotated[str, Name()], MaterialBlock] = Key(default_factory=dict)
+    prefabs: dict[Annotated[str, Name()], PrefabBlock] = Key(default_factory=dict)
     links: dict[Annotated[str, Name()], LinkBlock] = Key(examples=["{arm: {rod: ...}}"])
+    parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
     initial: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
     simulate: SimulateBlock | None = None
     statics: StaticsBlock | None = None
+
+
+_REUSED = ("parameters", "prefabs", "parts")
+Reuse: type[Block] = create_model(  # the blocks that are expanded, on their own
+    "Reuse", __base__=Block, **{n: (RobotFile.model_fields[n].annotation, RobotFile.model_fields[n]) for n in _REUSED}
+)  # type: ignore[call-overload]

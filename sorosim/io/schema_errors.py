@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, NamedTuple
 
-from pydantic import Tag, ValidationError
+from pydantic import ValidationError
 
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
 from sorosim.io.blocks import Block, OneOf, expected_of
 from sorosim.io.problems import Path, Problem, close, shown, split_where
-from sorosim.io.schema import RobotFile
+from sorosim.io.schema import Reuse, RobotFile
+from sorosim.io.schema_types import block_at, block_of, key_names
 
 NAMED = ("materials", "links", "actuators", "loads", "initial")  # blocks whose entries stand for themselves
 
@@ -54,6 +54,15 @@ def check(data: Any) -> Checked:
         return Checked(None, problems, broken)
 
 
+def check_reuse(data: Any) -> list[Problem]:
+    """What is wrong with the blocks of a file that are expanded before the whole is checked."""
+    try:
+        Reuse.model_validate({name: data[name] for name in Reuse.model_fields if name in data})
+    except ValidationError as error:
+        return _problems(error.errors(include_url=False), Reuse)
+    return []
+
+
 def _top(path: Path) -> Path:
     return path[:2] if path[0] in NAMED else path[:1]
 
@@ -65,14 +74,14 @@ def _path(location: Sequence[str | int]) -> tuple[Path, bool]:
     return tuple(part for part in shown_parts if not str(part).startswith("<")), at_key
 
 
-def _problems(raw: Sequence[Any]) -> list[Problem]:
+def _problems(raw: Sequence[Any], root: type[Block] = RobotFile) -> list[Problem]:
     unknown = [_path(entry["loc"])[0] for entry in raw if entry["type"] == "extra_forbidden"]
     found = []
     for entry in raw:
         path, at_key = _path(entry["loc"])
         if entry["type"] == "missing" and any(_meant(other, path) for other in unknown):
             continue  # one mistake, one problem
-        found.append(_problem(entry, path, at_key))
+        found.append(_problem(entry, path, at_key, root))
     return found
 
 
@@ -82,26 +91,26 @@ def _meant(unknown: Path, missing: Path) -> bool:
     return unknown[:-1] == missing[:-1] and (close(written, name) or written.startswith(f"{name}:"))
 
 
-def _problem(entry: Mapping[str, Any], path: Path, at_key: bool) -> Problem:
+def _problem(entry: Mapping[str, Any], path: Path, at_key: bool, root: type[Block]) -> Problem:
     kind, value = entry["type"], entry["input"]
     error = entry.get("ctx", {}).get("error")
     if isinstance(error, ModelError | InputError | ExpressionError):
         return Problem(path + split_where(error.where), error.expected, error.got, error.hint, at_key)
     if kind == "extra_forbidden":
-        return _unknown_key(path, value, _block_of(entry["loc"]))
+        return _unknown_key(path, value, block_of(root, entry["loc"]))
     if kind == "missing":
-        block = _block_of(entry["loc"])
+        block = block_of(root, entry["loc"])
         info = next(info for name, info in block.model_fields.items() if (info.alias or name) == path[-1])
         example = f"for instance {path[-1]}: {info.examples[0]}" if info.examples else ""
         return Problem(path[:-1], f"the key '{path[-1]}'", "nothing", example)
     if kind in ("model_type", "model_attributes_type"):
-        return Problem(path, expected_of(_block_at(entry["loc"])), shown(value))
+        return Problem(path, expected_of(block_at(root, entry["loc"])), shown(value))
     expected = {"dict_type": "a mapping of names", "list_type": "a list"}.get(kind, "another value")
     return Problem(path, expected, shown(value), "", at_key)
 
 
 def _unknown_key(path: Path, value: Any, block: type[Block]) -> Problem:
-    known, key = [info.alias or name for name, info in block.model_fields.items()], str(path[-1])
+    known, key = key_names(block), str(path[-1])
     expected = expected_of(block) if issubclass(block, OneOf) else "a known key"
     hint = nearest(key, known)
     if value is None and ":" in key:
@@ -111,37 +120,3 @@ def _unknown_key(path: Path, value: Any, block: type[Block]) -> Problem:
     elif issubclass(block, OneOf) and hint.startswith("known"):
         hint = ""
     return Problem(path, expected, shown(key), hint, at_key=True)
-
-
-def _block_of(location: Sequence[str | int]) -> type[Block]:
-    """The block whose key is at the location."""
-    return _block_at(location[:-1])
-
-
-def _block_at(location: Sequence[str | int]) -> type[Block]:
-    kind: Any = RobotFile
-    for part in location:
-        kind = _step(kind, part)
-    found = _bare(kind)
-    assert isinstance(found, type)  # for the type checker: pydantic speaks of blocks here
-    return found
-
-
-def _bare(kind: Any) -> Any:
-    """The type inside ``Annotated`` and ``... | None``."""
-    if get_origin(kind) is Annotated:
-        return _bare(get_args(kind)[0])
-    if get_origin(kind) in (Union, UnionType):
-        options = [option for option in get_args(kind) if option is not type(None)]
-        return _bare(options[0]) if len(options) == 1 else kind
-    return kind
-
-
-def _step(kind: Any, part: str | int) -> Any:
-    """The type of what is at `part` of a value of this type."""
-    kind = _bare(kind)
-    if get_origin(kind) in (Union, UnionType):
-        return next(o for o in get_args(kind) if Tag(str(part)) in getattr(o, "__metadata__", ()))
-    if get_origin(kind) in (dict, list):
-        return get_args(kind)[-1]
-    return next(info.annotation for name, info in kind.model_fields.items() if (info.alias or name) == part)

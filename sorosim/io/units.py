@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sorosim.door import as_real
-from sorosim.errors import ModelError
+from sorosim.errors import ExpressionError, ModelError
 from sorosim.io.problems import shown
+from sorosim.parser import CONSTANTS
 
 MAX_TEXT, MAX_POWER = 100, 9
 
@@ -121,21 +122,40 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
         return number
     if not isinstance(value, str):
         raise ModelError(where, expected + example, shown(value))
-    if len(value) > MAX_TEXT:
-        raise ModelError(where, expected + example, f"a text of {len(value)} characters")
     try:
-        number, words = split(value)
-        times, over, exponents = _combined(words, wanted.exponents)
+        out, exponents, plain = _read(value, wanted)
+    except _TooLong:
+        raise ModelError(where, expected + example, f"a text of {len(value)} characters") from None
     except _Wrong as wrong:
         raise ModelError(where, expected + example, shown(value), wrong.hint) from None
-    if words and dimension == "number":
+    if plain and exponents is not None and dimension == "number":
         raise ModelError(where, expected, shown(value), "write it without a unit")
-    if words and exponents != wanted.exponents:
-        raise ModelError(where, expected + example, f"{shown(value)}, {_kind(exponents)}")
-    out = number * times / over
+    if exponents not in (None, wanted.exponents):
+        raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
     if not math.isfinite(out):
         raise ModelError(where, expected, shown(value), "it has to be finite")
     return out
+
+
+def _read(text: str, wanted: Dimension) -> tuple[float, Exponents | None, bool]:
+    """Number in SI units, its exponents (None without a unit), and whether it is no more than a number and a unit."""
+    try:
+        if len(text) > MAX_TEXT:
+            raise _TooLong
+        number, words = split(text)
+        if any(word in CONSTANTS for word, _ in words):
+            raise _Wrong
+        times, over, exponents = _combined(words, wanted.exponents)
+        return number * times / over, exponents if words else None, True
+    except _Wrong:
+        from sorosim.io.dimensions import arithmetic, explained, is_arithmetic  # which builds on this module
+
+        if not is_arithmetic(text):
+            raise
+        try:
+            return *arithmetic(text), False
+        except ExpressionError as error:
+            raise _Wrong(explained(error)) from None
 
 
 def is_quantity(text: str, names: tuple[str, ...] = ()) -> bool:
@@ -149,8 +169,23 @@ def is_quantity(text: str, names: tuple[str, ...] = ()) -> bool:
 
 def unit_factor(name: str) -> float | None:
     """Factor of one unit word to SI, for expressions; None for a word that is no unit of mechanics."""
-    unit = _find(name)
-    return None if not isinstance(unit, Unit) else unit.times / unit.over
+    unit = find_unit(name)
+    return None if unit is None else unit.times / unit.over
+
+
+def in_si(text: str) -> float:
+    """Number in SI units of a quantity of any kind.
+
+    Raises
+    ------
+    ModelError
+    """
+    try:
+        number, words = split(text)
+        times, over, _ = _combined(words, _NONE)
+    except _Wrong as wrong:
+        raise ModelError("", "a quantity", shown(text), wrong.hint) from None
+    return number * times / over
 
 
 class _Wrong(Exception):
@@ -158,6 +193,10 @@ class _Wrong(Exception):
 
     def __init__(self, hint: str = "") -> None:
         self.hint = hint
+
+
+class _TooLong(_Wrong):
+    pass
 
 
 def split(text: str) -> tuple[float, list[tuple[str, int]]]:
@@ -227,6 +266,18 @@ class _Units:
         return [(word, sign * power * other) for word, other in words]
 
 
+def find_unit(word: str) -> Unit | None:
+    """A unit word; None for a word that is no unit of mechanics."""
+    unit = _find(word) if word else None
+    return unit if isinstance(unit, Unit) else None
+
+
+def no_unit_hint(word: str) -> str:
+    """Why a word is no unit, and what it may have been meant to be."""
+    unit = _find(word)
+    return unit if isinstance(unit, str) else f"{word} is not a known unit{_similar(word, None)}"
+
+
 def _combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, float, Exponents]:
     """Numerator, denominator and exponents of a product of unit words; `wanted` helps to guess a misspelt one."""
     times, over, total = 1.0, 1.0, [0, 0, 0]
@@ -245,12 +296,12 @@ def _combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, f
     return times, over, (total[0], total[1], total[2])
 
 
-def _kind(exponents: Exponents) -> str:
+def kind_of(exponents: Exponents | None) -> str:
     """What a quantity of these exponents is, for messages."""
     for dimension in list(DIMENSIONS.values())[1:]:
         if dimension.exponents == exponents:
             return dimension.label
-    powers = zip(("m", "kg", "s"), exponents, strict=True)
+    powers = zip(("m", "kg", "s"), exponents or _NONE, strict=True)
     return "in " + "*".join(unit if n == 1 else f"{unit}^{n}" for unit, n in powers if n)
 
 

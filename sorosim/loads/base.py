@@ -12,11 +12,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe, number
+from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 
 Array = NDArray[np.float64]
@@ -46,6 +48,61 @@ class BoundLoad(Protocol):
     def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
         """Wrench and tangents from time [s], poses (n, 4, 4) and body twists (n, 6)."""
         ...
+
+
+def evaluate_checked(name: str, load: BoundLoad, t: float, g: Array, eta: Array) -> LoadValues:
+    """Evaluate a load, refusing what the kernels could not take.
+
+    Raises
+    ------
+    ModelError
+        It did not return three arrays of the right shapes, or numbers that are not finite.
+    """
+    n = len(load.nodes)
+    shapes = {"wrench": (n, 6), "K": (n, 6, 6), "D": (n, 6, 6)}
+    returned = load.evaluate(t, g, eta)
+    if not isinstance(returned, tuple) or len(returned) != len(shapes):
+        raise ModelError(f"loads.{name}", "LoadValues(wrench, K, D)", describe(returned))
+    checked = []
+    for (part, shape), given in zip(shapes.items(), returned, strict=True):
+        try:
+            array = np.ascontiguousarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(f"loads.{name}.{part}", f"an array of shape {shape}", describe(given)) from None
+        if array.shape != shape:
+            raise ModelError(f"loads.{name}.{part}", f"shape {shape}", f"shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise ModelError(f"loads.{name}.{part}", "finite numbers", f"NaN or infinity at t = {t:g} s")
+        checked.append(array)
+    return LoadValues(*checked)
+
+
+def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad:
+    """Bind a load, refusing what breaks the contract (ModelError)."""
+    bound = load.bind(layout)
+    if not all(hasattr(bound, member) for member in ("nodes", "dissipates", "evaluate")):
+        raise ModelError(f"loads.{name}", "a bound load with nodes, dissipates and evaluate", type(bound).__name__)
+    nodes = bound.nodes if isinstance(bound.nodes, np.ndarray) else np.array(None)
+    known = {int(node) for link in layout.links.values() for node in link.nodes}
+    if nodes.ndim != 1 or nodes.dtype != np.int64 or not known.issuperset(nodes.tolist()):
+        raise ModelError(
+            f"loads.{name}.nodes", "an array of indices of nodes, as layout.link(...).node_at(s)", describe(bound.nodes)
+        )
+    return bound
+
+
+def check_places(name: str, load: Any, links: Sequence[str]) -> None:
+    """Refuse what is no load, or acts where there is no link (ModelError)."""
+    where = f"loads.{name}"
+    if isinstance(load, type) or not hasattr(load, "places") or not hasattr(load, "bind"):
+        raise ModelError(where, "a load", type(load).__name__)
+    for place in load.places:
+        if not isinstance(place, tuple) or len(place) != 2:
+            raise ModelError(f"{where}.places", "pairs (link, s)", describe(place))
+        link, s = place
+        if link not in links:
+            raise ModelError(where, "the name of a link", f"'{link}'", nearest(str(link), links))
+        number(f"{where}.places", s, "a place s from 0 to 1", least=0.0, upto=1.0, error=ModelError)
 
 
 class Load(Protocol):

@@ -25,8 +25,9 @@ def unit_vector(where: str, value: Any) -> tuple[float, float, float]:
     largest = np.abs(vector).max()
     if largest == 0.0:
         raise ModelError(where, "a direction of some length", describe(list(value)))
-    vector = vector / largest
-    vector = vector / np.linalg.norm(vector)
+    if abs(float(vector @ vector) - 1.0) > 1e-15:  # one of length 1 stays as it is
+        vector = vector / largest
+        vector = vector / np.linalg.norm(vector)
     return float(vector[0]), float(vector[1]), float(vector[2])
 
 

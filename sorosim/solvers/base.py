@@ -7,6 +7,8 @@
 3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library tells; calls of the rate for
    difference quotients are in n_rhs.
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
+5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,
+   in order, each once, no later than the integrator's next step after them.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class OdeProblem:
     max_step: float = np.inf
     events: Sequence[Event] = ()
     dense: bool = False
+    report: Callable[[Array, Array], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,25 @@ class OdeSolution:
     dense: Callable[[float], Array] | None = None
     t_events: list[Array] = field(default_factory=list)
     x_events: list[Array] = field(default_factory=list)
+
+
+class Reporter:
+    """Hands the rows of a problem to its `report` as the integrator passes their times."""
+
+    def __init__(self, problem: OdeProblem) -> None:
+        self.report, self.t_out, self.done = problem.report, problem.t_out, 0
+        if self.report is not None:
+            self.report(problem.t_out[:1], problem.x0[None])
+            self.done = 1
+
+    def passed(self, t: float, states: Callable[[Array], Array]) -> None:
+        """The integrator is at t; `states` gives the states (k, n) at times (k,) up to there."""
+        if self.report is None:
+            return
+        end = int(np.searchsorted(self.t_out, t, side="right"))
+        if end > self.done:
+            times, self.done = self.t_out[self.done : end], end
+            self.report(times, states(times))
 
 
 def one_blas_thread() -> Any:

@@ -8,10 +8,11 @@ import numpy as np
 from sksundae.cvode import CVODE
 
 from sorosim.errors import InputError
-from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
+from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
 
 # the library's own limit of 500 steps between two outputs is reached by any stiff start
 _MAX_STEPS = 100_000
+_ROOT = 2  # CVODE's status where an event stopped it
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -44,8 +45,6 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         events.direction = [int(np.sign(event.direction)) for event in problem.events]  # type: ignore[attr-defined]
         options |= {"eventsfn": events, "num_events": len(problem.events)}
 
-    # two output times would mean "wherever the solver steps"
-    wanted = t_out if len(t_out) > 2 else np.array([t_out[0], 0.5 * (t_out[0] + t_out[1]), t_out[1]])
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
     smallest = 1e-14 * span
@@ -54,23 +53,49 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             rhs, method="BDF", linsolver="dense", rtol=problem.rtol, atol=problem.atol, min_step=smallest,
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
         )  # fmt: skip
-        found = solver.solve(wanted, problem.x0)
+        solver.init_step(float(t_out[0]), problem.x0)
+        march = _March(solver, problem)
+        march.run()
+    events_of = [[hit for hit in march.hits if hit[0][i]] for i in range(len(problem.events))]
+    return OdeSolution(
+        t_out[: len(march.x)].copy(), np.array(march.x).reshape(-1, n), march.success, march.message,
+        {"n_rhs": counts["n_rhs"], "n_jacobian": counts["n_jacobian"]}, None,
+        [np.array([t for _, t, _ in hits]) for hits in events_of],
+        [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of],
+    )  # fmt: skip
 
-    t, x = np.asarray(found.t, dtype=float), np.asarray(found.y, dtype=float).reshape(-1, n)
-    # the last row may be that of an event or of a failure
-    keep = np.isin(t, t_out) & np.append(True, np.diff(t) > 0.0) & np.isfinite(x).all(axis=1)
-    success = bool(found.success)
-    message = str(found.message)
-    if not success:
-        message = f"stopped at t = {t[-1]:.6g} s: {message}"
-    t_events: list[Array] = []
-    x_events: list[Array] = []
-    if problem.events:
-        which = np.zeros((0, len(problem.events))) if found.i_events is None else np.asarray(found.i_events)
-        times = np.zeros(0) if found.t_events is None else np.asarray(found.t_events, dtype=float)
-        states = np.zeros((0, n)) if found.y_events is None else np.asarray(found.y_events, dtype=float)
-        which = which.reshape(len(times), len(problem.events))
-        t_events = [times[which[:, i] != 0] for i in range(len(problem.events))]
-        x_events = [states.reshape(-1, n)[which[:, i] != 0] for i in range(len(problem.events))]
-    stats = {"n_rhs": counts["n_rhs"], "n_jacobian": counts["n_jacobian"]}
-    return OdeSolution(t[keep], x[keep], success, message, stats, None, t_events, x_events)
+
+class _March:
+    """From one output time to the next, until the end, a terminal event or a failure."""
+
+    def __init__(self, solver: CVODE, problem: OdeProblem) -> None:
+        self.solver, self.problem = solver, problem
+        self.x: list[Array] = [problem.x0]  # at the output times so far
+        self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
+        self.success, self.message = True, "The solver successfully reached the end of the integration interval."
+
+    def run(self) -> None:
+        reporter = Reporter(self.problem)
+        for moment in self.problem.t_out[1:]:
+            found = self.step(moment)
+            while self.success and found.status == _ROOT:
+                self.hits.append((np.asarray(found.i_events[-1]), float(found.t), np.array(found.y)))
+                if any(
+                    which and event.terminal for which, event in zip(self.hits[-1][0], self.problem.events, strict=True)
+                ):
+                    self.message = "A termination event occurred."
+                    return
+                found = self.step(moment)
+            if not self.success:
+                return
+            self.x.append(np.array(found.y))
+            reporter.passed(float(moment), lambda times: self.x[-1][None])
+
+    def step(self, moment: float) -> Any:
+        """Go on towards an output time."""
+        found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
+        finite = bool(np.isfinite(found.y).all())
+        if not (found.success and finite):
+            why = str(found.message) if finite else "the state became infinite or NaN"
+            self.success, self.message = False, f"stopped at t = {float(found.t):.6g} s: {why}"
+        return found

@@ -119,7 +119,7 @@ def solve_equilibrium(problem: StaticProblem, x0: Array) -> StaticSolution:
     counter = _Counter(problem)
     if len(x0) == 0:
         r, J = counter.jacobian(x0, 1.0)
-        return StaticSolution(x0, r, J, True, "nothing to solve: all coordinates are driven", 0, 1)
+        return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
         point, said = _hybr(counter, x0)
         if point is None:

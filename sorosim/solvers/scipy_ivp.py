@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.integrate import BDF, LSODA, Radau, solve_ivp
+from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, one_blas_thread
+from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01
@@ -16,8 +16,8 @@ NEGLIGIBLE = 0.01
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
-def _watched(method: str, steps: list[float]) -> type:
-    """The solver class; it notes the time of every step and ends where scipy would raise an error or go on for ever.
+def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
+    """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
     fails and is halved. A state that is not finite, or a time that stands still, is a failure (LSODA notices neither).
@@ -58,8 +58,11 @@ def _watched(method: str, steps: list[float]) -> type:
                 self.last_good = J
             return self.last_good
 
+        def dense_output(self) -> Any:
+            return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))
+
         def step(self) -> Any:
-            t, y = self.t, self.y
+            t, y = self.before = self.t, self.y
             message = super().step()
             if self.status != "failed" and not np.isfinite(self.y).all():
                 self.t, self.y, message = t, y, "the state became infinite or NaN"
@@ -67,11 +70,29 @@ def _watched(method: str, steps: list[float]) -> type:
                 message = "Required step size is less than spacing between numbers."
             else:
                 steps.append(float(self.t))
+                reporter.passed(steps[-1], lambda times: np.asarray(self.dense_output()(times)).T)
                 return message
             self.status = "failed"
             return message
 
     return Watched
+
+
+class _ThroughEnds(DenseOutput):
+    """An interpolant that gives the very states at the ends of its step: zeros between them keep their bracket."""
+
+    def __init__(self, inner: Any, begin: tuple[float, Array], end: tuple[float, Array]) -> None:
+        super().__init__(begin[0], end[0])
+        self.inner, self.ends = inner, (begin, end)
+
+    def _call_impl(self, t: Any) -> Any:
+        found = np.array(self.inner(t))
+        for moment, state in self.ends:
+            if np.ndim(t) == 0:
+                found = state if t == moment else found
+            else:
+                found[:, t == moment] = state[:, None]
+        return found
 
 
 def _as_scipy_event(event: Event) -> Any:
@@ -95,9 +116,10 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
 
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
+        watched = _watched(method, steps, Reporter(problem))
         found = solve_ivp(
-            rhs, span, problem.x0, method=_watched(method, steps), t_eval=problem.t_out, jac=problem.jacobian,
-            rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
+            rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
+            atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
             events=[_as_scipy_event(event) for event in problem.events] or None,
         )  # fmt: skip
     n = len(problem.x0)

@@ -65,7 +65,7 @@ def check_link(robot: Robot, link: str | None) -> str:
     """Return the name of a link; None means the last one that has a body."""
     names = [known.name for known in robot.links]
     if link is None:
-        return next((known.name for known in reversed(robot.links) if known.body is not None), names[-1])
+        return robot.tip_link
     if link not in names:
         raise InputError("link", "the name of a link", f"'{link}'", nearest(str(link), names))
     return link

@@ -2,13 +2,13 @@
 
 import errno
 import os
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import sorosim
 from sorosim import __version__
 from sorosim.errors import FileError, InputError
 from sorosim.io import load
@@ -76,9 +76,9 @@ def test_an_equilibrium_comes_back_as_it_was(equilibrium, tmp_path):
     assert (got["residual_norm"], got["n_evaluations"], got["kind"], got["text"]) == (1e-12, 7, "equilibrium", "")
 
 
-def test_the_robot_of_a_result_object_is_kept(run, tmp_path):
+def test_the_robot_of_a_result_object_is_kept(tmp_path):
     robot = load("cable_manipulator")
-    save_run(SimpleNamespace(robot=robot, **{key: run[key] for key in run if key != "text"}), tmp_path / "run.h5")
+    save_run(sorosim.simulate(robot, 0.02), tmp_path / "run.h5")
     got = read(tmp_path / "run.h5")
     assert got["text"] == robot.description.text
     assert got["robot_name"] == "cable-driven manipulator"
@@ -220,7 +220,7 @@ def test_a_newer_or_incomplete_file_is_refused(run, tmp_path):
         f"{__version__}"
     )
     assert damaged(run, path, without_rates) == "expected a complete result file, got one without 'qd'"
-    assert damaged(run, path, short) == "expected 5 rows of 'q', got the shape (2, 3); the file is damaged"
+    assert damaged(run, path, short) == "expected 5 rows of 'q', shape (5, 3), got shape (2, 3); the file is damaged"
     assert damaged(run, path, flat) == "expected 'driven' to be a group, got a value; the file is damaged"
     assert damaged(run, path, linked) == "expected a complete result file, got a damaged one: 'elsewhere' is a link"
 
@@ -244,3 +244,44 @@ def test_a_damaged_file_is_a_file_error_or_a_result(run, tmp_path, rng):
         except FileError as error:
             message = str(error)
         assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("q", np.zeros((5, 2)), "expected 5 rows of 'q', shape (5, 3), got shape (5, 2)"),
+        ("t", np.zeros((5, 1)), "expected 't' to be a list of increasing times, got shape (5, 1)"),
+        ("t", np.linspace(1, 0, 5), "expected 't' to be a list of increasing times, got shape (5,)"),
+        ("text", 5, "expected 'text' to be a text, got int"),
+        ("kind", "eq", "expected 'kind' to be run or equilibrium, got 'eq'"),
+        ("kind", [1.0, 2.0], "expected 'kind' to be run or equilibrium, got array([1., 2.])"),
+    ],
+)
+def test_a_file_that_was_tampered_with_is_refused(run, tmp_path, name, value, message):
+    names = {"coordinate_names": ["a", "b", "c"], "actuator_names": []}
+    save_run(
+        {**run, **names, "q": np.zeros((5, 3)), "qd": np.zeros((5, 3)), "u": np.zeros((5, 0))}, tmp_path / "run.h5"
+    )
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        del file[name]
+        file[name] = value
+    with pytest.raises(FileError) as caught:
+        read(tmp_path / "run.h5")
+    assert str(caught.value) == f"{tmp_path / 'run.h5'}: {message}; the file is damaged"
+
+
+def test_special_files_are_not_replaced_and_modes_are_kept(run, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match="cannot be written: it is no ordinary file"):
+        save_run(run, tmp_path / "pipe")
+    assert not (tmp_path / "pipe").is_file()
+    (tmp_path / "run.h5").touch(mode=0o600)
+    save_run(run, tmp_path / "run.h5")
+    assert (tmp_path / "run.h5").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("path", [None, 3, 55555, [], ""])
+def test_what_is_no_path_is_refused(run, path):
+    for call in (lambda: save_run(run, path), lambda: read(path), lambda: sorosim.open(path)):
+        with pytest.raises(InputError, match=r"^path: expected a path, got "):
+            call()

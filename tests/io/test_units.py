@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sorosim.errors import ModelError
+from sorosim.errors import ExpressionError, ModelError
+from sorosim.io.fields import formula_or_quantity
 from sorosim.io.units import _TABLE, DIMENSIONS, MAX_TEXT, _find, _registry, is_quantity, quantity, unit_factor
 
 
@@ -90,8 +91,23 @@ def test_other_units_are_asked_of_pint(value, dimension, expected):
         ("3 (cm", "length", "a length such as 3 cm, got '3 (cm'; a parenthesis is open"),
         ("3 cm/", "length", "a length such as 3 cm, got '3 cm/'; write a number and its unit"),
         ("1_000", "length", "a length such as 3 cm, got '1_000'; write a number and its unit"),
-        ("1/1 m", "curvature", "a curvature such as 2 1/m, got '1/1 m'; write a number and its unit"),
-        ("pi/4", "angle", "an angle such as 45 deg, got 'pi/4'"),
+        ("1/2 m", "length", "a length such as 3 cm, got '1/2 m', a curvature"),
+        ("2 cm * 3 cm", "length", "a length such as 3 cm, got '2 cm * 3 cm', an area"),
+        ("1 cm + 2 kg", "length", "a length such as 3 cm, got '1 cm + 2 kg'; expected quantities of one kind in '+', "
+                                  "got a length and a mass at column 6 of '1 cm + 2 kg'"),
+        ("2*(3 cmm)", "length", "a length such as 3 cm, got '2*(3 cmm)'; expected a number, a unit or an operator, got "
+                                "'cmm' at column 6 of '2*(3 cmm)'; cmm is not a known unit, did you mean mm or cm or "
+                                "m?"),
+        ("2*(3 cm", "length", "a length such as 3 cm, got '2*(3 cm'; expected an operator or ')', got the end at "
+                              "column 8 of '2*(3 cm'; '(' at column 3 is open"),
+        ("1/(2 - 2)", "number", "a number, got '1/(2 - 2)'; expected a finite value, got inf from '/' at column 2 of "
+                                "'1/(2 - 2)'"),
+        ("sin(3 cm)", "number", "a number, got 'sin(3 cm)'; expected a number in sin(...), got a length at column 1 of "
+                                "'sin(3 cm)'"),
+        ("2*(1 cm)^10", "number", "a number, got '2*(1 cm)^10', in m^10"),
+        ("2 - 3 cm^12", "length", "a length such as 3 cm, got '2 - 3 cm^12'; expected an integer up to 9 as power of a "
+                                  "unit, got '12' at column 10 of '2 - 3 cm^12'"),
+        ("2024-01-31", "length", "a length such as 3 cm, got '2024-01-31'; write a number and its unit"),
         ("cm", "length", "a length such as 3 cm, got 'cm'"),
         ("", "length", "a length such as 3 cm, got ''"),
         ("nan", "length", "a length such as 3 cm, got 'nan'"),
@@ -111,6 +127,66 @@ def test_what_is_no_quantity_is_refused_in_one_sentence(value, dimension, messag
     with pytest.raises(ModelError) as caught:
         quantity(value, dimension, "rod.length")
     assert str(caught.value) == f"rod.length: expected {message}"
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "expected"),
+    [
+        ("2*(10 cm) + 1 cm", "length", 0.21), ("2 cm * 3 cm", "area", 6e-4), ("2*pi*(3 cm)", "length", 0.06 * math.pi),
+        ("360 deg/20*3", "angle", 0.3 * math.pi), ("pi/4", "angle", math.pi / 4), ("2*pi", "number", 2 * math.pi),
+        ("1/1 m", "curvature", 1.0), ("2*(1000 kg/m^3)", "density", 2000.0), ("(10 kPa*s)/2", "viscosity", 5000.0),
+        ("2*(2 1/m)", "curvature", 4.0), ("-(3 cm)", "length", -0.03), ("(3 cm)", "length", 0.03),
+        ("5 cm*cos(3*60 deg)", "length", -0.05), ("sqrt(4 cm * 9 cm)", "length", 0.06), ("3 cm*2", "length", 0.06),
+        ("10 cm + 0.02", "length", 0.12), ("2*3", "length", 6.0), ("2 - 3", "number", -1.0), ("1e-2*2", "length", 0.02),
+        ("max(1 cm, 2 cm)", "length", 0.02), ("2*(5 min)", "time", 600.0), ("(2 m)^2", "area", 4.0),
+        ("9.81 m/s^2*2", "acceleration", 19.62), ("(1 kg*(3 m)^2)*2", "inertia", 18.0),
+    ],
+)  # fmt: skip
+def test_arithmetic_with_units(value, dimension, expected):
+    assert quantity(value, dimension) == pytest.approx(expected, rel=1e-14)
+
+
+LENGTHS = ("X", "s", "L", "r")
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "variables"),
+    [
+        ("1.5 cm*sin(4*pi*X/L)", "length", LENGTHS), ("3 cm*(1 - s)", "length", LENGTHS),
+        ("r/2 - 1 mm", "length", LENGTHS),
+        ("0.03 - 0.3*X^2", "length", LENGTHS), ("0.03*s", "length", LENGTHS), ("sqrt(X*L)/2", "length", LENGTHS),
+        ("sqrt(r^2 - (5 mm)^2)", "length", LENGTHS), ("max(X, 3 cm)", "length", LENGTHS), ("2/L", "curvature", LENGTHS),
+        ("(2 1/m)*s", "curvature", LENGTHS), ("sin(X)", "length", LENGTHS), ("1 cm*exp(-X)", "length", LENGTHS),
+        ("5*(1 - cos(pi*t))", "force", ("t",)), ("3 N*t", "force", ("t",)), ("2*t", "force", ("t",)),
+        ("3 N*t/(2 s)", "force", ("t",)), ("5 N*step(t - 2 s)", "force", ("t",)), ("5 deg*sin(2*t)", "angle", ("t",)),
+        ("6*smoothstep((t - 2)/2)", "force", ("t",)), ("(2 kg*m/s^2)*t", "force", ("t",)), ("X/L", "number", LENGTHS),
+        ("clip(X, 1 cm, 2 cm)", "length", LENGTHS), ("-abs(r)", "length", LENGTHS), ("2^s*(1 cm)", "length", LENGTHS),
+    ],
+)  # fmt: skip
+def test_formulas_of_the_right_kind(text, dimension, variables):
+    assert formula_or_quantity(text, dimension, variables).text
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "message"),
+    [
+        ("1.5 kg*sin(X)", "length", "expected a length such as 3 cm, got '1.5 kg*sin(X)', a mass"),
+        ("s", "length", "expected a length such as 3 cm, got 's', a number"),
+        ("X*L", "length", "expected a length such as 3 cm, got 'X*L', an area"),
+        ("2*(1 kg)*s", "length", "expected a length such as 3 cm, got '2*(1 kg)*s', a mass"),
+        ("X + s", "length", "expected quantities of one kind in '+', got a length and a number at column 3 of 'X + s'"),
+        ("3 cm - 1 kg*s", "length",
+         "expected quantities of one kind in '-', got a length and a mass at column 6 of '3 cm - 1 kg*s'"),
+        ("min(X, 3 kg)", "length",
+         "expected quantities of one kind in 'min', got a length and a mass at column 1 of 'min(X, 3 kg)'"),
+        ("s*sin(3 cm)", "number", "expected a number in sin(...), got a length at column 3 of 's*sin(3 cm)'"),
+        ("2 m*X", "number", "expected a number, got '2 m*X', an area"),
+    ],
+)  # fmt: skip
+def test_formulas_of_another_kind_are_refused(text, dimension, message):
+    with pytest.raises((ModelError, ExpressionError)) as caught:
+        formula_or_quantity(text, dimension, LENGTHS)
+    assert str(caught.value).removeprefix(": ") == message
 
 
 def test_factors_for_expressions():

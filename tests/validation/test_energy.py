@@ -9,7 +9,6 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from validation.builders import cantilever, pendulum, tip_load
 
-from sorosim.analysis import simulate
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
@@ -17,6 +16,7 @@ from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
+from sorosim.motion import simulate
 from sorosim.robot import Robot
 
 GRAVITY = (0.0, 0.0, -9.81)

@@ -6,7 +6,8 @@ from helpers.reference import reference
 from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 
-from sorosim.analysis import simulate, statics
+from sorosim.analysis import statics
+from sorosim.motion import simulate
 
 EQUILIBRIA = reference("statics")["cases"]
 MOTION = reference("dynamics")

@@ -1,0 +1,199 @@
+"""Commands that read and write files."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.cli.options import JsonOption, ResultArgument, SetOption
+from sorosim.cli.runs import load_changed
+from sorosim.cli.show import as_json, facts, out, run_facts, run_summary
+from sorosim.errors import FileError, InputError
+
+ViewOption = Annotated[str | None, typer.Option(help="Camera: iso, front, side or top.")]
+ColourOption = Annotated[str | None, typer.Option("--colour", help="What colours show, such as bending_y or tension.")]
+
+
+def _is_result(name: str) -> bool:
+    """Whether a name is that of a result file rather than of a robot."""
+    from sorosim.io.journal import journal_of
+
+    return name.endswith((".h5", ".hdf5")) or journal_of(name).exists()
+
+
+def play(
+    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
+    speed: Annotated[float, typer.Option(help="Simulated seconds a second.")] = 1.0,
+) -> None:
+    """Show a run in a window; press h there for the keys.
+
+    Example: sorosim play run.h5 --speed 0.5
+    """
+    import sorosim
+    from sorosim.result import Run
+
+    if _is_result(source):
+        found: Any = sorosim.open(source)
+    else:
+        found = _as_built(load_changed(source, None))
+    found.play(speed=speed) if isinstance(found, Run) else found.play()
+
+
+def _as_built(robot: Any) -> Any:
+    """A robot at its initial coordinates, as if it rested there."""
+    import numpy as np
+
+    from sorosim.result import Equilibrium
+
+    n, m = robot.ndof, len(robot.actuator_names)
+    return Equilibrium(robot, robot.initial_q, np.zeros(m), np.zeros(0), {}, 0.0, np.zeros((n, n)), 0, "as it is built")
+
+
+def plot(
+    result: ResultArgument,
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
+) -> None:
+    """Draw tip, snapshots, coordinates, inputs and energy of a run, or the shape of an equilibrium.
+
+    Example: sorosim plot run.h5 --out plots
+    """
+    import sorosim
+    from sorosim.result import Run
+
+    found = sorosim.open(result)
+    if isinstance(found, Run):
+        from sorosim.viz.plots import plot_all
+
+        written = plot_all(found, folder)
+    else:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
+        written = [folder / f"{result.stem}.png"]
+        found.plot(written[0])
+    for path in written:
+        out.print(str(path))
+
+
+def movie(
+    result: ResultArgument,
+    output: Annotated[Path | None, typer.Option("--out", help="mp4 or gif; default: beside the result.")] = None,
+    fps: Annotated[int, typer.Option(help="Frames a second.")] = 30,
+    speed: Annotated[float, typer.Option(help="Simulated seconds a second of film.")] = 1.0,
+) -> None:
+    """Film a run.
+
+    Example: sorosim movie run.h5 --out run.mp4 --speed 0.5
+    """
+    import sorosim
+    from sorosim.result import Run
+
+    found = sorosim.open(result)
+    if not isinstance(found, Run):
+        raise InputError(str(result), "a run", "an equilibrium", "plot draws equilibria")
+    path = output or result.with_suffix(".mp4")
+    found.movie(path, fps=fps, speed=speed)
+    out.print(str(path))
+
+
+def export(
+    result: ResultArgument,
+    output: Annotated[Path, typer.Option("--out", help="A .csv or a MATLAB .mat file.", show_default=False)],
+) -> None:
+    """Write the numbers of a run for other programs (the result file itself is HDF5, which many read).
+
+    Example: sorosim export run.h5 --out run.csv
+    """
+    import sorosim
+    from sorosim.result import Run
+
+    found = sorosim.open(result)
+    if not isinstance(found, Run):
+        raise InputError(str(result), "a run", "an equilibrium", "any reader of HDF5 opens the file")
+    if output.suffix not in (".csv", ".mat"):
+        raise InputError("--out", "a file name that ends in .csv or .mat", f"'{output}'")
+    found.to_csv(output) if output.suffix == ".csv" else found.to_mat(output)
+    out.print(str(output))
+
+
+def info(
+    source: Annotated[str, typer.Argument(help="A robot or a result file.")],
+    changes: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say what is in a robot's file or in a result.
+
+    Example: sorosim info cable_manipulator
+    """
+    if _is_result(source):
+        _result_info(source, json)
+        return
+    robot = load_changed(source, changes)
+    if json:
+        content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
+        as_json(content | {"coordinates": robot.coordinate_names, "actuators": robot.actuator_names})
+    else:
+        out.print(robot.summary(), markup=False, soft_wrap=True)
+        out.print("actuators: " + (", ".join(robot.actuator_names) or "none"), markup=False, soft_wrap=True)
+        out.print("coordinates: " + ", ".join(robot.coordinate_names), markup=False, soft_wrap=True)
+
+
+def _result_info(source: str, json: bool) -> None:
+    import sorosim
+    from sorosim.io.results import read
+    from sorosim.result import Run
+
+    found, versions = sorosim.open(source), read(source).get("versions", {})
+    made_by = ", ".join(f"{name} {version}" for name, version in versions.items())
+    if isinstance(found, Run):
+        summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
+        rows = run_facts(summary) | {"message": found.message, "made by": made_by}
+    else:
+        summary = {"robot": found.robot.name, "message": found.message, "q": found.q, "versions": versions}
+        rows = {"equilibrium": found.message, "stable": "yes" if found.stable else "no", "made by": made_by}
+    as_json(summary) if json else facts(found.robot.name, rows)
+
+
+def robots() -> None:
+    """List the bundled robots.
+
+    Example: sorosim robots
+    """
+    from sorosim.io import bundled_robots
+
+    for name in bundled_robots():
+        out.print(name)
+
+
+def new(
+    path: Annotated[Path, typer.Argument(help="The file to write, such as my_robot.yaml.", show_default=False)],
+) -> None:
+    """Write a robot to start from, with comments; it runs as it is.
+
+    Example: sorosim new my_robot.yaml
+    """
+    text = resources.files("sorosim").joinpath("starter.yaml").read_text(encoding="utf-8")
+    if path.suffix not in (".yaml", ".yml"):
+        raise InputError("path", "a file name that ends in .yaml", f"'{path}'", f"try {path}.yaml")
+    try:
+        with open(path, "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise FileError(str(path), "exists already; give another name") from None
+    except OSError as error:
+        raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None
+    out.print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
+
+
+def schema() -> None:
+    """Print the JSON Schema of robot files, for editors that complete and check while you type.
+
+    Example: sorosim schema > sorosim.schema.json
+    """
+    from sorosim.io import json_schema
+
+    as_json(json_schema())

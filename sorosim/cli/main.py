@@ -1,0 +1,52 @@
+"""The commands and how they end."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from sorosim.cli import files, runs
+from sorosim.cli.show import err, failed
+from sorosim.errors import ConvergenceError, Interrupted, SorosimError
+
+OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    help="Simulate robots made of rigid and soft parts.",
+    epilog="Exit codes: 0 done, 1 a solver gave up or a check failed, 2 a mistake in what was given, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    runs.simulate, runs.resume, runs.statics, files.play, files.plot, files.movie, files.export, runs.check, files.info,
+    files.robots, files.new, files.schema, runs.bench,
+):  # fmt: skip
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; errors are one line and an exit code."""
+    try:
+        status = app(standalone_mode=False)
+    except ConvergenceError as error:
+        failed(error)
+        sys.exit(GAVE_UP)
+    except SorosimError as error:
+        failed(error)
+        sys.exit(MISTAKE)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        err.print(str(error) if isinstance(error, Interrupted) else "interrupted", markup=False, soft_wrap=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader, `head` for example, has seen enough
+        sys.stderr.close()
+        sys.exit(OK)
+    except Exception as error:
+        # usage errors of the parser (its own class is private to the library's vendored click)
+        if hasattr(error, "format_message"):
+            failed(ValueError(error.format_message()))
+            sys.exit(MISTAKE)
+        raise
+    sys.exit(status if isinstance(status, int) else OK)

@@ -1,0 +1,60 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sorosim.errors import InputError
+
+RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled robot.", show_default=False)]
+ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
+InputOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--u", metavar="NAME=VALUE", help="Input of an actuator, a number or an expression of t; may come again."
+    ),
+]
+DrivenOption = Annotated[
+    list[str] | None,
+    typer.Option("--driven", metavar="LINK=VALUE", help="Value or motion of a driven joint; may come again."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Any value of the robot's file, as in --set links.arm.rod.length=40cm; may come again.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+
+
+def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str, str] | None:
+    """Split NAME=VALUE pairs; None when there are none, so that the file's own block holds."""
+    if not pairs:
+        return None
+    split: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(option, "NAME=VALUE", f"'{pair}'", f"as in {option} {example}")
+        if name.strip() in split:
+            raise InputError(option, "every name once", f"'{name.strip()}' twice")
+        split[name.strip()] = value.strip()
+    return split
+
+
+def numbers(pairs: dict[str, str] | None, option: str) -> dict[str, float] | None:
+    """The values of such pairs as numbers."""
+    if pairs is None:
+        return None
+    found = {}
+    for name, text in pairs.items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            raise InputError(f"{option} {name}", "a number", f"'{text}'") from None
+    return found

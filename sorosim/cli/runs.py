@@ -1,0 +1,211 @@
+"""Commands that compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sorosim.cli.options import (
+    DrivenOption,
+    InputOption,
+    JsonOption,
+    ResultArgument,
+    RobotArgument,
+    SetOption,
+    assignments,
+    numbers,
+)
+from sorosim.cli.show import as_json, err, facts, out, position, progress, run_facts, run_summary
+from sorosim.errors import ConvergenceError, InputError, Interrupted
+
+MARKS = {"ok": "[green]ok[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
+
+
+def load_changed(robot: str, changes: list[str] | None) -> Any:
+    """Load a robot with the changes of --set."""
+    from sorosim.io import load
+
+    changed = assignments(changes, "--set", "links.arm.rod.length=40cm")
+    return load(robot, set=changed) if changed else load(robot)
+
+
+def _announce_compilation() -> None:
+    from sorosim.compiled import is_cold
+
+    if is_cold():
+        err.print("compiling the engine, once after each installation; this takes up to a minute ...")
+
+
+def _signals(pairs: list[str] | None, option: str, example: str) -> dict[str, Any] | None:
+    """Signals of the command line, which may have units as in files."""
+    from sorosim.io.units import unit_factor
+    from sorosim.signals import as_signal
+
+    given = assignments(pairs, option, example)
+    if given is None:
+        return None
+    return {name: as_signal(text, f"{option} {name}", unit_factor) for name, text in given.items()}
+
+
+def _report(run: Any, path: Path, json: bool) -> None:
+    summary = run_summary(run, path)
+    as_json(summary) if json else facts(run.robot.name, run_facts(summary))
+
+
+def _compute(run: Any, path: Path, json: bool, t_end: float | None, begin: float = 0.0) -> None:
+    """Call `run(progress)`; whatever happens, say what is in the file."""
+    from sorosim.result import Run
+
+    try:
+        with progress(t_end, begin) as report:
+            found = run(report)
+    except (ConvergenceError, Interrupted) as error:
+        if isinstance(error.partial, Run) and len(error.partial.t):
+            if json:
+                _report(error.partial, path, json)
+            err.print(f"what there is, up to t = {error.partial.t[-1]:g} s, is in {path}", soft_wrap=True)
+        raise
+    _report(found, path, json)
+
+
+def simulate(
+    robot: RobotArgument,
+    output: Annotated[
+        Path | None, typer.Option("--out", help="HDF5 file; default: the name of the robot's file, here.")
+    ] = None,
+    t_end: Annotated[float | None, typer.Option(help="End, in s.")] = None,
+    dt_out: Annotated[float | None, typer.Option(help="Interval of the results, in s.")] = None,
+    u: InputOption = None,
+    changes: SetOption = None,
+    method: Annotated[str | None, typer.Option(help="bdf, radau, lsoda or cvode.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+    driven: DrivenOption = None,
+    q0: Annotated[str | None, typer.Option(help="'equilibrium' starts from rest under the inputs at t = 0.")] = None,
+    checkpoint: Annotated[
+        float | None,
+        typer.Option(help="Restart the integrator every so many s, so that 'resume' repeats the very bits."),
+    ] = None,
+    jacobian: Annotated[str, typer.Option(help="analytic or finite-difference.")] = "analytic",
+    json: JsonOption = False,
+) -> None:
+    """Move a robot and write the result.
+
+    A run that is killed leaves its journal beside the result file; the other commands open it, and 'resume' goes on.
+
+    Example: sorosim simulate cable_manipulator --t-end 5 --u "cable1=5*(1-cos(pi*t))" --out run.h5
+    """
+    import sorosim
+
+    loaded = load_changed(robot, changes)
+    path = output or Path(f"{Path(robot).stem}.h5")
+    inputs, moved = _signals(u, "--u", "cable1=10"), _signals(driven, "--driven", "joint1=0.2*t")
+    _announce_compilation()
+    end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
+    _compute(
+        lambda report: sorosim.simulate(
+            loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
+            checkpoint=checkpoint, progress=report, out=path,
+        ),
+        path, json, end,
+    )  # fmt: skip
+
+
+def resume(
+    result: ResultArgument,
+    t_end: Annotated[float | None, typer.Option(help="New end, in s; default: as before.")] = None,
+    output: Annotated[Path | None, typer.Option("--out", help="HDF5 file; default: the same.")] = None,
+    u: InputOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Go on with a run that was interrupted or killed, or to a later end.
+
+    Example: sorosim resume run.h5 --t-end 20
+    """
+    import sorosim
+    from sorosim.result import Run
+
+    before = sorosim.open(result)
+    if not isinstance(before, Run):
+        raise InputError(str(result), "the file of a run", "that of an equilibrium")
+    path, inputs = output or result, _signals(u, "--u", "cable1=10")
+    _announce_compilation()
+    end = t_end if t_end is not None else before.options["t_end"]
+    begin = float(before.t[-1]) if len(before.t) else 0.0
+    _compute(lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path), path, json, end, begin)
+
+
+def statics(
+    robot: RobotArgument,
+    u: InputOption = None,
+    driven: DrivenOption = None,
+    changes: SetOption = None,
+    output: Annotated[Path | None, typer.Option("--out", help="HDF5 file to write.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find an equilibrium.
+
+    Example: sorosim statics cable_manipulator --u cable1=10 --out equilibrium.h5
+    """
+    import sorosim
+
+    loaded = load_changed(robot, changes)
+    inputs = numbers(assignments(u, "--u", "cable1=10"), "--u")
+    held = numbers(assignments(driven, "--driven", "joint1=0.1"), "--driven")
+    _announce_compilation()
+    try:
+        found = sorosim.statics(loaded, inputs, held)
+    except ConvergenceError as error:
+        if output and error.partial is not None:
+            error.partial.save(output)
+            err.print(f"where it stopped is in {output}", soft_wrap=True)
+        raise
+    if output:
+        found.save(output)
+    if json:
+        content = {"robot": loaded.name, "message": found.message, "n_evaluations": found.n_evaluations}
+        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "tip": found.tip(), "q": found.q}
+        as_json(content | {"driven": found.driven, "file": str(output) if output else None})
+        return
+    rows = {
+        "solver": f"{found.message}, {found.n_evaluations} evaluations",
+        "residual": f"{found.residual_norm:.2g}",
+        "stable": "yes" if found.stable else "no",
+        "tip": position(found.tip()),
+    }
+    rows |= {f"needed at {name}": f"{force:.6g}" for name, force in found.driven.items()}
+    facts(loaded.name, rows | ({"written": str(output)} if output else {}))
+
+
+def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:
+    """Look a robot over before it runs: units, masses, quadrature, derivatives, equilibrium, stiffness.
+
+    Example: sorosim check my_robot.yaml
+    """
+    from sorosim.doctor import WRONG, examine
+
+    loaded = load_changed(robot, changes)
+    _announce_compilation()
+    findings = examine(loaded)
+    if json:
+        as_json({"robot": loaded.name, "findings": [finding._asdict() for finding in findings]})
+    else:
+        table = Table(title=loaded.summary(), show_header=False, title_justify="left", box=None, title_style="")
+        for level, where, what, remedy in findings:
+            table.add_row(MARKS[level], where, what + (f"; {remedy}" if remedy else ""))
+        out.print(table)
+    if any(finding.level == WRONG for finding in findings):
+        raise typer.Exit(1)
+
+
+def bench(quick: Annotated[bool, typer.Option(help="Fewer rounds, no cold compilation.")] = False) -> None:
+    """Time the engine on this machine, beside the figures of the paper.
+
+    Example: sorosim bench --quick
+    """
+    from sorosim import benchmark
+
+    out.print(benchmark.table(benchmark.run(quick=quick)), soft_wrap=True)

@@ -1,0 +1,129 @@
+"""What the command line prints: facts as tables or JSON, and how far a run is."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+# in files and pipes lines are not broken at the width of some terminal
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+err = Console(stderr=True, highlight=False)
+
+QUIET_INTERVAL = 10.0  # s of wall time between lines of progress where there is no terminal
+COUNTS = {"n_steps": "steps", "n_rhs": "evaluations", "n_jacobian": "Jacobians", "n_factorizations": "factorizations"}
+
+
+def facts(title: str, rows: Mapping[str, str]) -> None:
+    """Print names and values."""
+    table = Table(title=title, show_header=False, title_justify="left", box=None)
+    for name, value in rows.items():
+        table.add_row(name, value)
+    out.print(table, markup=False)
+
+
+def as_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    print(json.dumps(content, default=_plain, indent=1))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
+
+
+def failed(error: Exception) -> None:
+    """Print an error, one line."""
+    err.print(f"error: {error}", markup=False, soft_wrap=True)
+
+
+def position(p: Any) -> str:
+    """A place in the world, in millimetres."""
+    return ", ".join(f"{1e3 * x:.3f}" for x in p) + " mm"
+
+
+def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
+    """What a run comes down to, as plain data."""
+    energy = run.energy()
+    changes = [float(np.abs(x).max(initial=0.0)) for x in (energy.work, energy.dissipated, energy.kinetic)]
+    return {
+        "robot": run.robot.name,
+        "t_end": float(run.t[-1]) if len(run.t) else 0.0,
+        "method": run.options["method"],
+        "message": run.message,
+        "stats": dict(run.stats),
+        "energy_error": float(np.abs(energy.balance).max(initial=0.0)),
+        "energy_moved": sum(changes),
+        "tip": run.tip()[-1] if len(run.t) else None,
+        "driven": {name: float(force[-1]) for name, force in run.driven.items() if len(force)},
+        "file": str(path) if path else None,
+    }
+
+
+def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
+    """The same for people."""
+    stats, end = summary["stats"], summary["t_end"]
+    wall = stats.get("wall_time")
+    counts = [f"{stats[key]} {label}" for key, label in COUNTS.items() if key in stats]
+    rows = {
+        "simulated": f"{end:g} s" + (f" in {wall:.2f} s, {end / wall:.1f} times real time" if wall else ""),
+        "integrator": f"{summary['method']}: " + ", ".join(counts),
+        "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
+    }
+    if summary["tip"] is not None:
+        rows["tip at the end"] = position(summary["tip"])
+    if summary["file"]:
+        rows["written"] = summary["file"]
+    return rows
+
+
+@contextmanager
+def progress(t_end: float | None, begin: float = 0.0) -> Iterator[Callable[[float], None] | None]:
+    """A bar of simulated time on a terminal; elsewhere a line now and then."""
+    if not t_end:
+        yield None
+    elif err.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.2f}/{task.total:g} s"))
+        speed = TextColumn("{task.fields[speed]}")
+        with Progress(*columns, speed, TimeRemainingColumn(), console=err, transient=True) as bar:
+            task = bar.add_task("simulating", total=t_end, speed="")
+            bar.update(task, completed=begin)
+            start = time.monotonic()
+
+            def show(t: float) -> None:
+                wall = max(time.monotonic() - start, 1e-9)
+                bar.update(task, completed=t, speed=f"{(t - begin) / wall:.2g} times real time")
+
+            yield show
+    else:
+        yield _Lines(t_end, begin).tell
+
+
+class _Lines:
+    """Progress where nobody watches."""
+
+    def __init__(self, t_end: float, begin: float) -> None:
+        self.t_end, self.begin = t_end, begin
+        self.start = self.last = time.monotonic()
+
+    def tell(self, t: float) -> None:
+        now = time.monotonic()
+        if now - self.last < QUIET_INTERVAL or t <= self.begin:
+            return
+        self.last, speed = now, (t - self.begin) / (now - self.start)
+        left = (self.t_end - t) / speed
+        line = f"t = {t:.4g} of {self.t_end:g} s, {speed:.2g} times real time, about {left:.0f} s left"
+        err.print(line, soft_wrap=True)

@@ -1,0 +1,221 @@
+"""The doctor: looks a robot over before it runs, checks its derivatives, and says what looks odd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.analysis import statics
+from sorosim.errors import ConvergenceError, ModelError
+from sorosim.model.body import RigidBody
+from sorosim.model.material import Material
+from sorosim.model.quadrature import default_n_gauss
+from sorosim.model.rod import Division
+from sorosim.result import Equilibrium
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+
+OK, ODD, WRONG = "ok", "odd", "wrong"
+
+YOUNG = 1e3, 2e12  # Pa: from the softest gels to diamond
+DENSITY = 5.0, 25e3  # kg/m^3: from foams to osmium
+LENGTH = 1e-4, 100.0  # m
+SLENDER = 10.0  # length over thickness below which shear and end effects matter
+STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
+WRONG_DERIVATIVE = 1e-7
+
+
+class Finding(NamedTuple):
+    """What the doctor has to say about one object."""
+
+    level: str  # OK, ODD or WRONG
+    where: str
+    what: str
+    remedy: str = ""
+
+
+def examine(robot: Robot) -> list[Finding]:
+    """Look a robot over.
+
+    Returns
+    -------
+    list of Finding
+        At least one for each of: parts, rods, actuators, derivatives, equilibrium, stiffness.
+    """
+    findings: list[Finding] = []
+    with np.errstate(all="ignore"):
+        for check in (_materials, _rods, _gravity, _masses, _actuators, _derivatives, _rest):
+            found = list(check(robot))
+            findings += found or [Finding(OK, check.__name__.strip("_"), "nothing looks odd")]
+    return findings
+
+
+def _divisions(robot: Robot) -> Iterator[tuple[str, Division]]:
+    for link in robot.links:
+        if link.rod is not None:
+            several = len(link.rod.divisions) > 1
+            for i, division in enumerate(link.rod.divisions):
+                yield f"links.{link.name}.rod" + (f".divisions[{i}]" if several else ""), division
+
+
+def _outside(value: float, bounds: tuple[float, float]) -> bool:
+    return not bounds[0] <= value <= bounds[1]
+
+
+def _materials(robot: Robot) -> Iterator[Finding]:
+    seen: dict[Material, str] = {}
+    for where, division in _divisions(robot):
+        seen.setdefault(division.material, where)
+    for material, where in seen.items():
+        name = f"material of {where}"
+        if _outside(material.young, YOUNG):
+            yield Finding(ODD, name, f"Young's modulus {material.young:g} Pa", "was it meant in kPa, MPa or GPa?")
+        if _outside(material.density, DENSITY):
+            yield Finding(ODD, name, f"density {material.density:g} kg/m^3", "was it meant in g/cm^3?")
+        if not (material.damping or material.mass_damping or material.stiffness_damping):
+            yield Finding(ODD, name, "no damping: motions never settle", "give `damping`, a viscosity in Pa*s")
+
+
+def _rods(robot: Robot) -> Iterator[Finding]:
+    for where, division in _divisions(robot):
+        L = division.length
+        if _outside(L, LENGTH):
+            yield Finding(ODD, where, f"length {L:g} m", "was it meant in cm or mm?")
+        a = division.section.properties(np.linspace(0.05, 0.95, 7) * L, L)
+        # of a round section, this is the diameter
+        thickness = 4.0 * float(np.sqrt(np.max(np.maximum(a.Iy, a.Iz) / a.A)))
+        if SLENDER * thickness > L and not any(division.strain.count_per_strain[4:]):
+            remedy = "let it shear (strain: shear: 0), or take it for an approximation"
+            yield Finding(ODD, where, f"length is {L / thickness:.2g} thicknesses, without shear", remedy)
+        safe = default_n_gauss(division.strain)
+        if division.n_gauss is not None and division.n_gauss < safe:
+            remedy = f"leave `quadrature` out, which takes {safe}"
+            yield Finding(ODD, where, f"{division.n_gauss} Gauss points for this basis", remedy)
+
+
+def _gravity(robot: Robot) -> Iterator[Finding]:
+    g = float(np.linalg.norm(robot.description.gravity))
+    if g != 0.0 and _outside(g, (0.1, 30.0)):
+        yield Finding(ODD, "gravity", f"{g:g} m/s^2", "on Earth it is 9.81")
+
+
+def _masses(robot: Robot) -> Iterator[Finding]:
+    masses = {link.name: link_mass(robot, link.name) for link in robot.links}
+    carried = {name: mass for name, mass in masses.items() if mass > 0.0}
+    if not carried:
+        yield Finding(ODD, "links", "nothing has mass", "give rods a density or links a body")
+        return
+    heavy, light = max(carried, key=carried.__getitem__), min(carried, key=carried.__getitem__)
+    if carried[heavy] > 1e5 * carried[light]:
+        what = f"{carried[light]:.3g} kg beside {carried[heavy]:.3g} kg of '{heavy}'"
+        yield Finding(ODD, f"links.{light}", what, "look for a wrong unit")
+    yield Finding(OK, "links", f"mass {sum(carried.values()):.4g} kg in all")
+
+
+def link_mass(robot: Robot, name: str) -> float:
+    """Mass of a link [kg]."""
+    link = next(link for link in robot.links if link.name == name)
+    if link.rod is not None:
+        total = 0.0
+        for division in link.rod.divisions:
+            X, w, _ = division.quadrature()
+            total += float(w @ division.line_inertia(X)[:, 3])
+        return total
+    return float(link.body.mass) if isinstance(link.body, RigidBody) else 0.0
+
+
+def _actuators(robot: Robot) -> Iterator[Finding]:
+    if not robot.actuator_names:
+        yield Finding(OK, "actuators", "none")
+        return
+    q, zero = _some_state(robot)[0], np.zeros(robot.ndof)
+    B = robot.internal_force_derivatives(q, zero).B
+    for name, column in zip(robot.actuator_names, B.T, strict=True):
+        if np.abs(column).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
+            yield Finding(ODD, f"actuators.{name}", "moves nothing", "is the strain that it works on locked?")
+
+
+def _some_state(robot: Robot) -> tuple[Array, Array, Array, Array]:
+    """A state in motion in which rods are clearly bent, and inputs."""
+    rng = np.random.default_rng(1)
+    scale = np.full(robot.ndof, 0.2)
+    for layout in robot.engine.layout.links.values():
+        rows = np.concatenate([np.zeros(0), *(piece.division.strain.rows for piece in layout.pieces)])
+        first = layout.column + layout.n_joint
+        scale[first : first + len(rows)] = np.where(rows < 3, 0.2, 0.02)
+    q, qd, qdd = (rng.uniform(-1.0, 1.0, robot.ndof) * scale for _ in range(3))
+    return q, qd, qdd, rng.uniform(0.0, 1.0, len(robot.actuator_names))
+
+
+def _derivatives(robot: Robot) -> Iterator[Finding]:
+    q, qd, qdd, u = _some_state(robot)
+    try:
+        inverse = robot.inverse_dynamics_derivatives(q, qd, qdd)
+        forward = robot.forward_dynamics_derivatives(q, qd, u)
+    except ModelError as error:
+        yield Finding(WRONG, "dynamics", str(error))
+        return
+    inner = robot.internal_force_derivatives(q, qd, u)
+    pairs: list[tuple[str, Array, Callable[[Array], Array], Array]] = [
+        ("inverse dynamics by q", inverse.dtau_dq, lambda x: robot.inverse_dynamics(x, qd, qdd), q),
+        ("inverse dynamics by qd", inverse.dtau_dqd, lambda x: robot.inverse_dynamics(q, x, qdd), qd),
+        ("mass matrix", inverse.mass_matrix, lambda x: robot.inverse_dynamics(q, qd, x), qdd),
+        ("internal force by q", inner.dtau_dq, lambda x: robot.internal_force(x, qd, u), q),
+        ("internal force by qd", inner.dtau_dqd, lambda x: robot.internal_force(q, x, u), qd),
+    ]
+    worst, name = 0.0, ""
+    for label, analytic, function, at in pairs:
+        differences = _differences(function, at)
+        # what is small against the function itself, differences cannot see
+        size = max(float(np.abs(differences).max(initial=0.0)), float(np.abs(function(at)).max(initial=0.0)), 1e-300)
+        miss = float(np.abs(analytic - differences).max(initial=0.0) / size)
+        if not miss <= worst:
+            worst, name = miss, label
+    # accelerations solve M qdd + ID - internal force = 0: no differences needed, in which cond(M) would drown digits
+    rest = robot.inverse_dynamics(q, qd, forward.qdd) - robot.internal_force(q, qd, u)
+    size = max(float(np.abs(robot.internal_force(q, qd, u)).max()), 1e-300)
+    if not worst <= WRONG_DERIVATIVE:
+        remedy = "if a load of your own is in it, look at its tangents; if not, please report this"
+        yield Finding(WRONG, "derivatives", f"{name} misses differences by {worst:.1e}", remedy)
+    elif not np.abs(rest).max() <= WRONG_DERIVATIVE * size:
+        yield Finding(WRONG, "dynamics", "accelerations do not solve the equations of motion", "look at the masses")
+    else:
+        yield Finding(OK, "derivatives", f"agree with differences to {worst:.1e}")
+
+
+def _differences(function: Callable[[Array], Array], at: Array) -> Array:
+    """Derivative of a vector by a vector, by central differences of fourth order."""
+    columns = [
+        8.0 * (function(at + h) - function(at - h)) - (function(at + 2.0 * h) - function(at - 2.0 * h))
+        for h in STEP * np.eye(len(at))
+    ]
+    return np.asarray(np.array(columns).T / (12.0 * STEP))
+
+
+def _rest(robot: Robot) -> Iterator[Finding]:
+    """The equilibrium without inputs, and what is stiff and soft about it."""
+    try:
+        rest = statics(robot, np.zeros(len(robot.actuator_names)))
+    except ConvergenceError as error:
+        yield Finding(ODD, "equilibrium", str(error), "gravity may be too much for the stiffness")
+        return
+    stable = rest.stable
+    tip = ", ".join(f"{1e3 * x:.4g}" for x in rest.tip())
+    remedy = "" if stable else "does something hold it? a small push will show where it goes"
+    what = f"without inputs the tip rests at {tip} mm" + ("" if stable else ", unstably")
+    yield Finding(OK if stable else ODD, "equilibrium", what, remedy)
+    yield from _stiffness(robot, rest)
+
+
+def _stiffness(robot: Robot, rest: Equilibrium) -> Iterator[Finding]:
+    frequencies = robot.linearize(rest.q, rest.u).frequencies
+    known = frequencies[np.isfinite(frequencies) & (frequencies > 0.0)]
+    if len(known):
+        low, high = known.min(), known.max()
+        step = 1.0 / (np.pi * high)
+        what = f"natural frequencies from {low:.3g} to {high:.3g} Hz; explicit methods would need steps of {step:.1e} s"
+        yield Finding(OK, "stiffness", what)

@@ -1,0 +1,259 @@
+"""One integration of a robot's motion: its restarts, what is kept while it runs, and the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.door import number
+from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError
+from sorosim.result import Checkpoints, Run
+from sorosim.solvers.base import Event, OdeProblem, OdeSolution
+from sorosim.solvers.registry import integrator
+from sorosim.solvers.segments import integrate_with_restarts
+from sorosim.system import OdeSystem
+
+Array = NDArray[np.float64]
+EventFunction = Callable[[float, Array, Array], float]
+
+MAX_OUTPUTS = 10_000_000
+
+
+def output_times(t_end: float, dt_out: float) -> Array:
+    """Multiples of dt_out from 0 to t_end, and t_end itself."""
+    n = t_end / dt_out
+    if n > MAX_OUTPUTS:
+        raise InputError("dt_out", f"at most {MAX_OUTPUTS} outputs", f"{n:.3g}", "a larger dt_out")
+    times: Array = dt_out * np.arange(int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
+    # the last multiple may miss t_end by rounding
+    if len(times) > 1 and abs(times[-1] - t_end) <= 1e-9 * dt_out:
+        times[-1] = t_end
+    return times if times[-1] == t_end else np.concatenate([times, [t_end]])
+
+
+def restart_times(options: Mapping[str, Any]) -> Array:
+    """Multiples of the checkpoint interval up to the end; those next to output times are moved onto them."""
+    interval, dt_out = options["checkpoint"], options["dt_out"]
+    if interval is None:
+        return np.zeros(0)
+    n = options["t_end"] / interval
+    if n > MAX_OUTPUTS:
+        raise InputError("checkpoint", f"at most {MAX_OUTPUTS} checkpoints", f"{n:.3g}", "a larger interval")
+    times = interval * np.arange(1, int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
+    outputs = dt_out * np.round(times / dt_out)
+    times = np.where(np.abs(outputs - times) <= 1e-9 * dt_out, outputs, times)
+    times[np.abs(times - options["t_end"]) <= 1e-9 * dt_out] = options["t_end"]
+    return np.asarray(times)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an integration begins, and the counts until then."""
+
+    t: float
+    q: Array
+    qd: Array
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Integration:
+    """One call of `simulate` or `resume`."""
+
+    def __init__(
+        self, system: OdeSystem, options: dict[str, Any], start: Start, past: Run | None,
+        events: Sequence[EventFunction], dense: bool, progress: Callable[[float], None] | None, out: str | Path | None,
+    ) -> None:  # fmt: skip
+        if not (progress is None or callable(progress)):
+            raise InputError("progress", "a function of time", type(progress).__name__)
+        self.system, self.options, self.start, self.past, self.out = system, options, start, past, out
+        options["u"] = dict(zip(system.robot.actuator_names, (s.spec for s in system.inputs.signals), strict=True))
+        options["driven"] = dict(zip(self.driven_links, (s.spec for s in system.driven.signals), strict=True))
+        self.trials, self.events, self.dense = _Trials(system, progress), _events(system, events), dense
+        self.restarts = restart_times(options)
+        self.begin = time.perf_counter()
+        # what has come about: rows as the integrator tells them, and checkpoints
+        self.rows: list[tuple[Array, Array]] = []
+        self.points: list[tuple[float, Array, dict[str, Any]]] = []
+        self.journal: Any = None
+
+    @property
+    def driven_links(self) -> list[str]:
+        """Links whose joints are driven, in the order of the system."""
+        links = self.system.robot.links_of_columns
+        return [links[int(column)] for column in self.system.partition.driven]
+
+    def run(self) -> Run:
+        """Integrate, keep what comes about, and hand it over."""
+        options, start = self.options, self.start
+        state = self.system.state(start.q, start.qd)
+        self.system.rhs(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
+        times = output_times(options["t_end"], options["dt_out"])
+        problem = OdeProblem(
+            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,
+            np.concatenate([[start.t], times[times > start.t]]), options["rtol"], options["atol"], options["max_step"],
+            self.events, self.dense, self.report,
+        )  # fmt: skip
+        if self.out is not None:
+            self.open_journal(self.out)
+        if self.past is None and options["checkpoint"] is not None:
+            self.keep(start.t, start.q, start.qd, {})
+        between = self.restarts[(self.restarts > start.t) & (self.restarts < options["t_end"])]
+        interrupted = False
+        try:
+            found = integrate_with_restarts(integrator(options["method"]), problem, between, self.at_restart)
+        except KeyboardInterrupt:
+            interrupted, found = True, self.so_far()
+        except FileError as error:
+            here = self.rows[-1][0][-1] if self.rows else start.t
+            hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
+            raise FileError(error.file, f"{error.message}; {hint}") from None
+        if found.success and len(found.t) and len(self.restarts) and found.t[-1] == self.restarts[-1]:
+            self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
+        run = self.assembled(found)
+        self.finish(run)
+        if interrupted:
+            raise Interrupted(run.message, run)
+        if not found.success:
+            other = "bdf" if options["method"] == "radau" else "radau"
+            name, hint = self.system.robot.name, f"try method='{other}' or a smaller max_step"
+            what = f"simulate '{name}' by {options['method']}: {found.message}{self.trials.why}"
+            raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run)
+        return run
+
+    # -- while it runs ---------------------------------------------------------------------------------------------
+
+    def report(self, t: Array, x: Array) -> None:
+        """Keep rows; the first one of a run that is taken up again is the last one of its past."""
+        first = not self.rows and self.past is not None and t[0] == self.start.t
+        self.rows.append((t, x))
+        if self.journal is not None:
+            self.journal.rows(self.table(t[int(first) :], x[int(first) :]))
+
+    def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> None:
+        """Keep a checkpoint."""
+        q, qd, _ = self.system.coordinates(t, x)
+        self.keep(t, q, qd, self.summed(stats))
+
+    def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
+        """Keep the state of a checkpoint, and the counts until then."""
+        self.points.append((t, np.concatenate([q, qd]), counts))
+        if self.journal is not None:
+            self.journal.checkpoint(np.concatenate([[t], q, qd]), counts)
+
+    def summed(self, stats: Mapping[str, Any]) -> dict[str, Any]:
+        """Counts and wall time since t = 0."""
+        now = {**stats, "wall_time": time.perf_counter() - self.begin}
+        return {name: value + type(value)(self.start.stats.get(name, 0)) for name, value in now.items()}
+
+    def so_far(self) -> OdeSolution:
+        """What there is, as a solution that ends there."""
+        n = 2 * self.system.n_free
+        t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
+        x = np.concatenate([np.zeros((0, n)), *(x for _, x in self.rows)])
+        stats = {"n_rhs": self.trials.n_rhs}
+        none = [np.zeros(0) for _ in self.events], [np.zeros((0, n)) for _ in self.events]
+        return OdeSolution(t, x, False, f"interrupted at t = {self.trials.t:.6g} s", stats, None, *none)
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def split(self, t: Array, x: Array) -> tuple[Array, Array]:
+        """Coordinates and rates, each (n, ndof)."""
+        both = [self.system.coordinates(*row)[:2] for row in zip(t, x, strict=True)]
+        shape = len(t), self.system.robot.ndof
+        return np.array([q for q, _ in both]).reshape(shape), np.array([qd for _, qd in both]).reshape(shape)
+
+    def forces(self, t: Array, x: Array) -> Array:
+        """Forces (n, n_driven) that driven joints need."""
+        rows = [self.system.driven_forces(*row) for row in zip(t, x, strict=True)]
+        return np.array(rows).reshape(len(t), len(self.system.partition.driven))
+
+    def table(self, t: Array, x: Array) -> Array:
+        """Rows of a journal: time, coordinates, rates, inputs, driven forces."""
+        return np.column_stack([t, *self.split(t, x), self.system.inputs.sample(t), self.forces(t, x)])
+
+    def assembled(self, found: OdeSolution) -> Run:
+        """The run from t = 0 on."""
+        robot, past, first = self.system.robot, self.past, 0 if self.past is None else 1
+        t, x = found.t[first:], found.x[first:]
+        system, dense = self.system, found.dense
+        run = Run(
+            robot, t, *self.split(t, x), system.inputs.sample(t), np.zeros((len(t), 0)),
+            dict(zip(self.driven_links, self.forces(t, x).T, strict=True)), self.summed(found.stats), self.options,
+            found.message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
+            None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
+            None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
+        )  # fmt: skip
+        return run if past is None else past.followed_by(run)
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def open_journal(self, out: str | Path) -> None:
+        from sorosim.io.journal import Journal
+        from sorosim.io.results import journal_head
+
+        self.journal = Journal(out, journal_head(self.system.robot, self.options, self.driven_links))
+        if (past := self.past) is not None:
+            self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values()]))
+            if (points := past.checkpoints) is not None:
+                for k, t in enumerate(points.t):
+                    counts = {name: values[k].item() for name, values in points.stats.items()}
+                    self.journal.checkpoint(np.concatenate([[t], points.q[k], points.qd[k]]), counts)
+        self.journal.begin()
+
+    def finish(self, run: Run) -> None:
+        """The result file takes the place of the journal."""
+        if self.journal is None or self.out is None:
+            return
+        try:
+            run.save(self.out)
+        except FileError as error:
+            raise FileError(error.file, f"{error.message}; the run is kept in {self.journal.path}") from None
+        self.journal.remove()
+
+
+class _Trials:
+    """Rates and Jacobian for an integrator; where a trial state has none: NaN, which asks for a smaller step."""
+
+    def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
+        self.system, self.progress, self.why = system, progress, ""
+        self.t, self.n_rhs = 0.0, 0
+
+    def rhs(self, t: float, x: Array) -> Array:
+        self.t, self.n_rhs = t, self.n_rhs + 1
+        if self.progress is not None:
+            self.progress(t)
+        try:
+            return self.system.rhs(t, x)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan)
+
+    def jacobian(self, t: float, x: Array) -> Array:
+        try:
+            return self.system.jacobian(t, x)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full((len(x), len(x)), np.nan)
+
+
+def _events(system: OdeSystem, functions: Any) -> list[Event]:
+    def event(where: str, function: Any) -> Event:
+        if not callable(function):
+            raise InputError(where, "a function f(t, q, qd)", type(function).__name__)
+
+        def of_state(t: float, x: Array) -> float:
+            q, qd, _ = system.coordinates(t, x)
+            return number(where, function(t, q, qd))
+
+        direction = number(f"{where}.direction", getattr(function, "direction", 0.0))
+        return Event(of_state, bool(getattr(function, "terminal", False)), direction)
+
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        raise InputError("events", "a list of functions f(t, q, qd)", type(functions).__name__)
+    return [event(f"events[{i}]", function) for i, function in enumerate(functions)]

@@ -1,0 +1,220 @@
+"""What the keys of the file format mean, with an example for each: for the JSON Schema and the page of the docs.
+
+``BLOCKS[block][key]`` is the meaning and the example, as a file writes it after the colon.
+"""
+
+from __future__ import annotations
+
+Keys = dict[str, tuple[str, str]]
+
+_STIFFNESS = "Stiffness of a spring in the joint."
+_DAMPING = "Damping of a damper in the joint."
+_AXIS = "Direction of the axis in the joint's frame, of any length."
+_SIZE = "A number, [base, tip] for a straight taper, an expression of X, s and L, or a table."
+_REST = "Coordinate at which the spring is relaxed."
+_SIDE = "Full length of the section along its"
+_INTERPOLATION = "How values between the given ones are found."
+
+_SHAPE: Keys = {
+    "shear_factor": ("Factor of the shear stiffness G A; two for y and z.", "0.9"),
+    "torsion": ("Torsion constant: of the warping section, or simply the polar moment.", "polar"),
+}
+_ORDER = "Order of its basis, or {basis, order}; a strain that is left out is locked."
+
+BLOCKS: dict[str, Keys] = {
+    "RobotFile": {
+        "sorosim": ("Version of the file format.", "1"),
+        "name": ("Name of the robot; without it, that of the file.", "soft hand"),
+        "include": ("Other files whose blocks are brought into this one; paths relative to this file.",
+                    "[common.yaml]"),
+        "parameters": ("Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}"),
+        "gravity": ("Acceleration of gravity in the axes of the world.", "[0, 0, -9.81]"),
+        "materials": ("Materials by name.", "{steel: {young: 210 GPa, poisson: 0.3, density: 7850 kg/m^3}}"),
+        "prefabs": ("Reusable sub-trees by name.", "{stub: {links: {tip: {}}}}"),
+        "links": ("Links by name: each is a joint and the body that it moves.", "{base: {}}"),
+        "parts": ("What is made of prefabs: the links, actuators and loads of part `a` begin with `a_`.",
+                  "{left: {prefab: stub}}"),
+        "actuators": ("Actuators by name, in the order of the inputs u.",
+                      "{cable: {tendon: {rod: arm, y: 0, z: 1 cm}}}"),
+        "loads": ("Loads by name.", "{push: {wrench: {link: arm, force: [0, 0, 1 N]}}}"),
+        "initial": ("Initial coordinates by name; those not named are zero.", "{'arm.bending_y[0]': 0.1}"),
+        "simulate": ("Default arguments of simulate.", "{t_end: 10 s}"),
+        "statics": ("Default arguments of statics.", "{u: {cable: 3 N}}"),
+    },
+    "PrefabBlock": {
+        "parameters": ("Parameters with their defaults; one without a default has to be given by each part.",
+                       "{size: 1 cm, mass: 10 g}"),
+        "links": ("As the links of a file; those on the world hang on the parent of the part.",
+                  "{proximal: {}, distal: {parent: proximal}}"),
+        "parts": ("Parts of other prefabs.", "{}"),
+        "actuators": ("As the actuators of a file.", "{}"),
+        "loads": ("As the loads of a file.", "{}"),
+    },
+    "PartBlock": {
+        "prefab": ("What it is made of.", "stub"),
+        "parent": ("Link that it hangs on.", "arm"),
+        "at": ("Pose on its parent, before the poses of its own links.", "{position: [0, 0, 1 cm]}"),
+        "repeat": ("Makes so many parts; their names end in 1, 2, ..., which is $i in all their values.", "3"),
+        "with": ("Values of the prefab's parameters.", "{size: 2 cm}"),
+    },
+    "MaterialBlock": {
+        "young": ("Young's modulus.", "1 MPa"),
+        "poisson": ("Poisson's ratio; the shear modulus follows from it.", "0.5"),
+        "shear": ("Shear modulus, instead of Poisson's ratio.", "300 kPa"),
+        "density": ("Mass per volume.", "1000 kg/m^3"),
+        "damping": ("Viscosity.", "10 kPa*s"),
+        "mass_damping": ("Damping in proportion to the mass.", "0.1 1/s"),
+        "stiffness_damping": ("Damping in proportion to the stiffness.", "1 ms"),
+    },
+    "LinkBlock": {
+        "joint": ("How it moves on its parent.", "{revolute: {axis: [0, 0, 1]}}"),
+        "parent": ("Name of the parent link, or world.", "world"),
+        "at": ("Pose of the joint on the parent; a list of poses is one after the other.", "{position: [1 cm, 0, 0]}"),
+        "rod": ("The link is a soft rod, from the joint along x.",
+                "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}"),
+        "body": ("The link is a rigid body. Without rod and body it is a massless frame.",
+                 "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+    },
+    "PoseBlock": {
+        "position": ("Origin in the parent's frame.", "[1 cm, 0, 0]"),
+        "rotation": ("Rotation from the parent's axes.", "{rpy: [0, 0, 90 deg]}"),
+        "s": ("Place on a parent rod, 0 at its base, 1 at its tip (the default).", "0.5"),
+    },
+    "RotationBlock": {
+        "axis": ("Direction to turn about, with angle.", "[0, 0, 1]"),
+        "angle": ("Angle to turn by, with axis.", "90 deg"),
+        "rpy": ("Roll about x, then pitch about y, then yaw about z, all axes of the parent, as in URDF.",
+                "[0, 0, 90 deg]"),
+        "quaternion": ("[w, x, y, z] of any length.", "[1, 0, 0, 1]"),
+        "matrix": ("Rotation matrix by rows.", "[[0, -1, 0], [1, 0, 0], [0, 0, 1]]"),
+    },
+    "MovingJoint": {
+        "revolute": ("Turns about an axis.", "{axis: [0, 0, 1]}"),
+        "prismatic": ("Slides along an axis.", "{axis: [1, 0, 0]}"),
+        "helical": ("Turns about an axis and advances along it.", "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+    },
+    "TurningBlock": {
+        "axis": (_AXIS, "[0, 0, 1]"), "stiffness": (_STIFFNESS, "2 N*m/rad"), "damping": (_DAMPING, "0.1 N*m*s/rad"),
+        "rest": (_REST, "10 deg"),
+    },
+    "HelicalBlock": {
+        "axis": (_AXIS, "[0, 0, 1]"), "stiffness": (_STIFFNESS, "2 N*m/rad"), "damping": (_DAMPING, "0.1 N*m*s/rad"),
+        "rest": (_REST, "10 deg"), "pitch": ("Advance per angle.", "5 mm/rev"),
+    },
+    "PrismaticBlock": {
+        "axis": (_AXIS, "[1, 0, 0]"), "stiffness": (_STIFFNESS, "100 N/m"), "damping": (_DAMPING, "2 N*s/m"),
+        "rest": (_REST, "1 cm"),
+    },
+    "BodyBlock": {
+        "mass": ("Mass.", "200 g"),
+        "centre": ("Centre of mass in the frame of the link.", "[0, 0, 1 cm]"),
+        "inertia": ("Moments of inertia about the centre of mass: Ixx, Iyy, Izz, and Ixy, Ixz, Iyz of the matrix if "
+                    "they are not zero.", "[1e-4, 1e-4, 1e-4]"),
+    },
+    "PieceBlock": {
+        "length": ("Length.", "50 cm"),
+        "section": ("Cross-section, in the y-z plane.", "{circle: {radius: [3 cm, 1.5 cm]}}"),
+        "material": ("Name of its material.", "rubber"),
+        "strain": ("What may deform, and how.", "{bending: 3}"),
+        "reference": ("Strain of the unloaded rod, for one that is curved or twisted.", "{bending_y: 2 1/m}"),
+        "quadrature": ("Gauss points (between the kinks of basis and section); by default as many as needed.", "6"),
+    },
+    "DivisionsBlock": {
+        "divisions": ("Pieces one after the other, each with the keys of a rod.",
+                      "[{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}]"),
+    },
+    "SectionBlock": {
+        "circle": ("A solid circle.", "{radius: 3 cm}"),
+        "hollow_circle": ("A tube.", "{radius: 3 cm, inner_radius: 2 cm}"),
+        "rectangle": ("A solid rectangle.", "{y: 3 cm, z: 1 cm}"),
+        "ellipse": ("A solid ellipse.", "{y: 3 cm, z: 1 cm}"),
+        "properties": ("Any section, by its integrals.", "{area: 2 cm^2, Iy: 1 cm^4, Iz: 1 cm^4, J: 2 cm^4}"),
+    },
+    "CircleBlock": {"radius": (f"Radius. {_SIZE}", "[3 cm, 1.5 cm]"), **_SHAPE},
+    "HollowCircleBlock": {
+        "radius": (f"Outer radius. {_SIZE}", "3 cm"), "inner_radius": (f"Radius of the hole. {_SIZE}", "2 cm - 1 cm*s"),
+        **_SHAPE,
+    },
+    "SidesBlock": {"y": (f"{_SIDE} y axis. {_SIZE}", "3 cm"), "z": (f"{_SIDE} z axis. {_SIZE}", "1 cm"), **_SHAPE},
+    "PropertiesBlock": {
+        "area": (f"Area. {_SIZE}", "2 cm^2"), "Iy": ("Second moment about the y axis.", "1 cm^4"),
+        "Iz": ("Second moment about the z axis.", "1 cm^4"),
+        "J": ("Torsion constant; left out with torsion polar.", "2 cm^4"),
+        "polar": ("Polar moment of the mass; Iy + Iz if it is not given.", "2 cm^4"), **_SHAPE,
+    },
+    "TableBox": {"table": ("Values at places along the rod.", "{s: [0, 0.5, 1], value: [3 cm, 2 cm, 2 cm]}")},
+    "TableBlock": {
+        "s": ("Places X/L, increasing from 0 to 1.", "[0, 0.5, 1]"),
+        "value": ("The size at each place.", "[3 cm, 2 cm, 2 cm]"),
+        "interpolation": (_INTERPOLATION, "pchip"),
+    },
+    "StrainBlock": {
+        "basis": ("Basis of all strains that do not name their own: legendre, chebyshev, monomial, fourier, gaussian, "
+                  "inverse_multiquadric, hermite, linear_elements, quadratic_elements, cubic_elements, or one of a "
+                  "plug-in.", "chebyshev"),
+        "torsion": (f"Twist about x. {_ORDER}", "1"),
+        "bending": (f"Bending about y and about z. {_ORDER}", "3"),
+        "bending_y": (f"Bending about y alone. {_ORDER}", "3"), "bending_z": (f"Bending about z alone. {_ORDER}", "3"),
+        "elongation": (f"Elongation along x. {_ORDER}", "1"),
+        "shear": (f"Shear along y and along z. {_ORDER}", "0"),
+        "shear_y": (f"Shear along y alone. {_ORDER}", "0"), "shear_z": (f"Shear along z alone. {_ORDER}", "0"),
+    },
+    "OrderBlock": {
+        "basis": ("Name of the basis.", "hermite"),
+        "order": ("Order, or number of elements or harmonics.", "2"),
+    },
+    "ReferenceBlock": {
+        "torsion": ("Twist per length.", "1 1/m"), "bending_y": ("Curvature about y.", "2 1/m"),
+        "bending_z": ("Curvature about z.", "2*s"), "elongation": ("Stretch, 1: none.", "1.1"),
+        "shear_y": ("Shear along y.", "0.01"), "shear_z": ("Shear along z.", "0.01"),
+    },
+    "ActuatorBlock": {"tendon": ("A cable through one rod or several; its input is its tension, positive in pull.",
+                                 "{rod: arm, y: 0, z: 1 cm}")},
+    "RunBlock": {
+        "rod": ("Name of the link that it runs through.", "arm"),
+        "y": ("Place in the section. Expressions may use X, s, L, the radius r and the sizes of the section.", "0"),
+        "z": ("As y.", "1 cm*cos(2*pi*s)"),
+        "from": ("Where it begins, X/L; an end of a division.", "0"),
+        "to": ("Where it ends, X/L; an end of a division.", "1"),
+    },
+    "PathBlock": {"path": ("Rods from base to tip, each fixed to the one before.", "[{rod: arm, y: 0, z: 1 cm}]")},
+    "LoadBlock": {"wrench": ("Moment and force at one point.", "{link: arm, force: [0, 0, 1 N]}")},
+    "WrenchBlock": {
+        "link": ("Link that it acts on.", "arm"), "s": ("Place on a rod, 0 to 1 (the tip, the default).", "0.5"),
+        "moment": ("Moment.", "[0, 0, 5 N*cm]"), "force": ("Force.", "[0, 0, 1 N]"),
+        "frame": ("Axes: world (directions stay) or body (they turn with the point).", "body"),
+    },
+    "SimulateBlock": {
+        "t_end": ("End of the simulation; it begins at 0.", "10 s"), "dt_out": ("Interval of the results.", "10 ms"),
+        "u": ("Inputs by the names of actuators: a number, an expression of t, a table or a CSV file.",
+              "{cable: 5 N*sin(2*t)}"),
+        "driven": ("Motions of joints by the names of their links, as u.", "{lid: 30 deg*t}"),
+        "q0": ("Start: coordinates, or the word equilibrium.", "equilibrium"),
+        "method": ("Integrator.", "bdf"), "rtol": ("Relative tolerance.", "1e-4"),
+        "atol": ("Absolute tolerance.", "1e-7"),
+    },
+    "StaticsBlock": {"u": ("Inputs by the names of actuators.", "{cable: 3 N}")},
+    "SignalTable": {
+        "times": ("Increasing times.", "[0, 1 s, 2 s]"), "values": ("Value at each time.", "[0, 5, 0]"),
+        "interpolation": (_INTERPOLATION, "cubic"),
+    },
+    "SignalFile": {
+        "csv": ("Path of a CSV file, relative to the robot's file; its first column is time [s].", "pull.csv"),
+        "column": ("Name or number of the column; needed if there are more than two.", "1"),
+        "interpolation": (_INTERPOLATION, "linear"),
+    },
+}  # fmt: skip
+
+TITLES = {
+    "RobotFile": "The file", "PrefabBlock": "Prefabs", "PartBlock": "Parts", "MaterialBlock": "Materials",
+    "LinkBlock": "Links", "PoseBlock": "Poses", "RotationBlock": "Rotations", "MovingJoint": "Joints",
+    "TurningBlock": "Revolute joints", "HelicalBlock": "Helical joints", "PrismaticBlock": "Prismatic joints",
+    "BodyBlock": "Rigid bodies", "PieceBlock": "Rods", "DivisionsBlock": "Rods of several pieces",
+    "SectionBlock": "Sections", "CircleBlock": "Circles", "HollowCircleBlock": "Tubes",
+    "SidesBlock": "Rectangles and ellipses", "PropertiesBlock": "Sections by their integrals",
+    "TableBox": "Sizes by tables", "TableBlock": "Tables of sizes", "StrainBlock": "Strains",
+    "OrderBlock": "Strains with a basis of their own", "ReferenceBlock": "Reference strains",
+    "ActuatorBlock": "Actuators", "RunBlock": "Tendons", "PathBlock": "Tendons through several rods",
+    "LoadBlock": "Loads", "WrenchBlock": "Point wrenches", "SimulateBlock": "Simulation", "StaticsBlock": "Statics",
+    "SignalTable": "Signals by tables", "SignalFile": "Signals from CSV files",
+}  # fmt: skip

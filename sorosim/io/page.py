@@ -1,0 +1,171 @@
+"""The page of the documentation about the file format, made of the models that check files.
+
+``python -m sorosim.io.page docs/file_format.md`` writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sorosim.io.descriptions import BLOCKS, TITLES
+from sorosim.io.schema_json import ABOUT, data, schema, unit_of
+from sorosim.io.yaml_reader import read_text
+from sorosim.io.yaml_writer import inline
+
+BASE = """\
+sorosim: 1
+name: example
+materials:
+  rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}
+prefabs:
+  stub: {parameters: {size: 1 cm}, links: {tip: {at: {position: [$size, 0, 0]}}}}
+links:
+  arm:
+    rod: {length: 50 cm, section: {circle: {radius: [3 cm, 1.5 cm]}}, material: rubber, strain: {bending: 3}}
+  lid:
+    parent: arm
+    joint: {revolute: {axis: [0, 0, 1]}}
+    body: {mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}
+parts:
+  left: {prefab: stub, parent: arm}
+actuators:
+  cable: {tendon: {rod: arm, y: 0, z: 5 mm}}
+loads:
+  push: {wrench: {link: arm, force: [0, 0, 1 N]}}
+simulate: {t_end: 1 s}
+"""
+
+FILES = {  # that the examples speak of
+    "common.yaml": "materials: {wood: {young: 10 GPa, poisson: 0.3, density: 600 kg/m^3}}\n",
+    "pull.csv": "0,0\n1,5\n",
+}
+
+
+class Context(NamedTuple):
+    """Where in `BASE` a block is shown, inside which keys, and what it must have."""
+
+    path: str
+    around: tuple[str, ...] = ()
+    minimal: str = "{}"
+
+
+CONTEXTS = {
+    "PrefabBlock": Context("prefabs.stub", (), "{links: {tip: {}}}"),
+    "PartBlock": Context("parts.left", (), "{prefab: stub, parent: arm}"),
+    "MaterialBlock": Context("materials.rubber", (), "{young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}"),
+    "LinkBlock": Context("links.lid", (), "{parent: arm, body: {mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}}"),
+    "PoseBlock": Context("links.lid.at"),
+    "RotationBlock": Context("links.lid.at.rotation"),
+    "MovingJoint": Context("links.lid.joint"),
+    "TurningBlock": Context("links.lid.joint", ("revolute",), "{axis: [0, 0, 1]}"),
+    "HelicalBlock": Context("links.lid.joint", ("helical",), "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+    "PrismaticBlock": Context("links.lid.joint", ("prismatic",), "{axis: [0, 0, 1]}"),
+    "BodyBlock": Context("links.lid.body", (), "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+    "PieceBlock": Context(
+        "links.arm.rod",
+        (),
+        "{length: 50 cm, section: {circle: {radius: 3 cm}}, material: rubber, strain: {bending: 3}}",
+    ),
+    "DivisionsBlock": Context("links.arm.rod"),
+    "SectionBlock": Context("links.arm.rod.section"),
+    "CircleBlock": Context("links.arm.rod.section", ("circle",), "{radius: 3 cm}"),
+    "HollowCircleBlock": Context("links.arm.rod.section", ("hollow_circle",), "{radius: 3 cm, inner_radius: 2 cm}"),
+    "SidesBlock": Context("links.arm.rod.section", ("rectangle",), "{y: 3 cm, z: 1 cm}"),
+    "PropertiesBlock": Context(
+        "links.arm.rod.section", ("properties",), "{area: 2 cm^2, Iy: 1 cm^4, Iz: 1 cm^4, J: 2 cm^4}"
+    ),
+    "TableBox": Context("links.arm.rod.section.circle.radius"),
+    "TableBlock": Context(
+        "links.arm.rod.section.circle.radius", ("table",), "{s: [0, 0.5, 1], value: [3 cm, 2 cm, 1 cm]}"
+    ),
+    "StrainBlock": Context("links.arm.rod.strain", (), "{bending: 3}"),
+    "OrderBlock": Context("links.arm.rod.strain.bending", (), "{basis: legendre, order: 3}"),
+    "ReferenceBlock": Context("links.arm.rod.reference"),
+    "ActuatorBlock": Context("actuators.cable"),
+    "RunBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
+    "PathBlock": Context("actuators.cable.tendon"),
+    "LoadBlock": Context("loads.push"),
+    "WrenchBlock": Context("loads.push.wrench", (), "{link: arm, force: [0, 0, 1 N]}"),
+    "SimulateBlock": Context("simulate", (), "{t_end: 1 s}"),
+    "StaticsBlock": Context("statics"),
+    "SignalTable": Context("simulate.u.cable", (), "{times: [0, 1 s, 2 s], values: [0, 5, 0]}"),
+    "SignalFile": Context("simulate.u.cable", (), "{csv: pull.csv}"),
+}
+
+# keys that take the place of others, or need one more
+_INSTEAD = {
+    ("MaterialBlock", "shear"): "poisson", ("LinkBlock", "rod"): "body", ("PropertiesBlock", "torsion"): "J",
+    ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending",
+}  # fmt: skip
+_WITH: dict[tuple[str, str], dict[str, Any]] = {
+    ("RotationBlock", "axis"): {"angle": "90 deg"},
+    ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
+}
+
+HEAD = f"""\
+<!-- written by `python -m sorosim.io.page docs/file_format.md`; do not edit -->
+# The file format
+
+{ABOUT}
+
+A robot that shows most blocks:
+
+```yaml
+{BASE}```
+
+The examples below are changes of this robot. Saved as `example.yaml`, it takes each of them:
+`sorosim.load("example.yaml", set={{"links.arm.rod.length": "40 cm"}})`. They are written as lists of paths and values.
+
+"""
+
+
+def example(block: str, key: str) -> tuple[str, Any]:
+    """Path in `BASE` and value of the example of a key."""
+    value = data(BLOCKS[block][key][1])
+    if block == "RobotFile":
+        there = read_text(BASE, "").data.get(key)
+        return key, {**there, **value} if isinstance(there, dict) else value
+    context = CONTEXTS[block]
+    left = {name: entry for name, entry in data(context.minimal).items() if name != _INSTEAD.get((block, key))}
+    out: dict[str, Any] = {**left, **_WITH.get((block, key), {}), key: value}
+    for name in reversed(context.around):
+        out = {name: out}
+    return context.path, out
+
+
+def page() -> str:
+    """What `sorosim.io.format_page` returns."""
+    whole = schema()
+    sections = [_section("RobotFile", whole)]
+    sections += [_section(name, whole["$defs"][name]) for name in CONTEXTS]
+    return HEAD + "\n".join(sections)
+
+
+def _section(name: str, block: dict[str, Any]) -> str:
+    required = [] if name == "RobotFile" else block.get("required", [])
+    required = ["sorosim"] if name == "RobotFile" else required
+    where = (
+        "" if name == "RobotFile" else f"For instance at `{'.'.join((CONTEXTS[name].path, *CONTEXTS[name].around))}`.\n"
+    )
+    lines = [f"## {TITLES[name]}", "", where, "| key | meaning | unit | default |", "|---|---|---|---|"]
+    examples = []
+    for key, entry in block["properties"].items():
+        default = "required" if key in required else _default(entry)
+        lines.append(f"| `{key}` | {BLOCKS[name][key][0].replace('|', '/')} | {unit_of(entry)} | {default} |")
+        path, value = example(name, key)
+        examples.append(f"- {path}: {inline(value)}")
+    return "\n".join([*lines, "", "```yaml", *examples, "```", ""])
+
+
+def _default(entry: dict[str, Any]) -> str:
+    value = entry.get("default")
+    return "" if value in (None, {}) else f"`{inline(list(value) if isinstance(value, tuple) else value)}`"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(page(), encoding="utf-8")
+    else:
+        sys.stdout.write(page())

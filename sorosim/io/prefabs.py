@@ -1,0 +1,174 @@
+"""Prefabs and parts: a sub-tree is written once, and becomes links, actuators and loads for every part made of it.
+
+The links of part ``thumb`` are called ``thumb_proximal`` and so on; names inside the prefab are mapped, all others
+mean what they mean where the part is. Links on the world of a prefab hang on the parent of the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sorosim.errors import ModelError, nearest
+from sorosim.io.fields import Whole
+from sorosim.io.include import written_at
+from sorosim.io.nodes import Mistakes, Node, joined, refusal
+from sorosim.io.parameters import Scope, substituted
+from sorosim.io.problems import shown
+from sorosim.model.link import WORLD
+
+MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
+INDEX = "i"
+BLOCKS = ("links", "actuators", "loads")
+REFERENCES = ("parent", "rod", "link")  # keys whose texts are names of links
+
+Blocks = dict[str, dict[str, Node]]
+
+
+class PartMaker:
+    """Makes parts out of prefabs."""
+
+    def __init__(self, prefabs: Mapping[str, Node], mistakes: Mistakes) -> None:
+        self.prefabs, self.mistakes, self.n_links = prefabs, mistakes, 0
+
+    def blocks(self, body: Mapping[str, Node], scope: Scope, full: str = "", chain: tuple[str, ...] = ()) -> Blocks:
+        """Links, actuators and loads of a file or a prefab, those of its parts included.
+
+        Parameters
+        ----------
+        full : str
+            Name of the part that the body is for, "" for the file.
+        chain : tuple of str
+            Prefabs that the body is in.
+        """
+        notes = (f"as part '{full}'",) if full else ()
+        out: Blocks = {}
+        for block in BLOCKS:
+            node = body.get(block)
+            out[block] = {} if node is None else dict(substituted(node, scope, self.mistakes, notes).entries)
+        self.n_links += len(out["links"])
+        for name, part in (body["parts"].entries if "parts" in body else {}).items():
+            for own_name, own_scope in self.repeated(name, part, scope, notes):
+                self.count(part)
+                made = self.part(own_name, part, own_scope, f"{full}_{own_name}" if full else own_name, chain)
+                for block, entries in made.items():
+                    self.bring(out[block], entries)
+        return out
+
+    def repeated(self, name: str, part: Node, scope: Scope, notes: tuple[str, ...]) -> Iterator[tuple[str, Scope]]:
+        """Name and parameters of each part that an entry stands for."""
+        if "repeat" not in part.entries:
+            yield name, scope
+            return
+        node = substituted(part.entries["repeat"], scope, self.mistakes, notes)
+        try:
+            n = Whole(1, MAX_REPEAT).check(node.outline)
+        except ModelError as error:
+            self.mistakes.note(node.place, error.expected, error.got, error.hint)
+            return
+        for i in range(1, n + 1):
+            index = Node(i, node.place)
+            yield f"{name}{i}", Scope({}, {INDEX: index}, scope)
+
+    def count(self, part: Node) -> None:
+        """Refuse parts of too many links."""
+        if self.n_links > MAX_LINKS:
+            raise refusal(part.place, f"at most {MAX_LINKS} links with all parts", "more")
+
+    def part(self, name: str, part: Node, scope: Scope, full: str, chain: tuple[str, ...]) -> Blocks:
+        """Links, actuators and loads of one part under the names that they have outside of it."""
+        notes = (f"as part '{full}'",)
+        given = {
+            key: substituted(entry, scope, self.mistakes, notes)
+            for key, entry in part.entries.items()
+            if key != "repeat"
+        }
+        kind = given["prefab"]
+        if not isinstance(kind.value, str) or kind.value not in self.prefabs:
+            hint = nearest(shown(kind.outline), self.prefabs)
+            self.mistakes.note(kind.place, "the name of a prefab", shown(kind.outline), hint)
+            return {}
+        if kind.value in chain:
+            loop = joined([*chain[chain.index(kind.value) :], kind.value])
+            raise refusal(kind.place, "prefabs that are not parts of themselves", loop)
+        if len(chain) >= MAX_DEPTH:
+            raise refusal(kind.place, f"at most {MAX_DEPTH} levels of prefabs in prefabs", "more")
+        prefab = self.prefabs[kind.value]
+        found = self.parameters(kind.value, prefab, given.get("with"), part)
+        if found is None:
+            return {}
+        inner = Scope(*found, scope_of(scope))
+        made = self.blocks(prefab.entries, inner, full, (*chain, kind.value))
+        local = {link: f"{name}_{link}" for link in made["links"]}
+        out: Blocks = {}
+        for block, entries in made.items():
+            out[block] = {f"{name}_{key}": mapped(entry, local) for key, entry in entries.items()}
+        for link in local.values():
+            out["links"][link] = hung(out["links"][link], given, set(local.values()))
+        return out
+
+    def parameters(
+        self, kind: str, prefab: Node, given: Node | None, part: Node
+    ) -> tuple[dict[str, Node], dict[str, Node]] | None:
+        """Definitions of a prefab's parameters, and values that take their place; None if one is missing."""
+        defaults = dict(prefab.entries["parameters"].entries) if "parameters" in prefab.entries else {}
+        values = {} if given is None else given.entries
+        for name, node in values.items():
+            if name not in defaults:
+                hint = nearest(name, defaults)
+                self.mistakes.note(node.key or node.place, f"a parameter of prefab '{kind}'", shown(name), hint)
+        missing = [name for name, node in defaults.items() if node.value is None and name not in values]
+        for name in missing:
+            place = given.place if given is not None else part.place
+            self.mistakes.note(place, f"a value of parameter '{name}' of prefab '{kind}'", "none",
+                                   f"write with: {{{name}: ...}}")  # fmt: skip
+        return None if missing else (defaults, values)
+
+    def bring(self, there: dict[str, Node], made: Mapping[str, Node]) -> None:
+        """Add entries, noting names that are taken."""
+        for name, node in made.items():
+            if name in there:
+                first = written_at(there[name].key or there[name].place)
+                self.mistakes.note(node.key or node.place, "names that differ", f"{shown(name)} twice",
+                                   f"the other one is at {first}")  # fmt: skip
+        there.update(made)
+
+
+def scope_of(scope: Scope) -> Scope:
+    """What a prefab sees around its own parameters: the parameters of the file, and the number of a repeated part."""
+    outermost = scope
+    index: Node | None = None
+    while outermost.around is not None:
+        index = index or outermost.known.get(INDEX)
+        outermost = outermost.around
+    return outermost if index is None else Scope({}, {INDEX: index}, outermost)
+
+
+def mapped(node: Node, names: Mapping[str, str], key: str = "") -> Node:
+    """A node whose references to links have their new names."""
+    value: Any = node.value
+    if isinstance(value, dict):
+        return replace(node, value={name: mapped(entry, names, name) for name, entry in value.items()})
+    if isinstance(value, list):
+        return replace(node, value=[mapped(entry, names, key) for entry in value])
+    if key in REFERENCES and isinstance(value, str) and value in names:
+        return replace(node, value=names[value])
+    return node
+
+
+def hung(link: Node, part: Mapping[str, Node], local: set[str]) -> Node:
+    """A link of a part; if it is on the world of its prefab, on the parent of the part."""
+    entries = link.entries
+    parent = entries.get("parent")
+    if not isinstance(link.value, dict) or (parent is not None and parent.value != WORLD):
+        return link
+    out = dict(entries)
+    if "parent" in part:
+        out["parent"] = part["parent"]
+    poses = [node for node in (part.get("at"), entries.get("at")) if node is not None]
+    if len(poses) == 2:
+        out["at"] = Node([pose for node in poses for pose in node.items], poses[1].place, poses[1].key)
+    elif poses:
+        out["at"] = poses[0]
+    return replace(link, value=out)

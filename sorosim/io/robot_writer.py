@@ -1,0 +1,264 @@
+"""From a robot back to YAML, in SI units; also for robots that were built of Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sorosim.actuation.tendon import Run, Tendon
+from sorosim.errors import FileError, InputError, ModelError
+from sorosim.expressions import Expression, parse
+from sorosim.io import load_text
+from sorosim.io.fields import FORMAT_VERSION
+from sorosim.io.units import unit_factor
+from sorosim.io.yaml_writer import to_yaml
+from sorosim.loads.point_wrench import PointWrench
+from sorosim.model.basis import STRAINS
+from sorosim.model.body import RigidBody
+from sorosim.model.joint import Joint
+from sorosim.model.link import WORLD, Link
+from sorosim.model.material import Material
+from sorosim.model.profile import Constant, Formula, Linear, Profile, Table
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Section
+from sorosim.robot import Robot
+from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal, as_signal
+
+_HEAD = "# all numbers are in SI units: m, kg, s, N, Pa, rad\n"
+
+
+def text_of(robot: Robot) -> str:
+    """What `sorosim.io.dump` returns."""
+    if not isinstance(robot, Robot):
+        raise InputError("dump", "a Robot", type(robot).__name__)
+    text = _HEAD + to_yaml(data_of(robot))
+    try:
+        load_text(text, "dump")
+    except FileError as error:  # names and formulas that only Python allows
+        raise ModelError("dump", "a robot that a file can describe", error.message.splitlines()[0]) from None
+    return text
+
+
+def write(robot: Robot, path: str | Path | None) -> str:
+    """The YAML of a robot; it is written to a file if a path is given.
+
+    Raises
+    ------
+    ModelError
+        As `sorosim.io.dump`.
+    FileError
+        The file cannot be written.
+    """
+    text = text_of(robot)
+    if path is not None:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise FileError(str(path), f"cannot be written: {getattr(error, 'strerror', None) or error}") from None
+    return text
+
+
+def data_of(robot: Robot) -> dict[str, Any]:
+    """The description of a robot as the data of a file."""
+    description = robot.description
+    materials = _Materials()
+    rods = {link.name for link in description.links if link.rod is not None}  # only there a place s has a meaning
+    links = {link.name: _link(link, materials, rods) for link in description.links}
+    out = {
+        "sorosim": FORMAT_VERSION,
+        "name": description.name,
+        "gravity": list(description.gravity),
+        "materials": materials.blocks,
+        "links": links,
+        "actuators": {name: _actuator(f"actuators.{name}", a) for name, a in description.actuators.items()},
+        "loads": {name: _load(f"loads.{name}", load, rods) for name, load in description.loads.items()},
+        "initial": {name: float(value) for name, value in description.initial.items()},
+        "simulate": _run_block("simulate", description.simulate),
+        "statics": _run_block("statics", description.statics),
+    }
+    return {key: value for key, value in out.items() if value != {}}
+
+
+class _Materials:
+    """Materials by the names that they have in the file."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, Material] = {}
+
+    def name(self, material: Material) -> str:
+        """Name of a material; a second one of the same name gets a number."""
+        base = name = material.name or "material"
+        k = 1
+        while self.used.setdefault(name, material) != material:
+            k += 1
+            name = f"{base}_{k}"
+        return name
+
+    @property
+    def blocks(self) -> dict[str, Any]:
+        """Their blocks."""
+        return {name: _material(material) for name, material in self.used.items()}
+
+
+def _material(material: Material) -> dict[str, float]:
+    names = ("young", "poisson", "shear", "density")
+    given = {name: value for name in names if (value := getattr(material, name)) is not None}
+    dampings = ("damping", "mass_damping", "stiffness_damping")
+    return given | {name: value for name in dampings if (value := getattr(material, name))}
+
+
+def _link(link: Link, materials: _Materials, rods: set[str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if link.parent != WORLD:
+        out["parent"] = link.parent
+    pose: dict[str, Any] = {}
+    if link.at[:3, 3].any():
+        pose["position"] = link.at[:3, 3].tolist()
+    if not np.array_equal(link.at[:3, :3], np.eye(3)):
+        pose["rotation"] = {"matrix": link.at[:3, :3].tolist()}
+    if link.s != 1.0 and link.parent in rods:
+        pose["s"] = link.s
+    if pose:
+        out["at"] = pose
+    if link.joint.kind != "fixed":
+        out["joint"] = _joint(link.joint)
+    if isinstance(link.body, Rod):
+        pieces = [_division(f"links.{link.name}.rod", piece, materials) for piece in link.body.divisions]
+        out["rod"] = pieces[0] if len(pieces) == 1 else {"divisions": pieces}
+    elif isinstance(link.body, RigidBody):
+        body = link.body
+        inertia = list(body.inertia if any(body.inertia[3:]) else body.inertia[:3])
+        out["body"] = {"mass": body.mass, "centre": list(body.centre), "inertia": inertia}
+    return out
+
+
+def _joint(joint: Joint) -> dict[str, Any]:
+    names = ("pitch", "stiffness", "damping", "rest") if joint.kind == "helical" else ("stiffness", "damping", "rest")
+    sizes = {name: getattr(joint, name) for name in names if getattr(joint, name) or name == "pitch"}
+    return {joint.kind: {"axis": list(joint.axis), **sizes}}
+
+
+def _division(where: str, piece: Division, materials: _Materials) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "length": piece.length,
+        "section": _section(where, piece.section),
+        "material": materials.name(piece.material),
+        "strain": _strain(piece),
+    }
+    defaults = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    reference = {
+        name: _formula(f"{where}.reference.{name}", entry)
+        for name, entry, default in zip(STRAINS, piece.reference.entries, defaults, strict=True)
+        if entry != default
+    }
+    return {**out, **({"reference": reference} if reference else {}), "quadrature": piece.n_gauss}
+
+
+def _strain(piece: Division) -> dict[str, Any]:
+    """Orders, in short where all strains have the same basis and where y and z are alike."""
+    given = {name: entry for name in STRAINS if (entry := getattr(piece.strain, name)) is not None}
+    bases = {basis for basis, _ in given.values()}
+    for both in ("bending", "shear"):
+        pair = f"{both}_y", f"{both}_z"
+        if all(name in given for name in pair) and given[pair[0]] == given[pair[1]]:
+            given[both] = given.pop(pair[0])
+            del given[pair[1]]
+    if len(bases) == 1:
+        return {"basis": bases.pop(), **{name: order for name, (_, order) in given.items()}}
+    return {name: {"basis": basis, "order": order} for name, (basis, order) in given.items()}
+
+
+def _section(where: str, section: Section) -> dict[str, Any]:
+    sizes: dict[str, Any] = {
+        name: _profile(f"{where}.section.{section.kind}.{name}", section.profile(name)) for name in section.sizes
+    }
+    if section.shear_factor != (1.0, 1.0):
+        sizes["shear_factor"] = list(section.shear_factor)  # type: ignore[arg-type]  # a pair, made at the door
+    if section.torsion != "saint-venant":
+        sizes["torsion"] = section.torsion
+    return {section.kind: sizes}
+
+
+def _profile(where: str, profile: Profile) -> Any:
+    if isinstance(profile, Constant):
+        return profile.value
+    if isinstance(profile, Linear):
+        return [profile.base, profile.tip]
+    if isinstance(profile, Formula):
+        return _formula(where, profile.expression)
+    if isinstance(profile, Table):
+        table = {"s": list(profile.s), "value": list(profile.values), "interpolation": profile.interpolation}
+        return {"table": table}
+    raise _inexpressible(where, "a number, a linear taper, a formula or a table", profile)
+
+
+def _formula(where: str, value: float | Expression) -> float | str:
+    """A formula as a file writes it, if it means the same there."""
+    if not isinstance(value, Expression):
+        return value
+    again = parse(value.text, value.variables, unit_factor, where)
+    if not (np.array_equal(again.code, value.code) and np.array_equal(again.constants, value.constants)):
+        raise ModelError(where, "a formula with the units of files", repr(value.text), "write its numbers in SI units")
+    return value.text
+
+
+def _actuator(where: str, actuator: Any) -> dict[str, Any]:
+    if not isinstance(actuator, Tendon):
+        raise _inexpressible(where, "a tendon", actuator)
+    runs = [_run(where, run) for run in actuator.runs]
+    return {"tendon": runs[0] if len(runs) == 1 else {"path": runs}}
+
+
+def _run(where: str, run: Run) -> dict[str, Any]:
+    out: dict[str, Any] = {"rod": run.rod, "y": _formula(f"{where}.y", run.y), "z": _formula(f"{where}.z", run.z)}
+    ends = {"from": (run.start, 0.0), "to": (run.end, 1.0)}
+    return out | {name: value for name, (value, default) in ends.items() if value != default}
+
+
+def _load(where: str, load: Any, rods: set[str]) -> dict[str, Any]:
+    if not isinstance(load, PointWrench):
+        raise _inexpressible(where, "a point wrench", load)
+    out: dict[str, Any] = {"link": load.link}
+    if load.s != 1.0 and load.link in rods:
+        out["s"] = load.s
+    if any(load.wrench[:3]):
+        out["moment"] = list(load.wrench[:3])
+    return {"wrench": {**out, "force": list(load.wrench[3:]), "frame": load.frame}}
+
+
+def _run_block(where: str, block: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in block.items():
+        if key in ("u", "driven"):
+            if not isinstance(value, Mapping):
+                raise _inexpressible(f"{where}.{key}", "inputs by name", value)
+            out[key] = {name: _signal(f"{where}.{key}.{name}", signal) for name, signal in value.items()}
+        elif key == "q0" and not isinstance(value, str):
+            out[key] = [float(x) for x in value]
+        elif isinstance(value, str | int | float):
+            out[key] = value
+        else:
+            raise _inexpressible(f"{where}.{key}", "a number or a word", value)
+    return out
+
+
+def _signal(where: str, value: Any) -> Any:
+    if callable(value) and not isinstance(value, Expression):
+        raise _inexpressible(where, "a number, an expression of t or a table", value)
+    signal = as_signal(value, where)
+    if isinstance(signal, ConstantSignal):
+        return signal.level
+    if isinstance(signal, ExpressionSignal):
+        return _formula(where, signal.expression)
+    if isinstance(signal, TableSignal):
+        times = {"times": signal.times.tolist(), "values": signal.values.tolist()}
+        return {**times, "interpolation": signal.interpolation}
+    raise _inexpressible(where, "a number, an expression of t or a table", signal)
+
+
+def _inexpressible(where: str, expected: str, got: Any) -> ModelError:
+    hint = "the format of files has nothing else; keep it in Python"
+    return ModelError(where, expected, type(got).__name__, hint)

@@ -1,0 +1,72 @@
+"""JSON Schema of the file format, made of the models that check files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sorosim.io.descriptions import BLOCKS, TITLES
+from sorosim.io.fields import FORMAT_VERSION
+from sorosim.io.schema import RobotFile
+from sorosim.io.yaml_reader import read_text
+
+ABOUT = (
+    f"Version {FORMAT_VERSION} of the format of sorosim's robots. The version is a whole number. It grows when a file "
+    "of the version before would be read otherwise or refused; new keys alone do not change it. A file of a newer "
+    "version than a program knows is refused as a whole. Numbers are in SI units unless a text gives a unit: 3 cm. A "
+    "text may be arithmetic of quantities, 2*(10 cm) + 1 cm, and $name stands for a parameter in any value."
+)
+
+
+def schema() -> dict[str, Any]:
+    """What `sorosim.io.json_schema` returns."""
+    out = RobotFile.model_json_schema(by_alias=True)
+    blocks = {**out.get("$defs", {}), "RobotFile": out}
+    for name, block in blocks.items():
+        block["title"] = TITLES[name]
+        _describe(name, block)
+    out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    out["title"], out["description"] = "Robot of sorosim", ABOUT
+    # parts may bring all links
+    out["required"] = ["sorosim"]
+    return out
+
+
+def _describe(name: str, block: dict[str, Any]) -> None:
+    """Title, meaning and example of every key of a block."""
+    if name in ("MovingJoint", "SectionBlock", "ActuatorBlock", "LoadBlock", "TableBox"):
+        block |= {"minProperties": 1, "maxProperties": 1}
+    for key, value in block["properties"].items():
+        meaning, example = BLOCKS[name][key]
+        entry = _without_null(value)
+        unit = unit_of(entry)
+        described = {
+            "title": key,
+            "description": f"{meaning} [{unit}]" if unit else meaning,
+            "examples": [data(example)],
+        }
+        if "$ref" in entry:
+            entry = {"allOf": [entry]}
+        block["properties"][key] = {**entry, **described}
+
+
+def data(example: str) -> Any:
+    """An example as data."""
+    return read_text(f"x: {example}\n", "example").data["x"]
+
+
+def _without_null(entry: dict[str, Any]) -> dict[str, Any]:
+    """A key's schema without the null that stands for a key that is not there."""
+    entry = {name: value for name, value in entry.items() if not (name == "default" and value is None)}
+    options = [option for option in entry.get("anyOf", []) if option != {"type": "null"}]
+    if "anyOf" in entry and len(options) == 1:
+        return {**{name: value for name, value in entry.items() if name != "anyOf"}, **options[0]}
+    return {**entry, "anyOf": options} if options else entry
+
+
+def unit_of(entry: Any) -> str:
+    """The SI unit in a key's schema, "" where there is none."""
+    if isinstance(entry, dict):
+        if "x-unit" in entry:
+            return str(entry["x-unit"])
+        return next((unit for name in ("oneOf", "anyOf", "items") if (unit := unit_of(entry.get(name)))), "")
+    return next((unit for option in entry if (unit := unit_of(option))), "") if isinstance(entry, list) else ""

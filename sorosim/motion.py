@@ -1,0 +1,226 @@
+"""Motion of a robot in time: from t = 0, or taken up again where a run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
+from sorosim.door import choice, positive
+from sorosim.errors import InputError
+from sorosim.integration import EventFunction, Integration, Start, output_times
+from sorosim.result import Run, open_run
+from sorosim.robot import Robot
+from sorosim.signals import as_signal
+from sorosim.solvers.registry import INTEGRATORS
+from sorosim.system import OdeSystem, input_motion
+
+Array = NDArray[np.float64]
+
+DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
+
+
+def simulate(
+    robot: Robot,
+    t_end: float | None = None,
+    dt_out: float | None = None,
+    u: Any = None,
+    driven: Mapping[str, Any] | None = None,
+    q0: ArrayLike | str | None = None,
+    qd0: ArrayLike | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    *,
+    jacobian: str = "analytic",
+    max_step: float = np.inf,
+    checkpoint: float | None = None,
+    events: Sequence[EventFunction] = (),
+    dense: bool = False,
+    progress: Callable[[float], None] | None = None,
+    out: str | Path | None = None,
+) -> Run:
+    """Motion of a robot from t = 0.
+
+    What is not given is taken from the robot file's `simulate` block.
+
+    Parameters
+    ----------
+    robot : Robot
+    t_end : float
+        End [s].
+    dt_out : float
+        Results come at its multiples, 0 included, and at t_end [s]. Default 0.01.
+    u : mapping of actuator name to signal, or sequence of signals
+        A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
+        Missing ones are zero.
+    driven : mapping of link name to signal
+        Joints moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
+    q0 : (ndof,) array_like, or "equilibrium"
+        Start; "equilibrium": the one under the inputs at t = 0. Default: the file's `initial` block.
+    qd0 : (ndof,) array_like
+        Rates at the start; those of driven joints are of their motion. Default: zero.
+    method : {"bdf", "radau", "lsoda", "cvode"}
+    rtol, atol : float
+        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
+    jacobian : {"analytic", "finite-difference"}
+        The second is for comparison.
+    max_step : float
+        Largest step [s].
+    checkpoint : float
+        Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
+        (`resume`) repeats the very bits. Default: the file's, else never.
+    events : sequence of f(t, q, qd) -> float
+        Zeros are located; attributes `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
+    dense : bool
+        Keep the integrator's own interpolation: `Run.at`.
+    progress : callable
+        Called at each evaluation with the time there, which may fall back a little where a step is tried again.
+    out : path
+        Result file (HDF5). While the run is under way it is a journal beside it, which `sorosim.open` reads too, also
+        after the process was killed.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ConvergenceError
+        The integrator gave up; ``partial`` is the run up to there. Or the equilibrium to start from was not found, see
+        `statics`.
+    Interrupted
+        Ctrl-C; ``partial`` is the run up to there.
+    InputError
+        A wrong name, length or value.
+    FileError
+        `out` cannot be written.
+
+    Notes
+    -----
+    The state is x = [q; qd], dx/dt = [qd; M^-1 (tau - c)], its Jacobian analytic (docs/theory.md, 4-6).
+    """
+    check_robot(robot)
+    block = robot.description.simulate
+    options: dict[str, Any] = {
+        "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
+    }  # fmt: skip
+    for name, value in options.items():
+        options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
+    if options["t_end"] is None:
+        raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
+    for name in ("t_end", "dt_out", "rtol", "atol"):
+        options[name] = positive(name, options[name])
+    if options["checkpoint"] is not None:
+        options["checkpoint"] = positive("checkpoint", options["checkpoint"])
+    choice("method", options["method"], tuple(INTEGRATORS))
+    options |= {
+        "jacobian": choice("jacobian", jacobian, JACOBIANS),
+        "max_step": positive("max_step", max_step, infinite=True),
+    }
+    output_times(options["t_end"], options["dt_out"])
+
+    system = _system(robot, block.get("u") if u is None else u, block.get("driven") if driven is None else driven)
+    q = _start(robot, system, block.get("q0") if q0 is None else q0)
+    qd = np.zeros(robot.ndof) if qd0 is None else robot.coordinates(qd0, "qd0")
+    return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out).run()
+
+
+def resume(
+    run: Run | str | Path,
+    t_end: float | None = None,
+    *,
+    u: Any = None,
+    events: Sequence[EventFunction] = (),
+    progress: Callable[[float], None] | None = None,
+    out: str | Path | None = None,
+) -> Run:
+    """Take a run up again: one that was interrupted or killed, or a finished one that shall go on.
+
+    Parameters
+    ----------
+    run : Run, or path of a result file
+        With checkpoints, it goes on from its last one, and the result is that of an uninterrupted run to the bit;
+        without them from its last row, where the integrator then starts anew.
+    t_end : float
+        New end [s]. Default: as before.
+    u : as in `simulate`
+        Needed if an input was a Python function, which no file keeps. Default: as before.
+    events, progress, out
+        As in `simulate`. `out` may be the file that the run comes from, which is also the default where it is a path.
+
+    Returns
+    -------
+    Run
+        From t = 0 on.
+
+    Raises
+    ------
+    As `simulate` does.
+    """
+    if isinstance(run, str | Path):
+        out = run if out is None else out
+        opened = open_run(run)
+        if not isinstance(opened, Run):
+            raise InputError(str(run), "the file of a run", "that of an equilibrium")
+        run = opened
+    if not isinstance(run, Run):
+        raise InputError("run", "a Run or the path of a result file", type(run).__name__)
+    options = dict(run.options)
+    options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
+    inputs = _kept_signals(options["u"], "u") if u is None else u
+    system = _system(run.robot, inputs, _kept_signals(options["driven"], "driven"))
+    start, past = _restart(run, options["t_end"])
+    if start.t >= options["t_end"]:
+        raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
+    return Integration(system, options, start, past, events, False, progress, out).run()
+
+
+def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
+    """Coordinates at t = 0; the driven ones are put on their motion."""
+    start = system.driven.jets(0.0)[:, 0]
+    if isinstance(q0, str):
+        choice("q0", q0, ("equilibrium",))
+        names = [robot.links_of_columns[int(column)] for column in system.partition.driven]
+        held = dict(zip(names, map(float, start), strict=True))
+        return statics(robot, system.inputs.value(0.0), held).q
+    q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+    q[system.partition.driven] = start
+    return q
+
+
+def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
+    """Where a run goes on to an end, and its rows until there."""
+    points = run.checkpoints
+    if points is not None and len(points.t):
+        k = max(int(np.searchsorted(points.t, t_end)) - 1, 0)  # the last one before the end
+        counts = {name: values[k].item() for name, values in points.stats.items()}
+        start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts)
+        run = replace(run, checkpoints=points.first(k + 1))
+    elif len(run.t):
+        start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats)
+    else:
+        raise InputError("run", "a run with at least one row", "an empty one")
+    return start, run[run.t <= start.t]
+
+
+def _system(robot: Robot, u: Any, driven: Any) -> OdeSystem:
+    system = OdeSystem(robot, input_motion(robot, u), by_link(driven))
+    if system.n_free == 0:
+        raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
+    return system
+
+
+def _kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Signals of what a result keeps of them."""
+    from sorosim.io.units import unit_factor
+
+    lost = [name for name, spec in specs.items() if spec is None]
+    if lost:
+        raise InputError(where, "the inputs again", f"a Python function for '{lost[0]}', which no file keeps")
+    return {name: as_signal(spec, f"{where}.{name}", unit_factor) for name, spec in specs.items()}
