@@ -190,6 +190,7 @@ BLOCKS: dict[str, Keys] = {
               "{cable: 5 N*sin(2*t)}"),
         "driven": ("Motions of joints by the names of their links, as u.", "{lid: 30 deg*t}"),
         "q0": ("Start: coordinates, or the word equilibrium.", "equilibrium"),
+        "checkpoint": ("The integrator starts anew every so often; sorosim resume then repeats the very bits.", "1 s"),
         "method": ("Integrator.", "bdf"), "rtol": ("Relative tolerance.", "1e-4"),
         "atol": ("Absolute tolerance.", "1e-7"),
     },

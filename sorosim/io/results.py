@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sorosim import __version__
-from sorosim.errors import FileError, InputError
+from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io.journal import is_journal, journal_of, read_journal
 
 FORMAT, FORMAT_VERSION = "sorosim result", 1
@@ -64,8 +64,8 @@ def read(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``kind`` ("run" or "equilibrium"), the names of `KINDS` (``text`` is empty for a robot that was built of Python
-        objects), ``robot_name``, ``coordinate_names``, ``actuator_names`` and ``versions``: arrays, numbers, texts,
+        ``kind`` ("run" or "equilibrium"), the names of `KINDS` (``text`` is empty for a robot that no file can
+        express), ``robot_name``, ``coordinate_names``, ``actuator_names`` and ``versions``: arrays, numbers, texts,
         lists of texts and dicts of these.
 
     Raises
@@ -121,9 +121,21 @@ def _content(thing: Any, kind: str) -> dict[str, Any]:
     return out | _names(thing.robot) | (_extras(thing) if kind == "run" else {})
 
 
+def _text_of(robot: Any) -> str:
+    """Text from which the robot can be built again; empty where there is none."""
+    if robot.description.text:
+        return str(robot.description.text)
+    from sorosim.io.robot_writer import dump
+
+    try:
+        return dump(robot)
+    except ModelError:  # plug-ins of the user, for example
+        return ""
+
+
 def _names(robot: Any) -> dict[str, Any]:
     return {
-        "text": robot.description.text,
+        "text": _text_of(robot),
         "robot_name": robot.description.name,
         "coordinate_names": list(robot.coordinate_names),
         "actuator_names": list(robot.actuator_names),
