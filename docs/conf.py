@@ -59,8 +59,9 @@ sphinx_gallery_conf = {
 }
 
 
-def add_fields(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Put the comments behind the fields of a result into its docstring, before napoleon reads it."""
+def complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Link the theory; put the comments behind the fields of a result into its docstring, before napoleon reads it."""
+    lines[:] = [line.replace("docs/theory.md", ":doc:`docs/theory.md </theory>`") for line in lines]
     if what != "class" or any(line.strip() == "Parameters" for line in lines):
         return
     fields = re.findall(r"^    (\w+): [^#\n]*  # (.+)$", inspect.getsource(obj), re.MULTILINE)
@@ -73,4 +74,4 @@ def add_fields(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-process-docstring", add_fields, priority=400)
+    app.connect("autodoc-process-docstring", complete, priority=400)

@@ -33,7 +33,7 @@ hanging = sorosim.load(
 # %%
 # A load of the same name takes the place of the one before.
 
-forces = np.linspace(0.0, 3.0, 13)
+forces = np.linspace(0.0, 3.0, 31)
 frequencies = []
 for force in forces:
     robot = hanging.with_loads(pull=PointWrench("strip", wrench=(0, 0, 0, 0, 0, -force)))
