@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sorosim.errors import InputError
+from sorosim.errors import ExpressionError, InputError
 
 RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled robot.", show_default=False)]
 ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
@@ -48,13 +48,16 @@ def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str,
 
 
 def numbers(pairs: dict[str, str] | None, option: str) -> dict[str, float] | None:
-    """The values of such pairs as numbers."""
+    """The values of such pairs as numbers; they may have units as in files."""
+    from sorosim.expressions import parse
+    from sorosim.io.units import unit_factor
+
     if pairs is None:
         return None
     found = {}
     for name, text in pairs.items():
         try:
-            found[name] = float(text)
-        except ValueError:
-            raise InputError(f"{option} {name}", "a number", f"'{text}'") from None
+            found[name] = float(parse(text, [], unit_factor)())
+        except ExpressionError:
+            raise InputError(f"{option} {name}", "a number, with a unit or without", f"'{text}'") from None
     return found

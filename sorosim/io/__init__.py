@@ -144,5 +144,7 @@ def _find(source: Any) -> Path:
         raise FileError(text, f"cannot be read: {error.strerror or error}") from None
     if is_folder:
         raise FileError(text, "expected a file, got a folder")
+    if path.with_name(f"{path.name}.yaml").is_file():
+        raise FileError(text, f"expected a file or the name of a bundled robot, got neither; did you mean {text}.yaml?")
     hint = nearest(path.stem, bundled_robots()).replace("known:", "bundled robots:")
     raise FileError(text, f"expected a file or the name of a bundled robot, got neither; {hint}")

@@ -125,7 +125,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     n = len(problem.x0)
     t = np.asarray(found.t, dtype=float)
     x = np.asarray(found.y, dtype=float).T.reshape(len(t), n)
-    message = str(found.message)
+    message = str(found.message).rstrip(".")
     if found.status < 0:
         message = f"stopped at t = {steps[-1] if steps else span[0]:.6g} s: {message}"
     stats = {
