@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -222,6 +225,30 @@ def test_every_command_has_help_with_an_example(call):
         code, text, _ = call(name, "--help")
         assert code == 0
         assert f"Example: sorosim {name}" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_within_a_second_and_is_kept(finger, how):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(sorosim.__file__).parents[1])])}
+    words = ["simulate", "finger.yaml", "--u", "tendon=2*sin(3*t)", "--t-end", "5000", "--out", "run.h5"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sorosim", *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (finger / "run.h5.part").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(how)
+    begin = time.perf_counter()
+    _, err = process.communicate()
+    run = sorosim.open("run.h5")
+    assert process.returncode == 130, err
+    assert err.splitlines()[-2:] == [run.message, f"what there is, up to t = {run.t[-1]:g} s, is in run.h5"]
+    assert run.message.startswith("interrupted at t = ")
+    assert time.perf_counter() - begin < 10.0  # a second to stop; to write, by how much there is
 
 
 def test_python_dash_m_is_the_command_line(finger):

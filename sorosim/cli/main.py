@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import typer
 
 from sorosim.cli import files, runs
-from sorosim.cli.show import err, failed
-from sorosim.errors import ConvergenceError, Interrupted, SorosimError
+from sorosim.cli.show import failed
+from sorosim.errors import ConvergenceError, SorosimError
 
 OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
@@ -29,6 +30,7 @@ for command in (
 
 def main() -> None:
     """Run the command line; errors are one line and an exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops us, the results are kept
     try:
         status = app(standalone_mode=False)
     except ConvergenceError as error:
@@ -37,8 +39,7 @@ def main() -> None:
     except SorosimError as error:
         failed(error)
         sys.exit(MISTAKE)
-    except (KeyboardInterrupt, typer.Abort) as error:
-        err.print(str(error) if isinstance(error, Interrupted) else "interrupted", markup=False, soft_wrap=True)
+    except (KeyboardInterrupt, typer.Abort):  # typer itself turns the first into the exit code
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
         sys.stderr.close()

@@ -63,6 +63,8 @@ def _compute(run: Any, path: Path, json: bool, t_end: float | None, begin: float
         with progress(t_end, begin) as report:
             found = run(report)
     except (ConvergenceError, Interrupted) as error:
+        if isinstance(error, Interrupted):
+            err.print(str(error))
         if isinstance(error.partial, Run) and len(error.partial.t):
             if json:
                 _report(error.partial, path, json)
