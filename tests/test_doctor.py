@@ -1,0 +1,93 @@
+"""The doctor: says nothing about sound robots, and names what looks odd or is wrong."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim.doctor import ODD, OK, WRONG, examine
+from sorosim.loads.base import LoadValues
+
+SOUND = {
+    "sorosim": 1,
+    "materials": {"rubber": {"young": "1 MPa", "poisson": 0.5, "density": "1000 kg/m^3", "damping": "5 kPa*s"}},
+    "links": {
+        "arm": {
+            "joint": "fixed",
+            "rod": {
+                "length": "30 cm",
+                "section": {"circle": {"radius": "1 cm"}},
+                "material": "rubber",
+                "strain": {"bending": 3, "elongation": 1},
+            },
+        }
+    },
+    "actuators": {"pull": {"tendon": {"rod": "arm", "y": 0, "z": "5 mm"}}},
+}
+
+
+def findings(**changes):
+    return examine(sorosim.load(SOUND, set=changes))
+
+
+def test_a_sound_robot_is_sound():
+    found = findings()
+    assert {finding.level for finding in found} == {OK}
+    assert any("agree with differences to" in finding.what for finding in found)
+    assert any("0.09425 kg" in finding.what for finding in found)
+
+
+def test_the_bundled_robots_have_nothing_wrong():
+    for name in sorosim.io.bundled_robots():
+        assert WRONG not in {finding.level for finding in examine(sorosim.load(name))}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where", "what"),
+    [
+        ("materials.rubber.young", "20 Pa", "material of links.arm.rod", "Young's modulus 20 Pa"),
+        ("materials.rubber.density", "1 kg/m^3", "material of links.arm.rod", "density 1 kg/m^3"),
+        ("materials.rubber.damping", "0 Pa*s", "material of links.arm.rod", "no damping"),
+        ("links.arm.rod.length", "300 m", "links.arm.rod", "length 300 m"),
+        ("links.arm.rod.length", "5 cm", "links.arm.rod", "length is 2.5 thicknesses, without shear"),
+        ("links.arm.rod.quadrature", "4", "links.arm.rod", "4 Gauss points for this basis"),
+        ("gravity", "[0, 0, -981]", "gravity", "981 m/s^2"),
+        ("actuators.pull.tendon.z", "0", "actuators.pull", "moves nothing"),
+        ("materials.rubber.young", "2 kPa", "equilibrium", "unstably"),
+    ],
+)
+def test_what_looks_odd_is_named(path, value, where, what):
+    changes = {path: value}
+    if what == "moves nothing":
+        changes["links.arm.rod.strain"] = "{bending: 3}"
+    if what == "unstably":  # a column under its own weight
+        changes |= {"gravity": "[-9.81, 0, 0]"}
+    odd = [finding for finding in findings(**changes) if finding.level == ODD]
+    assert any(finding.where == where and what in finding.what for finding in odd), odd
+    assert all(finding.remedy for finding in odd)
+
+
+@dataclass(frozen=True)
+class Careless:
+    """A spring whose tangent is forgotten."""
+
+    nodes: object = field(default_factory=lambda: np.array([8]))
+    places = (("arm", 1.0),)
+    dissipates = False
+
+    def bind(self, layout):
+        return replace(self, nodes=np.array([layout.link("arm").node_at(1.0)]))
+
+    def evaluate(self, t, g, eta):
+        f = np.zeros((1, 6))
+        f[0, 3:] = -30.0 * g[0, :3, :3].T @ g[0, :3, 3]
+        return LoadValues(f, np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
+
+
+def test_a_load_without_its_tangent_is_wrong():
+    robot = sorosim.load(SOUND).with_loads(spring=Careless())
+    wrong = [finding for finding in examine(robot) if finding.level == WRONG]
+    assert len(wrong) == 1
+    assert "inverse dynamics by q misses differences by" in wrong[0].what
+    assert "look at its tangents" in wrong[0].remedy
