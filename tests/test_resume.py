@@ -269,7 +269,7 @@ def test_an_older_result_stays_until_the_new_one_is_complete(tmp_path):
 
 def test_ctrl_c_keeps_what_there_is(tmp_path):
     file = tmp_path / "run.h5"
-    process = start_process(SLOW, file, "bdf")
+    process = start_process(SLOW.replace("1.0", "100.0"), file, "bdf")
     assert process.stdout.readline() == "under way\n"
     time.sleep(0.5)
     begin = time.perf_counter()
@@ -278,7 +278,7 @@ def test_ctrl_c_keeps_what_there_is(tmp_path):
     assert time.perf_counter() - begin < 1.5
     assert "Interrupted: interrupted at t = " in problems
     run = sorosim.open(file)
-    assert 1 < len(run.t) < 101
+    assert 1 < len(run.t) < 10_001
     assert run.message.startswith("interrupted at t = ")
     assert not journal_of(file).exists()
 
