@@ -21,12 +21,12 @@ from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.pose import Array, chained, pose_matrix
 from sorosim.io.problems import Collector, Path, failure, locate, shown
+from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
 from sorosim.io.schema import LinkBlock, MovingJoint, PathBlock, RobotFile, RunBlock, WrenchBlock
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
-from sorosim.io.units import quantity
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.body import RigidBody

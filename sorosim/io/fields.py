@@ -18,7 +18,8 @@ from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression, parse
 from sorosim.io.dimensions import mismatch
 from sorosim.io.problems import listed, shown
-from sorosim.io.units import DIMENSIONS, in_si, is_quantity, quantity, unit_factor
+from sorosim.io.quantities import in_si, is_quantity, quantity
+from sorosim.io.units import DIMENSIONS, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.parser import CONSTANTS, FUNCTIONS
 

@@ -14,8 +14,8 @@ from sorosim.errors import FileError, ModelError
 from sorosim.expressions import Expression
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.problems import Collector, Path, shown
+from sorosim.io.quantities import quantity
 from sorosim.io.schema import SignalFile, SignalTable
-from sorosim.io.units import quantity
 from sorosim.signals import CallableSignal, ExpressionSignal, Signal, TableSignal, as_signal
 
 N_SAMPLES = 201

@@ -13,11 +13,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sorosim.door import as_real
-from sorosim.errors import ExpressionError, ModelError
-from sorosim.io.problems import shown
-from sorosim.parser import CONSTANTS
-
 MAX_TEXT, MAX_POWER = 100, 9
 
 Exponents = tuple[int, int, int]  # of metre, kilogram, second; a radian is 1
@@ -95,107 +90,20 @@ _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?
 _TOKEN = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*|\u00b0\w*)|(?P<integer>[-+]?[0-9]+)|(?P<sign>\*\*|[*/^()]))")
 
 
-def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:
-    """Number in SI units.
-
-    Parameters
-    ----------
-    value : number or str
-        A bare number is in SI units already; a text is a number, or a number and its unit.
-    dimension : str
-        What it has to be, one of `DIMENSIONS`.
-    where, condition : str, optional
-        For messages: what it belongs to, and what else is expected of it ("greater than 0").
-
-    Raises
-    ------
-    ModelError
-        Not finite, not a quantity, a unit that is unknown or of another dimension.
-    """
-    wanted = DIMENSIONS[dimension]
-    expected = f"{wanted.label} {condition}".rstrip()
-    example = f"{',' if condition else ''} such as {wanted.example}" if wanted.example else ""
-    number = as_real(value)
-    if number is not None:
-        if not math.isfinite(number):
-            raise ModelError(where, expected, shown(value), "it has to be finite")
-        return number
-    if not isinstance(value, str):
-        raise ModelError(where, expected + example, shown(value))
-    try:
-        out, exponents, plain = _read(value, wanted)
-    except _TooLong:
-        raise ModelError(where, expected + example, f"a text of {len(value)} characters") from None
-    except _Wrong as wrong:
-        raise ModelError(where, expected + example, shown(value), wrong.hint) from None
-    if plain and exponents is not None and dimension == "number":
-        raise ModelError(where, expected, shown(value), "write it without a unit")
-    if exponents not in (None, wanted.exponents):
-        raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
-    if not math.isfinite(out):
-        raise ModelError(where, expected, shown(value), "it has to be finite")
-    return out
-
-
-def _read(text: str, wanted: Dimension) -> tuple[float, Exponents | None, bool]:
-    """Number in SI units, its exponents (None without a unit), and whether it is no more than a number and a unit."""
-    try:
-        if len(text) > MAX_TEXT:
-            raise _TooLong
-        number, words = split(text)
-        if any(word in CONSTANTS for word, _ in words):
-            raise _Wrong
-        times, over, exponents = _combined(words, wanted.exponents)
-        return number * times / over, exponents if words else None, True
-    except _Wrong:
-        from sorosim.io.dimensions import arithmetic, explained, is_arithmetic  # which builds on this module
-
-        if not is_arithmetic(text):
-            raise
-        try:
-            return *arithmetic(text), False
-        except ExpressionError as error:
-            raise _Wrong(explained(error)) from None
-
-
-def is_quantity(text: str, names: tuple[str, ...] = ()) -> bool:
-    """Whether a text is a number with at most a unit, none of whose words is one of the names."""
-    try:
-        _, words = split(text)
-    except _Wrong:
-        return False
-    return not any(word in names for word, _ in words)
-
-
 def unit_factor(name: str) -> float | None:
     """Factor of one unit word to SI, for expressions; None for a word that is no unit of mechanics."""
     unit = find_unit(name)
     return None if unit is None else unit.times / unit.over
 
 
-def in_si(text: str) -> float:
-    """Number in SI units of a quantity of any kind.
-
-    Raises
-    ------
-    ModelError
-    """
-    try:
-        number, words = split(text)
-        times, over, _ = _combined(words, _NONE)
-    except _Wrong as wrong:
-        raise ModelError("", "a quantity", shown(text), wrong.hint) from None
-    return number * times / over
-
-
-class _Wrong(Exception):
+class WrongText(Exception):
     """A text that is no quantity; the hint says why."""
 
     def __init__(self, hint: str = "") -> None:
         self.hint = hint
 
 
-class _TooLong(_Wrong):
+class TooLong(WrongText):
     pass
 
 
@@ -203,12 +111,12 @@ def split(text: str) -> tuple[float, list[tuple[str, int]]]:
     """Number of a text, and its unit words with their powers; no word is looked up."""
     match = _NUMBER.match(text)
     if match is None:
-        raise _Wrong("write the minus sign as -" if text.strip()[:1] in ("\u2212", "\u2013") else "")
+        raise WrongText("write the minus sign as -" if text.strip()[:1] in ("\u2212", "\u2013") else "")
     tokens, position = [], match.end()
     while text[position:].strip():
         token = _TOKEN.match(text, position)
         if token is None:
-            raise _Wrong(_sign_hint(text[position:].strip()[0]))
+            raise WrongText(_sign_hint(text[position:].strip()[0]))
         tokens.append(token.group().strip())
         position = token.end()
     return float(match.group(1)), _Units(tokens).read() if tokens else []
@@ -230,14 +138,14 @@ class _Units:
         if self.tokens[-2:] == ["/", "1"]:  # 3 1/m
             self.tokens.pop()
         elif self.tokens[-1] == "**" or self.tokens[-1] == "^":
-            raise _Wrong("a power stands after a unit")
+            raise WrongText("a power stands after a unit")
         sign = 1
         if self.tokens[-1] in ("*", "/"):
             sign = 1 if self.tokens.pop() == "*" else -1
         words = self.product(sign)
         if self.tokens:
             word = self.tokens[-1][:1].isalpha()
-            raise _Wrong("write * between units" if word else "write a number and its unit")
+            raise WrongText("write * between units" if word else "write a number and its unit")
         return words
 
     def product(self, sign: int = 1) -> list[tuple[str, int]]:
@@ -251,17 +159,17 @@ class _Units:
         if token == "(":
             words = self.product()
             if not self.tokens or self.tokens.pop() != ")":
-                raise _Wrong("a parenthesis is open")
+                raise WrongText("a parenthesis is open")
         elif token[:1].isalpha() or token[:1] == "\u00b0":
             words = [(token, 1)]
         else:
-            raise _Wrong("write a number and its unit")
+            raise WrongText("write a number and its unit")
         power = 1
         if self.tokens and self.tokens[-1] in ("**", "^"):
             self.tokens.pop()
             digits = self.tokens.pop() if self.tokens else ""
             if not digits.lstrip("+-").isdecimal() or abs(int(digits)) > MAX_POWER:
-                raise _Wrong(f"powers of units are integers up to {MAX_POWER}")
+                raise WrongText(f"powers of units are integers up to {MAX_POWER}")
             power = int(digits)
         return [(word, sign * power * other) for word, other in words]
 
@@ -278,20 +186,20 @@ def no_unit_hint(word: str) -> str:
     return unit if isinstance(unit, str) else f"{word} is not a known unit{_similar(word, None)}"
 
 
-def _combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, float, Exponents]:
+def combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, float, Exponents]:
     """Numerator, denominator and exponents of a product of unit words; `wanted` helps to guess a misspelt one."""
     times, over, total = 1.0, 1.0, [0, 0, 0]
     for word, power in words:
         unit = _find(word)
         if unit is None:
-            raise _Wrong(f"{word} is not a known unit{_similar(word, wanted if len(words) == 1 else None)}")
+            raise WrongText(f"{word} is not a known unit{_similar(word, wanted if len(words) == 1 else None)}")
         if isinstance(unit, str):
-            raise _Wrong(unit)
+            raise WrongText(unit)
         up, down = (unit.times, unit.over) if power > 0 else (unit.over, unit.times)
         try:
             times, over = times * up ** abs(power), over * down ** abs(power)
         except OverflowError:
-            raise _Wrong("it has to be finite") from None
+            raise WrongText("it has to be finite") from None
         total = [a + power * b for a, b in zip(total, unit.exponents, strict=True)]
     return times, over, (total[0], total[1], total[2])
 

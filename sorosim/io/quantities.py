@@ -1,0 +1,98 @@
+"""Quantities in files: a number, a number and its unit, or arithmetic with these, to SI."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sorosim.door import as_real
+from sorosim.errors import ExpressionError, ModelError
+from sorosim.io.dimensions import arithmetic, explained, is_arithmetic
+from sorosim.io.problems import shown
+from sorosim.io.units import DIMENSIONS, MAX_TEXT, Dimension, Exponents, TooLong, WrongText, combined, kind_of, split
+from sorosim.parser import CONSTANTS
+
+
+def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:
+    """Number in SI units.
+
+    Parameters
+    ----------
+    value : number or str
+        A bare number is in SI units already; a text is a number, or a number and its unit.
+    dimension : str
+        What it has to be, one of `DIMENSIONS`.
+    where, condition : str, optional
+        For messages: what it belongs to, and what else is expected of it ("greater than 0").
+
+    Raises
+    ------
+    ModelError
+        Not finite, not a quantity, a unit that is unknown or of another dimension.
+    """
+    wanted = DIMENSIONS[dimension]
+    expected = f"{wanted.label} {condition}".rstrip()
+    example = f"{',' if condition else ''} such as {wanted.example}" if wanted.example else ""
+    number = as_real(value)
+    if number is not None:
+        if not math.isfinite(number):
+            raise ModelError(where, expected, shown(value), "it has to be finite")
+        return number
+    if not isinstance(value, str):
+        raise ModelError(where, expected + example, shown(value))
+    try:
+        out, exponents, plain = _read(value, wanted)
+    except TooLong:
+        raise ModelError(where, expected + example, f"a text of {len(value)} characters") from None
+    except WrongText as wrong:
+        raise ModelError(where, expected + example, shown(value), wrong.hint) from None
+    if plain and exponents is not None and dimension == "number":
+        raise ModelError(where, expected, shown(value), "write it without a unit")
+    if exponents not in (None, wanted.exponents):
+        raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
+    if not math.isfinite(out):
+        raise ModelError(where, expected, shown(value), "it has to be finite")
+    return out
+
+
+def _read(text: str, wanted: Dimension) -> tuple[float, Exponents | None, bool]:
+    """Number in SI units, its exponents (None without a unit), and whether it is no more than a number and a unit."""
+    try:
+        if len(text) > MAX_TEXT:
+            raise TooLong
+        number, words = split(text)
+        if any(word in CONSTANTS for word, _ in words):
+            raise WrongText
+        times, over, exponents = combined(words, wanted.exponents)
+        return number * times / over, exponents if words else None, True
+    except WrongText:
+        if not is_arithmetic(text):
+            raise
+        try:
+            return *arithmetic(text), False
+        except ExpressionError as error:
+            raise WrongText(explained(error)) from None
+
+
+def is_quantity(text: str, names: tuple[str, ...] = ()) -> bool:
+    """Whether a text is a number with at most a unit, none of whose words is one of the names."""
+    try:
+        _, words = split(text)
+    except WrongText:
+        return False
+    return not any(word in names for word, _ in words)
+
+
+def in_si(text: str) -> float:
+    """Number in SI units of a quantity of any kind.
+
+    Raises
+    ------
+    ModelError
+    """
+    try:
+        number, words = split(text)
+        times, over, _ = combined(words, DIMENSIONS["number"].exponents)
+    except WrongText as wrong:
+        raise ModelError("", "a quantity", shown(text), wrong.hint) from None
+    return number * times / over
