@@ -239,6 +239,7 @@ def test_an_interrupted_run_ends_within_a_second_and_is_kept(finger, how):
         text=True,
     )
     while not (finger / "run.h5.part").exists():
+        assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     time.sleep(0.5)
     process.send_signal(how)
