@@ -175,7 +175,8 @@ class Integration:
 
     def table(self, t: Array, x: Array) -> Array:
         """Rows of a journal: time, coordinates, rates, inputs, driven forces."""
-        return np.column_stack([t, *self.split(t, x), self.system.inputs.sample(t), self.forces(t, x)])
+        inputs = np.array([self.system.inputs.value(float(moment)) for moment in t]).reshape(len(t), -1)
+        return np.column_stack([t, *self.split(t, x), inputs, self.forces(t, x)])
 
     def assembled(self, found: OdeSolution) -> Run:
         """The run from t = 0 on."""

@@ -176,6 +176,10 @@ class Run:
 
     def energy(self) -> EnergyHistory:
         """Energies, work and dissipation along the run; the last two by Simpson's rule over the output times."""
+        return self._energy
+
+    @cached_property
+    def _energy(self) -> EnergyHistory:
         engine, n = self.robot.engine, len(self.t)
         parts = np.array([engine.energy(q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
         rows = zip(self.t, self.q, self.qd, self.u, strict=True)
