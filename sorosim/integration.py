@@ -175,7 +175,9 @@ class Integration:
 
     def table(self, t: Array, x: Array) -> Array:
         """Rows of a journal: time, coordinates, rates, inputs, driven forces."""
-        inputs = np.array([self.system.inputs.value(float(moment)) for moment in t]).reshape(len(t), -1)
+        inputs = np.array([self.system.inputs.value(float(moment)) for moment in t]).reshape(
+            len(t), len(self.system.inputs.signals)
+        )
         return np.column_stack([t, *self.split(t, x), inputs, self.forces(t, x)])
 
     def assembled(self, found: OdeSolution) -> Run:
