@@ -232,12 +232,9 @@ def test_an_interrupted_run_ends_within_a_second_and_is_kept(finger, how):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(sorosim.__file__).parents[1])])}
     words = ["simulate", "finger.yaml", "--u", "tendon=2*sin(3*t)", "--t-end", "5000", "--out", "run.h5"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "sorosim", *words],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        [sys.executable, "-m", "sorosim", *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
+    )  # fmt: skip
     while not (finger / "run.h5.part").exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)

@@ -160,7 +160,14 @@ print("done", flush=True)
 def start_process(script, *words):
     environment = {**os.environ, "PYTHONPATH": str(Path(sorosim.__file__).parents[1])}
     command = [sys.executable, "-c", textwrap.dedent(script), *map(str, words)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+    )
+
+
+def hear_ctrl_c():
+    """Jobs in the background of a shell inherit that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 20))])
