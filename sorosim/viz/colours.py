@@ -52,9 +52,9 @@ def round_range(low: float, high: float, about_zero: bool) -> tuple[float, float
     """Round numbers around a range, and the number of labels at a round step between them."""
     if about_zero:
         high = max(-low, high)
-        # two steps either side, so that zero has a label
-        step = grid_step(4.0 * high or 1.0)
-        return -step * (n := max(1, int(np.ceil(high / step - 1e-9)))), step * n, 2 * n + 1
+        step = grid_step(2.0 * high or 1.0)
+        n = max(1, int(np.ceil(high / step - 1e-9)))  # steps either side, so that zero has a label
+        return -step * n, step * n, 2 * n + 1
     step = grid_step(max(high - low, 1e-3 * abs(high)) or 1.0)
     first = np.floor(low / step + 1e-9)
     last = max(np.ceil(high / step - 1e-9), first + 1.0)

@@ -55,6 +55,7 @@ def still(
     time = float(times[-1]) if t is None else number("t", t)
     if not times[0] <= time <= times[-1]:
         raise InputError("t", f"a time from {times[0]:g} to {times[-1]:g} s", f"{time:g}")
+    motion.look(look)
     q, u = sample(motion, np.array([time]))
     with written(path, PICTURES) as draft, Scene(motion.robot, size=size, **look) as scene:
         scene.fit_run(motion)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sorosim.door import describe
+from sorosim.door import describe, positive
 from sorosim.errors import InputError
 from sorosim.viz.look import SWITCHES, Look, varying_colours
 from sorosim.viz.offscreen import require_screen
 from sorosim.viz.playback import KEYS, Playback
 from sorosim.viz.scene import Scene
-from sorosim.viz.target import motion_of, sample
+from sorosim.viz.target import Motion, check_size, motion_of, sample
 from sorosim.viz.words import INK
 
 PERIOD = 30  # between two pictures [ms]
@@ -47,11 +47,20 @@ def play(
     SorosimError
         There is no screen.
     """
-    check = motion_of(result)
-    Look().changed(check.robot, look)
-    Playback(check.t, speed=speed)
+    # mistakes are told before a window opens
+    _check(result, speed, loop, look)
+    check_size(size)
     require_screen()
     Player(result, speed=speed, loop=loop, size=size, **look).show()
+
+
+def _check(result: Any, speed: float, loop: bool, options: Mapping[str, Any]) -> tuple[Motion, Look]:
+    """The motion and the look, refusing what the player cannot do."""
+    motion = motion_of(result)
+    positive("speed", speed)
+    if not isinstance(loop, bool | np.bool_):
+        raise InputError("loop", "True or False", describe(loop))
+    return motion, motion.look(options)
 
 
 class Player:
@@ -67,11 +76,8 @@ class Player:
         self, result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720),
         off_screen: bool = False, **look: Any,
     ) -> None:  # fmt: skip
-        if not isinstance(loop, bool | np.bool_):
-            raise InputError("loop", "True or False", describe(loop))
-        self.motion = motion_of(result)
+        self.motion, known = _check(result, speed, loop, look)
         robot = self.motion.robot
-        known = Look().changed(robot, look)
         self.state = Playback(
             self.motion.t if self.motion.timed else None, speed=speed, loop=bool(loop), colours=varying_colours(robot),
             view=known.view, colour=known.colour_of(robot), **{name: bool(getattr(known, name)) for name in SWITCHES},
@@ -124,7 +130,10 @@ class Player:
         self._last = None
         self.scene.words.say("note", "")
         if action == "screenshot":
-            self.scene.words.say("note", f"written: {self.screenshot()}")
+            try:
+                self.scene.words.say("note", f"written: {self.screenshot()}")
+            except OSError as error:
+                self.scene.words.say("note", f"cannot write a picture here: {error.strerror or error}")
         elif action == "fit" or action == self.state.view:
             self.scene.change(view=self.state.view)
         self.scene.change(colour=self.state.colour, **self.state.switches)
@@ -163,11 +172,13 @@ class Player:
             words.say(name, "")
         if self.slider is not None:
             self.slider.EnabledOff()
-        imageio.v3.imwrite(path, self.scene.image())
-        if self.slider is not None:
-            self.slider.EnabledOn()
-        for name, text in kept.items():
-            words.say(name, text)
+        try:
+            imageio.v3.imwrite(path, self.scene.image())
+        finally:
+            if self.slider is not None:
+                self.slider.EnabledOn()
+            for name, text in kept.items():
+                words.say(name, text)
         return path
 
     def show(self) -> None:

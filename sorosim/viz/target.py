@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
+from sorosim.viz.look import Look
 
 Array = NDArray[np.float64]
 
@@ -28,6 +29,12 @@ class Motion(NamedTuple):
     q: Array  # (n, ndof)
     u: Array  # (n, n_actuators)
     timed: bool
+
+    def look(self, options: Mapping[str, Any]) -> Look:
+        """How it is drawn by these options, refusing what it cannot show."""
+        if options.get("trails") and not self.timed:
+            raise InputError("trails", "a run", "an equilibrium")
+        return Look().changed(self.robot, options)
 
 
 def motion_of(result: Any) -> Motion:
