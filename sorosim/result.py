@@ -87,6 +87,11 @@ class Equilibrium:
 
         play(self, **options)
 
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import equilibrium_html
+
+        return equilibrium_html(self)
+
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
 
@@ -259,6 +264,11 @@ class Run:
         from sorosim.viz.player import play
 
         play(self, **options)
+
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import run_html
+
+        return run_html(self)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
