@@ -75,6 +75,23 @@ class Equilibrium:
 
         return plot_equilibrium(self, path)
 
+    def still(self, path: str | Path, **options: Any) -> None:
+        """Picture in 3D; see `sorosim.viz.movie.still`."""
+        from sorosim.viz.movie import still
+
+        still(self, path, **options)
+
+    def play(self, **options: Any) -> None:
+        """Window with the shape in 3D; see `sorosim.viz.player.play`."""
+        from sorosim.viz.player import play
+
+        play(self, **options)
+
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import equilibrium_html
+
+        return equilibrium_html(self)
+
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
 
@@ -235,16 +252,27 @@ class Run:
         return plot_run(self, folder, what)
 
     def movie(self, path: str | Path, **options: Any) -> None:
-        """Film of the motion, mp4 or gif; see `sorosim.viz.scene.movie`."""
-        from sorosim.viz.scene import movie
+        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
+        from sorosim.viz.movie import movie
 
         movie(self, path, **options)
 
+    def still(self, path: str | Path, **options: Any) -> None:
+        """Picture in 3D at one time; see `sorosim.viz.movie.still`."""
+        from sorosim.viz.movie import still
+
+        still(self, path, **options)
+
     def play(self, **options: Any) -> None:
-        """Window with the motion in 3D."""
-        from sorosim.viz.scene import play
+        """Window with the motion in 3D; see `sorosim.viz.player.play`."""
+        from sorosim.viz.player import play
 
         play(self, **options)
+
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import run_html
+
+        return run_html(self)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"

@@ -170,6 +170,11 @@ class Robot:
 
         return write(self, path)
 
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import robot_html
+
+        return robot_html(self)
+
     def __repr__(self) -> str:
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"
         return f"<Robot '{self.name}': {counts}>"
@@ -251,16 +256,14 @@ class Robot:
 
         Between computational points it is a partial Magnus step from the point before (docs/theory.md, 2).
         """
-        g, _ = self.engine.look(self.engine.places(self._place(link, s)), self.coordinates(q))
-        found: Array = g[0]
+        found: Array = self.poses(q, link, [s])[0]
         return found
 
     def poses(self, q: ArrayLike, link: str, s: Sequence[float] | Array) -> Array:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
         values = s if isinstance(s, Sequence | np.ndarray) and not isinstance(s, str) else [s]
         wanted = tuple(self._place(link, value)[0] for value in values)
-        g, _ = self.engine.look(self.engine.places(wanted), self.coordinates(q))
-        return g
+        return self.engine.look(self.engine.places(wanted), self.coordinates(q))[0]
 
     def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
         """Body-frame Jacobian (6, ndof) of a rod's section at s, or of a rigid link's frame: eta = J qd."""

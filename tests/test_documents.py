@@ -29,7 +29,7 @@ import yaml
 import sorosim
 from sorosim.cli import show
 from sorosim.cli.main import app, main
-from sorosim.viz import scene
+from sorosim.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]
 DOCUMENTS = [REPO / "README.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
@@ -84,7 +84,7 @@ class Reader:
 
     def __init__(self, monkeypatch):
         self.monkeypatch, self.names, self.printed = monkeypatch, {"__name__": "document"}, ""
-        monkeypatch.setattr(scene, "movie", film_without_pictures)
+        monkeypatch.setattr(films, "movie", film_without_pictures)
 
     def follow(self, block):
         step = {"python": self.python, "text": self.text, "yaml": self.yaml, "console": self.console}.get(block.kind)
@@ -151,7 +151,7 @@ def film_without_pictures(*arguments, **options):
     Path(path).touch()
 
 
-ORIGINAL_MOVIE = inspect.signature(scene.movie)
+ORIGINAL_MOVIE = inspect.signature(films.movie)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)

@@ -39,7 +39,7 @@ out = {"package": package}
 if seconds > 0.0:
     import scipy.integrate, scipy.optimize
     from sorosim.analysis import statics
-from sorosim.motion import simulate
+    from sorosim.motion import simulate
     from sorosim.io import load
     imported = time.perf_counter()
     robot = load("cable_manipulator")

@@ -8,13 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe
 from sorosim.errors import InputError, nearest
 
 Array = NDArray[np.float64]
 
 VIEW_ANGLE = 28.0  # vertical [deg]
-# direction from the robot to the camera: to the right, to the back, up
-VIEWS = {"iso": (0.75, -1.35, 0.75), "front": (0.0, -1.0, 0.0), "side": (1.0, 0.0, 0.0), "top": (0.0, 0.0, 1.0)}
+# direction from the robot to the camera: along the first horizontal axis, to the back, up
+VIEWS = {"iso": (0.75, -1.35, 0.75), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, 0.0, 1.0)}
+AXES = "xyz"  # also names of views: along these axes of the world
 
 
 class Camera(NamedTuple):
@@ -41,9 +43,18 @@ def level_axes(up: Array) -> tuple[Array, Array]:
 
 def check_view(view: str) -> str:
     """Return the name of a view, refusing unknown ones."""
-    if view not in VIEWS:
-        raise InputError("view", "the name of a view", f"'{view}'", nearest(view, VIEWS))
+    known = (*VIEWS, *AXES)
+    if view not in known:
+        raise InputError("view", "the name of a view", describe(view), nearest(str(view), known))
     return view
+
+
+def _direction(view: str, frame: Array) -> tuple[float, float, float]:
+    """Direction to the camera in a frame (3, 3) of the horizontal axes and the vertical, its rows."""
+    if view in AXES:
+        row = int(np.argmax(np.abs(frame[:, AXES.index(view)])))
+        view = ("front", "side", "top")[row]
+    return VIEWS[view]
 
 
 def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequence[float]) -> Camera:
@@ -56,16 +67,17 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     up : (3,) ndarray
         As from `up_axis`.
     view : str
-        One of `VIEWS`.
+        One of `VIEWS`, or of `AXES`.
     aspect : float
         Width over height of the picture.
     margins : four numbers
         What stays free at the left, right, bottom and top, as parts of the picture.
     """
     frame = np.stack([*level_axes(up), up])
-    toward = np.array(VIEWS[view]) @ frame
+    wanted = _direction(view, frame)
+    toward = np.array(wanted) @ frame
     toward /= np.linalg.norm(toward)
-    vertical = frame[1] if view == "top" else up
+    vertical = frame[1] if wanted == VIEWS["top"] else up
     x = np.cross(vertical, toward)
     x /= np.linalg.norm(x)
     y = np.cross(toward, x)

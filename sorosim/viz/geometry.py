@@ -64,6 +64,12 @@ class Geometry:
     parts : tuple of Part
     frames : dict of str to int
         Station of each link's frame.
+    tips : dict of str to int
+        Station of the tip of each link that carries no other.
+    places : tuple of (str, float)
+        Link and s of each station.
+    station : (n_points,) array
+        Station of each point.
     centrelines : dict of str to (n,) array
         Stations of each rod, base to tip.
     rings : dict of str to (n, n_around) array
@@ -82,6 +88,9 @@ class Geometry:
         self.tendons: dict[str, tuple[IntArray, Array]] = {}
         build = _Builder()
         self.frames = {link.name: int(build.stations(link.name, [0.0])[0]) for link in robot.links}
+        parents = {link.parent for link in robot.links}
+        leaves = [link.name for link in robot.links if link.name not in parents]
+        self.tips = {name: int(build.stations(name, [1.0])[0]) for name in leaves}
         for link in robot.links:
             if link.rod is not None:
                 build.begin()
@@ -101,18 +110,19 @@ class Geometry:
 
         self.parts = tuple(build.parts)
         self.n_points = build.size
-        self._station = np.concatenate([np.zeros(0, dtype=np.int64), *build.station])
+        self.places = tuple(build.places)
+        self.station = np.concatenate([np.zeros(0, dtype=np.int64), *build.station])
         self._local = np.concatenate([np.zeros((0, 3)), *build.local])
         self._normal = np.concatenate([np.zeros((0, 3)), *build.normal])
         self._grid = np.concatenate([np.zeros((0, 5), dtype=np.int64), *build.grid])
         self._tiny = 1e-9 * float(np.abs(self._local).max(initial=0.0))
-        self._places = robot.engine.places(tuple(build.places))
+        self._look = robot.engine.places(self.places)
 
     def at(self, q: ArrayLike) -> Shape:
         """The robot at coordinates q (ndof,)."""
-        g, _ = self.robot.engine.look(self._places, self.robot.coordinates(q))
-        R = g[self._station, :3, :3]
-        points = np.einsum("kij,kj->ki", R, self._local) + g[self._station, :3, 3]
+        g, _ = self.robot.engine.look(self._look, self.robot.coordinates(q))
+        R = g[self.station, :3, :3]
+        points = np.einsum("kij,kj->ki", R, self._local) + g[self.station, :3, 3]
         normals = np.einsum("kij,kj->ki", R, self._normal)
 
         # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
@@ -145,7 +155,7 @@ class _Builder:
     """Collects stations, and points that are fixed in them."""
 
     def __init__(self) -> None:
-        self.places: list[tuple[str, float]] = []
+        self.places: dict[tuple[str, float], int] = {}  # link and s -> station
         self.station: list[IntArray] = []
         self.local: list[Array] = []
         self.normal: list[Array] = []
@@ -162,11 +172,9 @@ class _Builder:
         self.parts.append(Part(kind, name, slice(self._start, self.size), np.concatenate(self._faces)))
 
     def stations(self, link: str, s: ArrayLike) -> IntArray:
-        """Add stations at s (n,) of a link."""
-        values = np.atleast_1d(np.asarray(s, dtype=float))
-        first = len(self.places)
-        self.places += [(link, float(value)) for value in np.clip(values, 0.0, 1.0)]
-        return np.arange(first, first + len(values), dtype=np.int64)
+        """Indices (n,) of the stations at s (n,) of a link; those that are not there yet are added."""
+        wanted = [(link, float(value)) for value in np.clip(np.atleast_1d(np.asarray(s, dtype=float)), 0.0, 1.0)]
+        return np.array([self.places.setdefault(place, len(self.places)) for place in wanted], dtype=np.int64)
 
     def points(self, station: ArrayLike, local: Array, normal: Array) -> IntArray:
         """Add points of shape (..., 3); returns their indices (...)."""

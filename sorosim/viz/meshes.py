@@ -1,14 +1,12 @@
-"""Pieces of a scene as meshes (pyvista): surfaces of the robot, frames, the floor; and how letters look."""
+"""Pieces of a scene as meshes (pyvista): surfaces of the robot, frames, trails, the floor."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sorosim.viz.camera import grid_step, level_axes
 from sorosim.viz.geometry import Part
@@ -17,6 +15,7 @@ from sorosim.viz.offscreen import load_pyvista
 Array = NDArray[np.float64]
 
 AXIS_COLOURS = ((213, 94, 0), (0, 158, 115), (0, 114, 178))  # of x, y, z
+TRAIL_COLOURS = ((136, 46, 114), (0, 158, 115), (86, 180, 233), (230, 159, 0), (204, 121, 167), (48, 52, 58))
 
 
 class Surface:
@@ -26,11 +25,13 @@ class Surface:
         pyvista = load_pyvista()
         self.index = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])
         self._owner = np.repeat(np.arange(len(parts)), [part.points.stop - part.points.start for part in parts])
+        self._n_parts = len(parts)
         new = np.zeros(n_points, dtype=np.int64)
         new[self.index] = np.arange(len(self.index))
         faces = new[np.concatenate([part.faces for part in parts])]
         self.mesh = pyvista.PolyData.from_regular_faces(np.zeros((len(self.index), 3)), faces)
         self.mesh.point_data.active_normals = np.tile([0.0, 0.0, 1.0], (len(self.index), 1))
+        self.mesh.point_data["value"] = np.zeros(len(self.index))
 
     def update(self, points: Array, normals: Array | None = None) -> None:
         """Take points and normals from those of all parts."""
@@ -41,14 +42,16 @@ class Surface:
             self.mesh.GetPointData().GetNormals().Modified()
 
     def paint(self, values: Array) -> None:
-        """Give each part a number, for its colour."""
-        self.mesh.point_data["value"] = values[self._owner]
+        """Give each point a number, for its colour, from those of all points; or from one of each part."""
+        mine = values[self._owner] if len(values) == self._n_parts else values[self.index]
+        self.mesh.point_data["value"][:] = mine
+        self.mesh.GetPointData().GetArray("value").Modified()
 
 
 class Frames:
-    """Frames of links as lines of three colours."""
+    """Frames at stations as lines of three colours."""
 
-    def __init__(self, stations: Sequence[int]) -> None:
+    def __init__(self, stations: ArrayLike) -> None:
         pyvista = load_pyvista()
         self._stations, self.length = np.array(stations, dtype=np.int64), 0.1
         n = 3 * len(self._stations)
@@ -62,6 +65,26 @@ class Frames:
         origin = np.broadcast_to(at[:, None, :3, 3], (len(at), 3, 3))
         ends = origin + self.length * np.swapaxes(at[:, :3, :3], 1, 2)
         self.mesh.points[:] = np.stack([origin, ends], axis=2).reshape(-1, 3)
+        self.mesh.GetPoints().Modified()
+
+
+class Trails:
+    """Paths (n_times, n_tips, 3) of tips as lines, each in a colour of its own."""
+
+    def __init__(self, times: Array, paths: Array) -> None:
+        pyvista = load_pyvista()
+        self._times, self._paths = times, np.concatenate([paths, paths[-1:]])  # the last is the present place
+        n, m = self._paths.shape[:2]
+        lines = np.column_stack([np.full(m, n), np.arange(n * m).reshape(m, n)])
+        self.mesh = pyvista.PolyData(np.zeros((n * m, 3)), lines=lines.ravel())
+        colours = [TRAIL_COLOURS[k % len(TRAIL_COLOURS)] for k in range(m)]
+        self.mesh.cell_data["colour"] = np.array(colours, dtype=np.uint8)
+
+    def update(self, t: float, tips: Array) -> None:
+        """Draw them up to time t, where the tips (n_tips, 3) are."""
+        points = self._paths.copy()
+        points[np.searchsorted(self._times, t, side="right") :] = tips
+        self.mesh.points[:] = np.swapaxes(points, 0, 1).reshape(-1, 3)
         self.mesh.GetPoints().Modified()
 
 
@@ -94,12 +117,3 @@ class Floor:
     def shadow(self, points: Array) -> Array:
         """Points (n, 3) cast straight down onto the floor."""
         return points + (self.height - points @ self._up)[:, None] * self._up
-
-
-def in_font(text: Any) -> Any:
-    """Set a text property in the letters that come with matplotlib, which know more signs than VTK's; returns it."""
-    found = importlib.util.find_spec("matplotlib")
-    if found is not None and found.origin is not None:
-        text.SetFontFamily(4)  # VTK_FONT_FILE
-        text.SetFontFile(str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"))
-    return text

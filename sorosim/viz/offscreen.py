@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from sorosim.errors import SorosimError
 
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"  # the variable by which VTK (9.4 or newer) is told how to draw
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
+INSTEAD = "make a movie with `sorosim movie`, or pictures with `sorosim plot`, instead"
 PATIENCE = 120.0  # seconds; the first import after an installation is slow
 
 # draws one red picture and looks at a pixel of it
@@ -58,7 +60,7 @@ def _settings() -> list[str | None]:
 
 @lru_cache(maxsize=1)
 def require_rendering() -> None:
-    """Make sure, once, that this process can draw off screen; to be called before pyvista is imported.
+    """Make sure, once, that this process can draw off screen; to be called before it draws.
 
     On Linux it chooses how VTK draws (X, EGL or OSMesa) by the variable VTK_DEFAULT_OPENGL_WINDOW of this process.
 
@@ -89,9 +91,13 @@ def _use(setting: str | None) -> None:
 
 def load_pyvista() -> Any:
     """Return the module pyvista, where this machine can draw."""
-    require_rendering()
-    import pyvista
+    # the child takes as long as the import: both at once
+    with ThreadPoolExecutor(1) as other:
+        check = other.submit(require_rendering)
+        import pyvista
+        import pyvista.plotting
 
+        check.result()
     return pyvista
 
 
@@ -107,8 +113,8 @@ def require_screen() -> None:
         return require_rendering()
     display = os.environ.get("DISPLAY")
     if not display:
-        raise SorosimError("cannot open a window: there is no screen (DISPLAY is not set); make a movie instead")
+        raise SorosimError(f"cannot open a window: there is no screen (DISPLAY is not set); {INSTEAD}")
     require_rendering()
     if os.environ.get(WINDOW) in (EGL, OSMESA):
-        raise SorosimError(f"cannot open a window: the screen {display} does not answer; make a movie instead")
+        raise SorosimError(f"cannot open a window: the screen {display} does not answer; {INSTEAD}")
     return None

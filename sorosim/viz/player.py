@@ -1,71 +1,185 @@
-"""A run in a window."""
+"""A run or an equilibrium in a window."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sorosim.door import positive
-from sorosim.viz.scene import INK, Scene
-from sorosim.viz.target import run_times, sample
+from sorosim.door import describe, positive
+from sorosim.errors import InputError
+from sorosim.viz.look import SWITCHES, Look, varying_colours
+from sorosim.viz.offscreen import require_screen
+from sorosim.viz.playback import KEYS, Playback
+from sorosim.viz.scene import Scene
+from sorosim.viz.target import Motion, check_size, motion_of, sample
+from sorosim.viz.words import INK
 
 PERIOD = 30  # between two pictures [ms]
 
 
+def play(
+    result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720), **look: Any
+) -> None:
+    """Show a run or an equilibrium in a window; its key h tells the others.
+
+    Parameters
+    ----------
+    result : Run or Equilibrium
+    speed : float
+        Seconds of the run per second.
+    loop : bool
+        Whether it starts again at the end.
+    size : (int, int)
+        Width and height of the window [pixels].
+    **look
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, title.
+
+    Raises
+    ------
+    InputError
+        The run is empty, or an argument is not as above.
+    SorosimError
+        There is no screen.
+    """
+    # mistakes are told before a window opens
+    _check(result, speed, loop, look)
+    check_size(size)
+    require_screen()
+    Player(result, speed=speed, loop=loop, size=size, **look).show()
+
+
+def _check(result: Any, speed: float, loop: bool, options: Mapping[str, Any]) -> tuple[Motion, Look]:
+    """The motion and the look, refusing what the player cannot do."""
+    motion = motion_of(result)
+    positive("speed", speed)
+    if not isinstance(loop, bool | np.bool_):
+        raise InputError("loop", "True or False", describe(loop))
+    return motion, motion.look(options)
+
+
 class Player:
-    """A run in a window: a slider over time, the space bar to play and to pause."""
+    """The window: draws what `Playback` says, and hands it the keys.
+
+    Attributes
+    ----------
+    state : Playback
+    scene : Scene
+    """
 
     def __init__(
-        self, run: Any, *, speed: float = 1.0, view: str = "iso", size: Sequence[int] = (1280, 720),
+        self, result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720),
         off_screen: bool = False, **look: Any,
     ) -> None:  # fmt: skip
-        self.run, self.speed, self.times = run, positive("speed", speed), run_times(run)
-        self.t, self.playing = float(self.times[0]), True
+        self.motion, known = _check(result, speed, loop, look)
+        robot = self.motion.robot
+        self.state = Playback(
+            self.motion.t if self.motion.timed else None, speed=speed, loop=bool(loop), colours=varying_colours(robot),
+            view=known.view, colour=known.colour_of(robot), **{name: bool(getattr(known, name)) for name in SWITCHES},
+        )  # fmt: skip
         self._last: float | None = None  # when `tick` was called last
-        self.scene = Scene(run.robot, view=view, size=size, off_screen=off_screen, **look)
-        self.scene.fit_run(run)
+        self.scene = Scene(robot, size=size, off_screen=off_screen, **look)
+        # room for the slider, and for the bar that a key may bring
+        self.scene.margin_below, self.scene.margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
+        self.scene.fit_run(self.motion)
+        self.slider = self._add_slider() if self.state.timed else None
+        self._listen()
+        self.draw()
+
+    def _add_slider(self) -> Any:
+        state = self.state
+        span = (state.start, max(state.end, state.start + 1e-9))
+        place = {"pointa": (0.25, 0.085), "pointb": (0.75, 0.085)}
+        style = {"color": INK, "style": "modern", "fmt": "%.2f s", "interaction_event": "always"}
+        slider = self.scene.plotter.add_slider_widget(self._slid, span, value=state.t, **place, **style)
+        shown = slider.GetRepresentation()
+        shown.SetTubeWidth(0.004)
+        shown.SetSliderWidth(0.02)
+        shown.SetSliderLength(0.008)
+        shown.SetEndCapLength(0.0)
+        shown.ShowSliderLabelOff()  # the clock tells it
+        return slider
+
+    def _listen(self) -> None:
         plotter = self.scene.plotter
-        span = (self.t, max(float(self.times[-1]), self.t + 1e-9))
-        place = {"pointa": (0.3, 0.07), "pointb": (0.75, 0.07)}
-        style = {"color": INK, "style": "modern", "fmt": "%.2f", "interaction_event": "always"}
-        self.slider = plotter.add_slider_widget(self._slid, span, value=self.t, **place, **style).GetRepresentation()
-        self.slider.SetTubeWidth(0.004)
-        self.slider.SetSliderWidth(0.02)
-        self.slider.SetSliderLength(0.008)
-        self.slider.SetEndCapLength(0.0)
-        plotter.add_key_event("space", self.toggle)
-        self.seek(self.t)
+        plotter.iren.clear_key_event_callbacks()
+        for key in KEYS:
+            plotter.add_key_event(key.name, partial(self.press, key.name))
+        # else VTK's own letters would work too: w for wires, 3 for red and blue glasses, ...
+        plotter.iren.interactor.GetInteractorStyle().AddObserver("CharEvent", lambda *_: None)
 
     def _slid(self, t: float) -> None:
-        # a slider moved by `seek` calls this too, with the time it was given
-        if abs(t - self.t) > 1e-9:
-            self.seek(t)
+        # a slider moved by `draw` calls this too, with the time it was given
+        if abs(t - self.state.t) > 1e-9:
+            self.state.seek(t)
+            self.draw()
 
-    def seek(self, t: float) -> None:
-        """Show time t [s]."""
-        self.t = float(np.clip(t, self.times[0], self.times[-1]))
-        q, u = sample(self.run, np.array([self.t]))
-        self.scene.update(q[0], u[0], self.t)
-        if hasattr(self, "slider"):
-            self.slider.SetValue(self.t)
+    def press(self, key: str) -> None:
+        """Do what a key asks for."""
+        action = self.state.press(key)
+        if action is None:
+            return
+        if action == "close":
+            self.scene.plotter.iren.terminate_app()
+            return
+        self._last = None
+        self.scene.words.say("note", "")
+        if action == "screenshot":
+            try:
+                self.scene.words.say("note", f"written: {self.screenshot()}")
+            except OSError as error:
+                self.scene.words.say("note", f"cannot write a picture here: {error.strerror or error}")
+        elif action == "fit" or action == self.state.view:
+            self.scene.change(view=self.state.view)
+        self.scene.change(colour=self.state.colour, **self.state.switches)
+        self.draw()
+        self.scene.plotter.render()
 
-    def toggle(self) -> None:
-        """Play or pause; at the end, play again."""
-        self.playing, self._last = not self.playing, None
-        if self.playing and self.t >= self.times[-1]:
-            self.seek(float(self.times[0]))
+    def draw(self) -> None:
+        """Show the present state."""
+        state, words = self.state, self.scene.words
+        q, u = sample(self.motion, np.array([state.t]))
+        self.scene.update(q[0], u[0], state.t if state.timed else None)
+        words.say("status" if state.timed else "clock", "   ".join(filter(None, (state.status, "h: help"))))
+        words.say("help", state.help_text if state.help else "")
+        if self.slider is not None:
+            self.slider.GetRepresentation().SetValue(state.t)
 
     def tick(self, *_: object) -> None:
-        """Go on to the present moment, if playing; pause at the end."""
+        """Go on to the present moment, if playing."""
         now = time.perf_counter()
         passed, self._last = (0.0 if self._last is None else now - self._last), now
-        if self.playing:
-            self.seek(self.t + passed * self.speed)
-            self.playing = self.t < float(self.times[-1])
+        if self.state.playing:
+            self.state.tick(passed)
+            self.draw()
             self.scene.plotter.render()
+
+    def screenshot(self) -> Path:
+        """Write the picture, without help and slider, into the present folder; returns the new file."""
+        import imageio.v3
+
+        name = re.sub(r"\W+", "_", self.motion.robot.name).strip("_") or "robot"
+        stem = f"{name}_{self.state.t:.3f}s" if self.state.timed else name
+        path = next(p for k in range(10**6) if not (p := Path(f"{stem}_{k}.png" if k else f"{stem}.png")).exists())
+        words = self.scene.words
+        kept = {name: words.said(name) for name in ("status", "help", "note")}
+        for name in kept:
+            words.say(name, "")
+        if self.slider is not None:
+            self.slider.EnabledOff()
+        try:
+            imageio.v3.imwrite(path, self.scene.image())
+        finally:
+            if self.slider is not None:
+                self.slider.EnabledOn()
+            for name, text in kept.items():
+                words.say(name, text)
+        return path
 
     def show(self) -> None:
         """Open the window; returns when it is closed."""

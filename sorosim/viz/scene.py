@@ -1,39 +1,38 @@
-"""The robot in 3D (pyvista): a scene that follows q; stills, movies and a window of it."""
+"""The robot in 3D (pyvista): a scene that follows q."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import positive
 from sorosim.robot import Robot
-from sorosim.viz.camera import VIEW_ANGLE, check_view, fit_camera, grid_step, up_axis
-from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
-from sorosim.viz.meshes import AXIS_COLOURS, Floor, Frames, Surface, in_font
-from sorosim.viz.offscreen import load_pyvista, require_screen
-from sorosim.viz.target import LARGEST_SIDE, check_size, run_times, sample, written
+from sorosim.viz.camera import VIEW_ANGLE, fit_camera, up_axis
+from sorosim.viz.colours import ScaleBar, StrainValues, colour_map, round_range, tension_columns
+from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry, Shape
+from sorosim.viz.look import PLAIN, STRAINS, TENSION, Look
+from sorosim.viz.meshes import AXIS_COLOURS, Floor, Frames, Surface, Trails
+from sorosim.viz.offscreen import load_pyvista
+from sorosim.viz.target import LARGEST_SIDE, PICTURES, check_size, run_times, sample, written
+from sorosim.viz.words import INK, Words, in_font
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
-Progress = Callable[[int, int], None]
 
 SOFT, SKIN, FLESH = "#ee9170", "#e07c5c", "#f3c9b6"  # rods; their outside and inside where tendons are seen through it
 RIGID, CORD = "#93a3b8", "#3b3f46"
-SHADOW, FLOOR, LINES, INK = "#dde0e5", "#f6f7f9", "#c3c8cf", "#30343a"
-TENSION_COLOURS = "viridis"
+SHADOW, FLOOR, LINES = "#dde0e5", "#f6f7f9", "#c3c8cf"
 MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.0}
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
-PICTURES, MOVIES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"), (".mp4", ".gif")
 FITTED_STATES = 60  # of a run, for the camera and the floor
+TRAIL_POINTS = 3000  # of a run, at most
+FRAMES_ALONG = 9  # of a rod
+ON_TOP = 60000.0  # in steps of the depth buffer
 
 
 class Scene:
@@ -42,30 +41,33 @@ class Scene:
     Parameters
     ----------
     robot : Robot
-    view : {"iso", "front", "side", "top"}
     size : (int, int)
         Width and height of the picture [pixels].
-    tendons, frames, floor : bool
-        What is drawn beside the links: tendons, the links' frames (x red, y green, z blue), the floor and its grid.
-    title : str, optional
-        Default: the robot's name.
     off_screen : bool
         Pictures (default), or a window.
+    **look
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, title.
     """
 
+    # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
+    margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
+
     def __init__(
-        self, robot: Robot, *, view: str = "iso", size: Sequence[int] = (1280, 720), tendons: bool = True,
-        frames: bool = False, floor: bool = True, title: str | None = None, off_screen: bool = True,
-    ) -> None:  # fmt: skip
-        self.size, self.view, self.robot = check_size(size), check_view(view), robot
-        self.geometry = Geometry(robot, tendons=tendons)
+        self, robot: Robot, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **look: Any
+    ) -> None:
+        self.robot, self.size, self.look = robot, check_size(size), Look().changed(robot, look)
         pyvista = load_pyvista()
+        self.geometry = Geometry(robot)
         self._up = up_axis(robot.engine.gravity)
         self._floor: Floor | None = None
-        self._has_floor, self._off_screen = floor, off_screen
+        self._off_screen = off_screen
         self._framed = np.zeros((0, 3))  # what the camera must see
-        self._inputs = [robot.actuator_names.index(part.name) for part in self.geometry.parts if part.kind == TENDON]
-        self._bar: Any = None
+        self._states, self._tensions = np.zeros((0, robot.ndof)), np.zeros((0, 0))  # what colours must span
+        self._run: Any = None
+        self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
+        self._columns = tension_columns(self.geometry)
+        self._strain: StrainValues | None = None
+        self._bar: ScaleBar | None = None
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
         self.plotter = pyvista.Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
         self.plotter.set_background("white")
@@ -76,11 +78,10 @@ class Scene:
         for position, intensity in LIGHTS:
             self.plotter.add_light(pyvista.Light(position=position, light_type="camera light", intensity=intensity))
         self._add_robot()
-        self._frames = Frames([self.geometry.frames[link.name] for link in robot.links]) if frames else None
-        if self._frames is not None:
-            style = {"scalars": "colour", "rgb": True, "lighting": False, "reset_camera": False}
-            self._lines["frames"] = self.plotter.add_mesh(self._frames.mesh, **style).prop, 3.0
-        self._add_words("" if title == "" else title or robot.name)
+        self._add_helpers()
+        self.words = Words(self.plotter)
+        self.words.say("heading", robot.name if self.look.title is None else self.look.title)
+        self._dress()
 
     def __enter__(self) -> Scene:
         return self
@@ -104,56 +105,114 @@ class Scene:
         actor.prop.interpolation = "phong"
         return actor
 
+    def _add_lines(self, name: str, mesh: Any, width: float, **style: Any) -> Any:
+        actor = self.plotter.add_mesh(mesh, name=name, lighting=False, reset_camera=False, **style)
+        self._lines[name] = actor.prop, width
+        return actor
+
     def _add_robot(self) -> None:
-        rods, bodies, self._tendons = self._surface(ROD), self._surface(BODY), self._surface(TENDON)
-        if rods is not None and self._tendons is not None:
-            # a skin through which the tendons are seen before the pale inside of the far wall
-            self._add(rods, color=FLESH, lighting=False, culling="front")
-            self._add(rods, color=SKIN, opacity=0.4, culling="back", **MATT)
-        elif rods is not None:
-            self._add(rods, color=SOFT, **MATT)
-        if bodies is not None:
-            self._add(bodies, color=RIGID, **MATT)
-        self._cords: Any = None
-        if self._tendons is not None:
-            self._tendons.paint(np.zeros(len(self._inputs)))
-            self._cords = self._add(self._tendons, scalars="value", cmap=TENSION_COLOURS, ambient=0.6, diffuse=0.5)
-            self._cords.mapper.scalar_visibility = False
-            self._cords.prop.color = CORD
-        self._surfaces = [surface for surface in (rods, bodies, self._tendons) if surface is not None]
-        self._shade = self._surface(ROD, BODY) if self._has_floor else None
+        self._rods, self._bodies, self._cords = self._surface(ROD), self._surface(BODY), self._surface(TENDON)
+        self._shade = self._surface(ROD, BODY)
+        self._flesh: Any = None
+        self._skin: Any = None
+        self._cord: Any = None
+        self._shadow: Any = None
+        if self._rods is not None:
+            # where tendons show: a skin through which they are seen before the pale inside of the far wall
+            self._flesh = self._add(self._rods, color=FLESH, lighting=False, culling="front", scalars=None)
+            map_ = colour_map(STRAINS[0])
+            self._skin = self._add(self._rods, scalars="value", cmap=map_, culling="back", **MATT)
+        if self._bodies is not None:
+            self._add(self._bodies, color=RIGID, scalars=None, **MATT)
+        if self._cords is not None:
+            self._cord = self._add(self._cords, scalars="value", cmap=colour_map(TENSION), ambient=0.6, diffuse=0.5)
+            self._cord.prop.color = CORD
         if self._shade is not None:
-            self._add(self._shade, color=SHADOW, lighting=False)
+            self._shadow = self._add(self._shade, color=SHADOW, lighting=False, scalars=None)
+        self._surfaces = [surface for surface in (self._rods, self._bodies, self._cords) if surface is not None]
 
-    def _add_words(self, title: str) -> None:
-        def text(words: str, x: float, y: float) -> Any:
-            actor = self.plotter.add_text(words, position=(x, y), viewport=True, color=INK)
-            in_font(actor.prop)
-            return actor
-
-        self._heading, self._clock, self._scale = text(title, 0.02, 0.93), text("", 0.02, 0.885), text("", 0.98, 0.025)
-        self._scale.prop.justification_horizontal = "right"
+    def _add_helpers(self) -> None:
+        along = [
+            line[np.linspace(0, len(line) - 1, FRAMES_ALONG).astype(int)] for line in self.geometry.centrelines.values()
+        ]
+        self._frames = Frames(np.unique(np.concatenate([list(self.geometry.frames.values()), *along])))
+        self._triads = self._add_lines("frames", self._frames.mesh, 2.5, scalars="colour", rgb=True)
+        # frames lie inside of thick rods: they are drawn over them
+        self._triads.mapper.SetResolveCoincidentTopologyToPolygonOffset()
+        self._triads.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0.0, -ON_TOP)
+        self._trails: Trails | None = None
+        self._paths: Any = None
         colours = {f"{x}_color": "#{:02x}{:02x}{:02x}".format(*c) for x, c in zip("xyz", AXIS_COLOURS, strict=True)}
         axes = self.plotter.add_axes(color=INK, xlabel="x", ylabel="y", zlabel="z", viewport=AXES_CORNER, **colours)
         for k in "XYZ":
             self._lines[k] = getattr(axes, f"Get{k}AxisShaftProperty")(), 3.0
             in_font(getattr(axes, f"Get{k}AxisCaptionActor2D")().GetCaptionTextProperty()).SetItalic(False)
 
-    def _colour_range(self, low: float, high: float) -> None:
-        """Tension colours between round numbers."""
-        step = grid_step(max(high - low, 1e-3 * abs(high)) or 1.0)
-        first = np.floor(low / step + 1e-9)
-        last = max(np.ceil(high / step - 1e-9), first + 1.0)
-        mapper = self._cords.mapper
-        mapper.scalar_range, mapper.scalar_visibility = (step * first, step * last), True
-        if self._bar is None:
-            place = {"position_x": 0.89, "position_y": 0.3, "width": 0.06, "height": 0.42}
-            style = {"vertical": True, "fmt": "%.4g", "color": INK}
-            self._bar = self.plotter.add_scalar_bar(title="tension [N]\n", mapper=mapper, **place, **style)
-            self._bar.SetTextPad(6)
-            in_font(self._bar.GetTitleTextProperty())
-            in_font(self._bar.GetLabelTextProperty())
-        self._bar.SetNumberOfLabels(round(last - first) + 1)
+    def _add_trails(self) -> None:
+        t = run_times(self._run)
+        some = np.unique(np.linspace(0, len(t) - 1, min(len(t), TRAIL_POINTS)).astype(int))
+        engine, q = self.robot.engine, np.asarray(self._run.q, dtype=float)
+        places = engine.places(tuple((name, 1.0) for name in self.geometry.tips))
+        self._trails = Trails(t[some], np.stack([engine.look(places, q[k])[0][:, :3, 3] for k in some]))
+        self._paths = self._add_lines("trails", self._trails.mesh, 2.5, scalars="colour", rgb=True)
+
+    # -- how it looks ----------------------------------------------------------------------------------------------
+
+    def change(self, **look: Any) -> None:
+        """Show other things, or the same otherwise; see `sorosim.viz.look.Look`. A new view moves the camera."""
+        before, self.look = self.look, self.look.changed(self.robot, look)
+        self._dress()
+        if self.look.colour_of(self.robot) != before.colour_of(self.robot):
+            self._set_colours()
+        if self._now is not None:
+            self.update(*self._now)
+        if "view" in look:
+            self.place_camera()
+        self._scale()
+
+    def _dress(self) -> None:
+        """Let the actors follow the look."""
+        look, strained = self.look, self.look.colour_of(self.robot) in STRAINS
+        glassy = self._cord is not None and look.tendons and not strained
+        if self._skin is not None:
+            self._skin.mapper.scalar_visibility = strained
+            # colours that mean something are shaded less
+            self._skin.prop.ambient, self._skin.prop.diffuse = (0.5, 0.55) if strained else (0.22, 0.9)
+            self._skin.prop.color, self._skin.prop.opacity = SKIN if glassy else SOFT, 0.4 if glassy else 1.0
+            self._flesh.visibility = glassy
+        if self._cord is not None:
+            self._cord.visibility = look.tendons
+        self._triads.visibility = look.frames
+        if look.trails and self._run is not None and self._trails is None:
+            self._add_trails()
+        if self._paths is not None:
+            self._paths.visibility = look.trails
+        for name in ("floor", "grid"):
+            if name in self.plotter.actors:
+                self.plotter.actors[name].visibility = look.floor
+        if self._shadow is not None:
+            self._shadow.visibility = look.floor and self._floor is not None
+        self.words.say("grid", f"grid {self._floor.step:g} m" if self._floor is not None and look.floor else "")
+        (self.plotter.show_axes if look.axes else self.plotter.hide_axes)()
+
+    def _set_colours(self) -> None:
+        """Set range and bar of the colours for what must be seen."""
+        if self._bar is not None:
+            self._bar.remove()
+        self._bar, self._strain = None, None
+        quantity, mapper = self.look.colour_of(self.robot), None
+        if self._cord is not None:
+            self._cord.mapper.scalar_visibility = False
+        if quantity == TENSION and self._cord is not None and self._tensions.size:
+            mapper, low, high = self._cord.mapper, min(0.0, float(self._tensions.min())), float(self._tensions.max())
+        elif quantity in STRAINS and self._skin is not None:
+            mapper, self._strain = self._skin.mapper, StrainValues(self.geometry, quantity)
+            low, high = self._strain.range(self._states)
+        if quantity == PLAIN or mapper is None:
+            return
+        low, high, labels = round_range(low, high, quantity in STRAINS)
+        mapper.scalar_range, mapper.scalar_visibility = (low, high), True
+        self._bar = ScaleBar(self.plotter, mapper, quantity, labels)
 
     # -- what it shows ---------------------------------------------------------------------------------------------
 
@@ -167,45 +226,53 @@ class Scene:
         """
         # every seventh point will do for what is seen, seven being no divisor of the numbers around
         some = np.concatenate([np.zeros(0, dtype=np.int64), *(surface.index for surface in self._surfaces)])[::7]
-        shapes = [self.geometry.at(q) for q in np.atleast_2d(np.asarray(states, dtype=float))]
+        self._states = np.atleast_2d(np.asarray(states, dtype=float))
+        shapes = [self.geometry.at(q) for q in self._states]
         # a robot of massless frames has no surface
         seen = np.concatenate([shape.points[some] if len(some) else shape.g[:, :3, 3] for shape in shapes])
-        self._framed = seen
-        if self._frames is not None:
-            self._frames.length = 0.1 * (float(np.ptp(seen, axis=0).max()) or 1.0)
-        if self._has_floor:
-            self._floor = Floor(seen, self._up)
-            self._framed = np.concatenate([seen, self._floor.shadow(seen)])
-            style = {"lighting": False, "reset_camera": False}
-            self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", **style)
-            self._lines["grid"] = self.plotter.add_mesh(self._floor.grid, color=LINES, name="grid", **style).prop, 1.2
-            self._scale.input = f"grid {self._floor.step:g} m"
-        if inputs is not None and self._inputs:
-            values = np.atleast_2d(np.asarray(inputs, dtype=float))[:, self._inputs]
-            self._colour_range(min(0.0, float(values.min())), float(values.max()))
-        self._lay_out()
+        size = float(np.ptp(seen, axis=0).max()) or 1.0
+        self._frames.length = 0.07 * size
+        self._floor = Floor(seen, self._up)
+        # the floor belongs to the picture, whether it is drawn now or later
+        self._framed = np.concatenate([seen, self._floor.shadow(seen)]) if self.look.floor else seen
+        self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
+        self._add_lines("grid", self._floor.grid, 1.2, color=LINES)
+        if inputs is not None:
+            self._tensions = np.atleast_2d(np.asarray(inputs, dtype=float))[:, self._columns]
+        self._set_colours()
+        self._dress()
+        self.place_camera()
+        self._scale()
 
     def fit_run(self, run: Any) -> None:
         """As `fit`, for a run."""
-        t = run_times(run)
+        t, self._run = run_times(run), run
         self.fit(*sample(run, np.linspace(t[0], t[-1], min(len(t), FITTED_STATES))))
 
     def update(self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float | None = None) -> None:
         """Show the robot at coordinates q (ndof,), its tendons coloured by inputs u, and the time t [s]."""
         if len(self._framed) == 0:
             self.fit(self.robot.coordinates(q), None if u is None else self.robot.inputs(u))
-        shape = self.geometry.at(q)
+        shape, self._now = self.geometry.at(q), (q, u, t)
         for surface in self._surfaces:
-            surface.update(shape.points, shape.normals)
-        if self._frames is not None:
-            self._frames.update(shape.g)
-        if self._shade is not None and self._floor is not None:
-            self._shade.update(self._floor.shadow(shape.points))
-        if u is not None and self._tendons is not None:
-            self._tendons.paint(self.robot.inputs(u)[self._inputs])
-        self._clock.input = "" if t is None else f"t = {t:.2f} s"
+            if surface is not self._cords or self.look.tendons:
+                surface.update(shape.points, shape.normals)
+        self._update_helpers(shape, t)
+        if self._strain is not None and self._rods is not None:
+            self._rods.paint(self._strain.at(self.robot.coordinates(q)))
+        if u is not None and self._cords is not None:
+            self._cords.paint(self.robot.inputs(u)[self._columns])
+        self.words.say("clock", "" if t is None else f"t = {t:.2f} s")
         # near and far planes follow the robot, else they cut it
         self.plotter.reset_camera_clipping_range()
+
+    def _update_helpers(self, shape: Shape, t: float | None) -> None:
+        if self.look.frames:
+            self._frames.update(shape.g)
+        if self.look.trails and self._trails is not None and t is not None:
+            self._trails.update(t, shape.g[list(self.geometry.tips.values()), :3, 3])
+        if self.look.floor and self._shade is not None and self._floor is not None:
+            self._shade.update(self._floor.shadow(shape.points))
 
     @property
     def _finer(self) -> int:
@@ -218,22 +285,24 @@ class Scene:
     def _resize(self, size: tuple[int, int]) -> None:
         self.size = size
         self.plotter.window_size = self._window()
-        self._lay_out()
+        self.place_camera()
+        self._scale()
 
-    def _lay_out(self) -> None:
-        """Set camera, letters and lines for the present size."""
-        margins = (0.05, 0.05 if self._bar is None else 0.14, 0.06, 0.12)
-        where = fit_camera(self._framed, self._up, self.view, self.size[0] / self.size[1], margins)
+    def place_camera(self) -> None:
+        """Put the camera where the view of the look is, all in sight."""
+        margins = (0.05, self.margin_right if self._bar is None else self.margin_bar, self.margin_below, 0.12)
+        where = fit_camera(self._framed, self._up, self.look.view, self.size[0] / self.size[1], margins)
         camera = self.plotter.camera
         camera.position, camera.focal_point, camera.up = (tuple(vector) for vector in where)
         camera.view_angle = VIEW_ANGLE
         self.plotter.reset_camera_clipping_range()
+
+    def _scale(self) -> None:
+        """Set the sizes of letters and lines for the size of the picture."""
         scale = self._finer * self.size[1] / 720.0
-        for text, points in ((self._heading, 21.0), (self._clock, 18.0), (self._scale, 15.0)):
-            text.prop.font_size = round(points * scale)
+        self.words.scale(scale)
         if self._bar is not None:
-            self._bar.GetTitleTextProperty().SetFontSize(round(16.0 * scale))
-            self._bar.GetLabelTextProperty().SetFontSize(round(16.0 * scale))
+            self._bar.scale(scale)
         for line, width in self._lines.values():
             line.SetLineWidth(width * scale)
 
@@ -268,108 +337,3 @@ class Scene:
                 imageio.v3.imwrite(draft, self.image())
             finally:
                 self._resize(before)
-
-
-# -- movies ------------------------------------------------------------------------------------------------------
-
-
-def movie(
-    run: Any, path: str | os.PathLike[str], *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
-    view: str = "iso", progress: Progress | None = None, **look: Any,
-) -> None:  # fmt: skip
-    """Write a run as a movie, .mp4 or .gif by the suffix of the path.
-
-    Parameters
-    ----------
-    run : Run
-    path : path-like
-    fps : float
-        Pictures per second. A GIF can only have 50, 33.3, 25, 20..., and gets the nearest.
-    speed : float
-        Seconds of the run per second of the movie.
-    size : (int, int)
-        Width and height [pixels]; odd numbers grow by one.
-    view : {"iso", "front", "side", "top"}
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each picture.
-    **look
-        As for `Scene`: tendons, frames, floor, title.
-
-    Raises
-    ------
-    InputError
-        The run is empty, or an argument is not as above.
-    FileError
-        The file cannot be written.
-    """
-    rate, speed = positive("fps", fps), positive("speed", speed)
-    t, (width, height) = run_times(run), check_size(size)
-    even = (width + width % 2, height + height % 2)
-    with written(path, MOVIES) as draft:
-        write = _write_mp4
-        if draft.suffix.lower() == ".gif":
-            write, rate = _write_gif, 100.0 / max(2, round(100.0 / rate))  # in 1/100 s; viewers slow down below two
-        times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
-        with Scene(run.robot, view=view, size=even, **look) as scene:
-            scene.fit_run(run)
-            write(draft, _images(scene, run, times, progress), rate, even)
-
-
-def _images(scene: Scene, run: Any, times: Array, progress: Progress | None) -> Iterator[Image]:
-    q, u = sample(run, times)
-    for k, now in enumerate(times):
-        scene.update(q[k], u[k], float(now))
-        yield scene.image()
-        if progress is not None:
-            progress(k + 1, len(times))
-
-
-def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:
-    """Write H.264 in the pixel format that browsers play, its index in front."""
-    import imageio_ffmpeg
-
-    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
-    wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted]
-    # a session of its own: Ctrl-C is for us
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as coder:
-        assert coder.stdin is not None  # for the type checker
-        assert coder.stderr is not None
-        try:
-            for image in images:
-                coder.stdin.write(np.ascontiguousarray(image).tobytes())
-            coder.stdin.close()
-        except BrokenPipeError:
-            pass  # it has ended, and says below why
-        except BaseException:
-            coder.kill()
-            raise
-        finally:
-            with suppress(OSError):
-                coder.stdin.close()
-        words = coder.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-        if coder.wait() != 0:
-            raise OSError(f"ffmpeg ended early ({words or 'without a word'}); is the disk full?")
-
-
-def _write_gif(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:
-    """Write a GIF that repeats for ever."""
-    from PIL import Image
-
-    first, *rest = (Image.fromarray(image).quantize(255, dither=Image.Dither.NONE) for image in images)
-    first.save(path, save_all=True, append_images=rest, duration=round(1000.0 / fps), loop=0)
-
-
-def play(run: Any, *, speed: float = 1.0, view: str = "iso", size: Sequence[int] = (1280, 720), **look: Any) -> None:
-    """Show a run in a window: space plays and pauses, the slider goes to a time, the mouse turns the view, q closes.
-
-    Raises
-    ------
-    SorosimError
-        There is no screen.
-    """
-    run_times(run)
-    require_screen()
-    from sorosim.viz.player import Player
-
-    Player(run, speed=speed, view=view, size=size, **look).show()

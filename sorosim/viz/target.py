@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
+from sorosim.viz.look import Look
 
 Array = NDArray[np.float64]
 
 LARGEST_SIDE = 8192  # pixels
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+
+
+class Motion(NamedTuple):
+    """As much of a result as pictures need; an equilibrium is a motion of one state, without time."""
+
+    robot: Robot
+    t: Array  # (n,)
+    q: Array  # (n, ndof)
+    u: Array  # (n, n_actuators)
+    timed: bool
+
+    def look(self, options: Mapping[str, Any]) -> Look:
+        """How it is drawn by these options, refusing what it cannot show."""
+        if options.get("trails") and not self.timed:
+            raise InputError("trails", "a run", "an equilibrium")
+        return Look().changed(self.robot, options)
+
+
+def motion_of(result: Any) -> Motion:
+    """A run or an equilibrium as a motion."""
+    if hasattr(result, "t"):
+        return Motion(result.robot, run_times(result), result.q, result.u, True)
+    q, u = np.asarray(result.q, dtype=float), np.asarray(result.u, dtype=float)
+    return Motion(result.robot, np.zeros(1), q[None], u.reshape(1, -1), False)
 
 
 @contextmanager

@@ -25,8 +25,8 @@ from sorosim.model.section import Circle
 from sorosim.robot import Robot
 from sorosim.viz import offscreen
 from sorosim.viz.camera import VIEWS
-from sorosim.viz.player import Player
-from sorosim.viz.scene import Scene, movie, play
+from sorosim.viz.movie import movie
+from sorosim.viz.scene import Scene
 
 try:
     offscreen.require_rendering()
@@ -92,7 +92,7 @@ def test_still_shows_the_robot(view, run, tmp_path):
 
 def test_taper_is_seen():
     robot = tapered()
-    with Scene(robot, view="front", size=(800, 400), floor=False, title="") as scene:
+    with Scene(robot, view="side", size=(800, 400), floor=False, title="") as scene:
         scene.update([0.0, 0.0])
         soft = coloured(scene.image())
     columns = np.flatnonzero(soft.any(axis=0))
@@ -104,7 +104,7 @@ def test_taper_is_seen():
 
 
 def test_tendons_are_seen_through_the_skin_in_the_colour_of_their_tension(run):
-    with Scene(run.robot, size=SMALL, view="front", floor=False, title="") as scene:
+    with Scene(run.robot, size=SMALL, view="side", floor=False, title="") as scene:
         slack, taut = np.zeros(5), np.array([0.0, 0.0, 0.0, 10.0, 10.0])  # of the two inside
         scene.fit(run.q[-1], [slack, taut])
         pictures = []
@@ -233,43 +233,6 @@ def test_a_single_state_is_one_picture(run, tmp_path):
     assert iio.imread(tmp_path / "one.mp4").shape == (1, 120, 160, 3)
 
 
-# -- the window, without one
-
-
-def test_player_plays_pauses_and_seeks(run, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("sorosim.viz.player.time.perf_counter", lambda: now[0])
-    player = Player(run, speed=0.5, size=SMALL, off_screen=True)
-    try:
-        player.tick()
-        now[0] = 0.4
-        player.tick()
-        assert (player.t, player.slider.GetValue()) == (pytest.approx(0.2), pytest.approx(0.2))
-        player.toggle()
-        now[0] = 0.6
-        player.tick()
-        assert (player.t, player.playing) == (pytest.approx(0.2), False)
-        player.seek(99.0)
-        assert player.t == 0.5
-        player.toggle()
-        assert (player.t, player.playing) == (0.0, True)
-        player.tick()
-        now[0] = 9.0
-        player.tick()
-        assert (player.t, player.playing) == (0.5, False)
-    finally:
-        player.scene.close()
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a screen")
-def test_no_window_without_a_screen(run, monkeypatch):
-    monkeypatch.delenv("DISPLAY", raising=False)
-    with pytest.raises(SorosimError) as caught:
-        play(run)
-    expected = "cannot open a window: there is no screen (DISPLAY is not set); make a movie instead"
-    assert str(caught.value) == expected
-
-
 # -- machines
 
 
@@ -310,7 +273,7 @@ def test_nothing_is_said_on_the_console(display, tmp_path):
         "import sys, sorosim.viz.plots; assert 'matplotlib.pyplot' not in sys.modules\n"
         "from sorosim.robot import Robot; from sorosim.model.description import Description\n"
         "from sorosim.model.link import Link; from sorosim.model.body import RigidBody\n"
-        "from sorosim.viz.scene import Scene, movie\n"
+        "from sorosim.viz.scene import Scene; from sorosim.viz.movie import movie\n"
         "from types import SimpleNamespace as N; import numpy as np\n"
         "r = Robot(Description('ball', (Link('ball', RigidBody(1.0, inertia=(1e-3,) * 3)),)))\n"
         "with Scene(r, size=(64, 64)) as s: s.still('ball.png')\n"

@@ -1,0 +1,107 @@
+"""What a picture shows and how: the options that stills, movies and the player share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from sorosim.actuation.tendon import Tendon
+from sorosim.door import describe
+from sorosim.errors import InputError, nearest
+from sorosim.robot import Robot
+from sorosim.viz.camera import check_view
+
+PLAIN, TENSION = "plain", "tension"
+STRAINS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
+UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumerate(STRAINS)}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is drawn beside the links, in which colours, and from where.
+
+    Parameters
+    ----------
+    view : {"iso", "front", "side", "top", "x", "y", "z"}
+        Where the camera stands: in front (it looks along x), at the side (along y) or above; x, y and z are the view
+        along that axis of the world.
+    colour : str, optional
+        What colours show: "tension" (of the tendons), "torsion", "bending_y", "bending_z", "elongation", "shear_y" or
+        "shear_z" (strain of the rods less that at q = 0), or "plain". Default: the tension where there are tendons.
+    tendons, floor, axes : bool
+        Whether they are drawn: tendons, the floor and its grid, the axes of the world.
+    frames : bool
+        Frames of the links and of sections along the rods (x red, y green, z blue).
+    trails : bool
+        Paths that the tips have taken so far.
+    title : str, optional
+        Default: the robot's name.
+    """
+
+    view: str = "iso"
+    colour: str | None = None
+    tendons: bool = True
+    floor: bool = True
+    axes: bool = True
+    frames: bool = False
+    trails: bool = False
+    title: str | None = None
+
+    def changed(self, robot: Robot, options: Mapping[str, Any]) -> Look:
+        """The same but for some options, refusing what this robot cannot show.
+
+        Raises
+        ------
+        InputError
+            An option or its value is unknown, or the robot has nothing to show by it.
+        """
+        known = [field.name for field in fields(self)]
+        for name, value in options.items():
+            if name not in known:
+                raise InputError("options", "the name of an option", f"'{name}'", nearest(name, known))
+            if name in SWITCHES and not isinstance(value, bool | np.bool_):
+                raise InputError(name, "True or False", describe(value))
+        new = Look(**(asdict(self) | dict(options)))
+        check_view(new.view)
+        if new.colour is not None:
+            _check_colour(robot, new.colour)
+        if new.title is not None and not isinstance(new.title, str):
+            raise InputError("title", "a text", describe(new.title))
+        return new
+
+    def colour_of(self, robot: Robot) -> str:
+        """What colours show, also where nothing was asked for."""
+        if self.colour is not None:
+            return self.colour
+        return TENSION if has_tendons(robot) else PLAIN
+
+
+SWITCHES = ("tendons", "floor", "axes", "frames", "trails")
+
+
+def has_tendons(robot: Robot) -> bool:
+    """Whether there is a tendon."""
+    return any(isinstance(actuator, Tendon) for actuator in robot.description.actuators.values())
+
+
+def varying_colours(robot: Robot) -> tuple[str, ...]:
+    """What colours can show of a robot: plain, the tension if there are tendons, the strains that may vary."""
+    bases = [
+        piece.division for link in robot.links if link.rod for piece in robot.engine.layout.links[link.name].pieces
+    ]
+    rows = {int(row) for division in bases for row in division.strain.rows}
+    strains = [name for k, name in enumerate(STRAINS) if k in rows]
+    return (*((TENSION,) if has_tendons(robot) else ()), *strains, PLAIN)
+
+
+def _check_colour(robot: Robot, colour: Any) -> None:
+    known = (PLAIN, *UNITS)
+    if colour not in known:
+        raise InputError("colour", "what colours show", describe(colour), nearest(str(colour), known))
+    if colour == TENSION and not has_tendons(robot):
+        raise InputError("colour", "a strain or plain", f"'{colour}'", "this robot has no tendons")
+    if colour in STRAINS and not any(link.rod for link in robot.links):
+        raise InputError("colour", "plain", f"'{colour}'", "this robot has no rods")

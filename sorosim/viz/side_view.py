@@ -1,0 +1,131 @@
+"""A robot seen from the side as a few lines of SVG; needs no drawing library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.robot import Robot
+from sorosim.viz.camera import AXES, grid_step, level_axes, up_axis
+from sorosim.viz.geometry import ROD, TENDON, Geometry, Shape
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
+SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#882e72"
+MOST_PARTS = 150  # of a picture that stays small
+
+
+class _Plane(NamedTuple):
+    """Where points are drawn: to the right, upwards, and how near to the eye."""
+
+    right: Array
+    up: Array
+    near: Array
+
+
+def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) -> str:
+    """Return the robot at some states, the last in colour and those before in grey, as an SVG element.
+
+    Parameters
+    ----------
+    robot : Robot
+    states : sequence of (ndof,) arrays
+    path : (n, 3) array, optional
+        A line to be drawn too, world frame [m].
+
+    Returns
+    -------
+    str
+        Empty where there is nothing to draw, or too much for a small picture.
+    """
+    geometry = Geometry(robot, n_stations=12, n_around=12)
+    if not 0 < len(geometry.parts) <= MOST_PARTS:
+        return ""
+    shapes = [geometry.at(q) for q in states]
+    seen = np.concatenate([*(shape.points for shape in shapes), np.zeros((0, 3)) if path is None else path])
+    plane = _widest(seen, up_axis(robot.engine.gravity))
+    flat = np.stack([seen @ plane.right, seen @ plane.up], axis=1)
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    scale = float(min((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / np.maximum(high - low, 1e-9)))
+    height = scale * (high[1] - low[1]) + 2 * MARGIN + 14.0  # below: the scale
+
+    def place(points: Array) -> Array:
+        x = MARGIN + scale * (points @ plane.right - low[0])
+        y = MARGIN + scale * (high[1] - points @ plane.up)
+        return np.stack([x, y], axis=-1)
+
+    lines = []
+    for k, shape in enumerate(shapes):
+        lines += _drawn(geometry, shape, plane, place, ghost=k < len(shapes) - 1)
+    if path is not None and len(path) > 1:
+        lines.append(_line(place(path[:: max(1, len(path) // 150)]), PATH))
+    step = grid_step((high - low).max())
+    y = height - 8.0
+    lines.append(
+        f'<path d="M{MARGIN} {y:.1f}h{scale * step:.1f}" stroke="currentColor" stroke-width="1.5"/>'
+        f'<text x="{MARGIN + scale * step + 6:.1f}" y="{y + 4:.1f}" font-size="11" fill="currentColor">{step:g} m, '
+        f"{_name(plane.right)} to the right, {_name(plane.up)} upwards</text>"
+    )
+    size = f'width="{WIDTH:.0f}" height="{height:.0f}" viewBox="0 0 {WIDTH:.0f} {height:.0f}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">{"".join(lines)}</svg>'
+
+
+def _widest(points: Array, up: Array) -> _Plane:
+    """The side view, or that from the front or from above where it shows more."""
+    right, back = level_axes(up)
+    planes = (_Plane(right, up, -back), _Plane(back, up, right), _Plane(right, back, up))
+    areas = [np.ptp(points @ plane.right) * np.ptp(points @ plane.up) for plane in planes]
+    return planes[int(np.argmax(np.array(areas) * [1.3, 1.0, 1.0]))]
+
+
+def _name(axis: Array) -> str:
+    k = int(np.argmax(np.abs(axis)))
+    return ("-" if axis[k] < 0.0 else "") + AXES[k]
+
+
+def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], ghost: bool) -> list[str]:
+    """The parts of a shape, the far ones first, tendons over all."""
+    solid = [part for part in geometry.parts if part.kind != TENDON]
+    depth = [float((shape.points[part.points] @ plane.near).mean()) for part in solid]
+    lines = []
+    for k in np.argsort(depth):
+        part = solid[int(k)]
+        if part.kind == ROD:
+            rings = place(geometry.ring_points(shape, part.name))
+            outlines = [_hull(np.concatenate(pair)) for pair in pairwise(rings)]
+        else:
+            outlines = [_hull(place(shape.points[part.points]))]
+        colour = GHOST if ghost else SOFT if part.kind == ROD else RIGID
+        d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
+        lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
+    if not ghost:
+        lines += [_line(place(geometry.tendon_points(shape, name)), CORD) for name in geometry.tendons]
+    return lines
+
+
+def _line(points: Array, colour: str) -> str:
+    d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return f'<path d="{d}" fill="none" stroke="{colour}"/>'
+
+
+def _hull(points: Array) -> Array:
+    """Convex hull of points (n, 2), all turning the same way (monotone chain)."""
+    ordered = [(float(x), float(y)) for x, y in points[np.lexsort(points.T[::-1])]]
+
+    def half(along: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        kept: list[tuple[float, float]] = []
+        for x, y in along:
+            while len(kept) > 1:
+                (ax, ay), (bx, by) = kept[-2:]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0.0:
+                    break
+                kept.pop()
+            kept.append((x, y))
+        return kept[:-1]
+
+    return np.array([*half(ordered), *half(ordered[::-1])] or ordered)

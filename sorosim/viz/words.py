@@ -1,0 +1,56 @@
+"""Letters in a scene: heading, clock, how it plays, the grid's step, the keys."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+INK = "#30343a"
+# place (parts of the picture), size (points in a picture 720 pixels high), horizontal and vertical justification
+PLACES: dict[str, tuple[float, float, float, str, str]] = {
+    "heading": (0.02, 0.965, 21.0, "left", "top"),
+    "clock": (0.02, 0.915, 18.0, "left", "top"),
+    "status": (0.02, 0.870, 15.0, "left", "top"),
+    "grid": (0.98, 0.025, 15.0, "right", "bottom"),
+    "note": (0.5, 0.025, 15.0, "center", "bottom"),
+    "help": (0.035, 0.80, 15.0, "left", "top"),
+}
+
+
+def in_font(text: Any, name: str = "DejaVuSans") -> Any:
+    """Set a text property in the letters that come with matplotlib, which know more signs than VTK's; returns it."""
+    found = importlib.util.find_spec("matplotlib")
+    if found is not None and found.origin is not None:
+        text.SetFontFamily(4)  # VTK_FONT_FILE
+        text.SetFontFile(str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"))
+    return text
+
+
+class Words:
+    """Texts of a scene by the names of `PLACES`, all empty at first."""
+
+    def __init__(self, plotter: Any) -> None:
+        self._texts: dict[str, Any] = {}
+        for name, (x, y, _, across, up) in PLACES.items():
+            actor = plotter.add_text("", position=(x, y), viewport=True, color=INK)
+            in_font(actor.prop, "DejaVuSansMono" if name == "help" else "DejaVuSans")
+            actor.prop.justification_horizontal, actor.prop.justification_vertical = across, up
+            self._texts[name] = actor
+        frame = self._texts["help"].prop
+        frame.SetBackgroundColor(1.0, 1.0, 1.0)
+        frame.SetBackgroundOpacity(0.88)
+        frame.SetLineSpacing(1.15)
+
+    def say(self, name: str, words: str) -> None:
+        """Write a text."""
+        self._texts[name].input = words
+
+    def said(self, name: str) -> str:
+        """A text as it is."""
+        return str(self._texts[name].input)
+
+    def scale(self, factor: float) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high."""
+        for name, (_, _, points, _, _) in PLACES.items():
+            self._texts[name].prop.font_size = round(points * factor)
