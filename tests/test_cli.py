@@ -252,3 +252,32 @@ def test_an_interrupted_run_ends_within_a_second_and_is_kept(finger, how):
 def test_python_dash_m_is_the_command_line(finger):
     done = subprocess.run([sys.executable, "-m", "sorosim", "robots"], capture_output=True, text=True, check=True)
     assert "cable_manipulator" in done.stdout
+
+
+def test_looks_of_movies_and_stills(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    words = ("--size", "320x240", "--view", "side", "--colour", "bending_y", "--trails", "--frames")
+    assert call("movie", "run.h5", "--fps", "10", "--out", "run.gif", *words)[0] == 0
+    assert call("still", "run.h5", "--t", "0.1", "--out", "run.png", *words)[0] == 0
+    assert call("still", "finger.yaml", "--out", "built.png", "--size", "320x240")[0] == 0
+    for name in ("run.gif", "run.png", "built.png"):
+        assert (finger / name).stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("movie", "run.h5", "--size", "big"), "--size: expected WIDTHxHEIGHT, got 'big'; as in --size 1920x1080"),
+        (("movie", "run.h5", "--speed", "1e-9"), "speed: expected a movie of at most 100000 pictures, got 6e+09"),
+        (("movie", "run.h5", "--view", "back"), "view: expected the name of a view, got 'back'; known: iso"),
+        (("movie", "run.h5", "--colour", "blue"), "colour: expected"),
+        (("still", "run.h5", "--out", "a.png", "--t", "9"), "t: expected a time"),
+        (("still", "run.h5", "--out", "a.xyz"), "expected"),
+    ],
+)
+def test_looks_that_cannot_be(finger, call, words, message):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

@@ -8,13 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli.options import JsonOption, ResultArgument, SetOption
+from sorosim.cli.options import (
+    ColourOption,
+    FramesOption,
+    JsonOption,
+    ResultArgument,
+    SetOption,
+    SizeOption,
+    TrailsOption,
+    ViewOption,
+    pixels,
+)  # fmt: skip
 from sorosim.cli.runs import load_changed
 from sorosim.cli.show import as_json, facts, out, run_facts, run_summary
 from sorosim.errors import FileError, InputError
-
-ViewOption = Annotated[str | None, typer.Option(help="Camera: iso, front, side or top.")]
-ColourOption = Annotated[str | None, typer.Option("--colour", help="What colours show, such as bending_y or tension.")]
 
 
 def _is_result(name: str) -> bool:
@@ -27,19 +34,27 @@ def _is_result(name: str) -> bool:
 def play(
     source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
     speed: Annotated[float, typer.Option(help="Simulated seconds a second.")] = 1.0,
+    view: ViewOption = "iso",
+    colour: ColourOption = None,
+    trails: TrailsOption = False,
+    frames: FramesOption = False,
 ) -> None:
     """Show a run in a window; press h there for the keys.
 
     Example: sorosim play run.h5 --speed 0.5
     """
-    import sorosim
     from sorosim.result import Run
 
-    if _is_result(source):
-        found: Any = sorosim.open(source)
-    else:
-        found = _as_built(load_changed(source, None))
-    found.play(speed=speed) if isinstance(found, Run) else found.play()
+    found = _shown(source)
+    look = {"view": view, "colour": colour, "trails": trails, "frames": frames}
+    found.play(speed=speed, **look) if isinstance(found, Run) else found.play(**look)
+
+
+def _shown(source: str) -> Any:
+    """What is to be seen: a result, or a robot as it is built."""
+    import sorosim
+
+    return sorosim.open(source) if _is_result(source) else _as_built(load_changed(source, None))
 
 
 def _as_built(robot: Any) -> Any:
@@ -84,6 +99,11 @@ def movie(
     output: Annotated[Path | None, typer.Option("--out", help="mp4 or gif; default: beside the result.")] = None,
     fps: Annotated[int, typer.Option(help="Frames a second.")] = 30,
     speed: Annotated[float, typer.Option(help="Simulated seconds a second of film.")] = 1.0,
+    size: SizeOption = "1280x720",
+    view: ViewOption = "iso",
+    colour: ColourOption = None,
+    trails: TrailsOption = False,
+    frames: FramesOption = False,
 ) -> None:
     """Film a run.
 
@@ -96,8 +116,28 @@ def movie(
     if not isinstance(found, Run):
         raise InputError(str(result), "a run", "an equilibrium", "plot draws equilibria")
     path = output or result.with_suffix(".mp4")
-    found.movie(path, fps=fps, speed=speed)
+    found.movie(path, fps=fps, speed=speed, size=pixels(size), view=view, colour=colour, trails=trails, frames=frames)
     out.print(str(path))
+
+
+def still(
+    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
+    output: Annotated[Path, typer.Option("--out", help="A .png, .jpg, .tif or .bmp file.", show_default=False)],
+    t: Annotated[float | None, typer.Option("--t", help="Time in the run, in s; default: its end.")] = None,
+    size: SizeOption = "1280x720",
+    view: ViewOption = "iso",
+    colour: ColourOption = None,
+    trails: TrailsOption = False,
+    frames: FramesOption = False,
+) -> None:
+    """Draw one picture in 3D.
+
+    Example: sorosim still run.h5 --t 2 --out run.png --view side
+    """
+    look = {"size": pixels(size), "view": view, "colour": colour, "trails": trails, "frames": frames}
+    found, moment = _shown(source), {} if t is None else {"t": t}
+    found.still(output, **moment, **look)
+    out.print(str(output))
 
 
 def export(

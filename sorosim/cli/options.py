@@ -29,6 +29,13 @@ SetOption = Annotated[
         help="Any value of the robot's file, as in --set links.arm.rod.length=40cm; may come again.",
     ),
 ]
+SizeOption = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the pictures in pixels.")]
+ViewOption = Annotated[str, typer.Option(help="Camera: iso, front, side or top.")]
+ColourOption = Annotated[
+    str | None, typer.Option(help="What colours show: tension, bending_y, ... or plain; default: tension, if any.")
+]
+TrailsOption = Annotated[bool, typer.Option("--trails", help="Draw the paths of the tips.")]
+FramesOption = Annotated[bool, typer.Option("--frames", help="Draw frames along the robot.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 
 
@@ -61,3 +68,11 @@ def numbers(pairs: dict[str, str] | None, option: str) -> dict[str, float] | Non
         except ExpressionError:
             raise InputError(f"{option} {name}", "a number, with a unit or without", f"'{text}'") from None
     return found
+
+
+def pixels(text: str) -> tuple[int, int]:
+    """Width and height of WIDTHxHEIGHT."""
+    width, x, height = text.lower().partition("x")
+    if not (x and width.strip().isdecimal() and height.strip().isdecimal()):
+        raise InputError("--size", "WIDTHxHEIGHT", f"'{text}'", "as in --size 1920x1080")
+    return int(width), int(height)

@@ -22,6 +22,7 @@ Image = NDArray[np.uint8]
 Progress = Callable[[int, int], None]
 
 MOVIES = (".mp4", ".gif")
+MOST_IMAGES = 100_000
 
 
 def still(
@@ -98,6 +99,10 @@ def movie(
         write = _write_mp4
         if draft.suffix.lower() == ".gif":
             write, rate = _write_gif, 100.0 / max(2, round(100.0 / rate))  # in 1/100 s; viewers slow down below two
+        n = (t[-1] - t[0]) / speed * rate
+        if n > MOST_IMAGES:
+            most = f"a movie of at most {MOST_IMAGES} pictures"
+            raise InputError("speed", most, f"{n:.2g}", "a larger speed, or less fps")
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
         with Scene(run.robot, size=even, **look) as scene:
             scene.fit_run(run)
