@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.analysis import statics
-from sorosim.benchmark.setting import N_TENSIONS, Action, Array, Setting, start_python
+from sorosim.benchmark.setting import N_TENSIONS, OPENING, Action, Array, Setting, start_python
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import evaluate as task
 from sorosim.motion import simulate
@@ -159,6 +159,11 @@ def _warm_start(seconds: float) -> Callable[[Setting], Action]:
     return make
 
 
+def _opening(setting: Setting) -> Action:
+    folder = setting.warm_folder
+    return lambda: start_python(10.0, folder, OPENING)
+
+
 # -- what is said beside -----------------------------------------------------------------------------------------------
 
 
@@ -179,6 +184,10 @@ def _say_statics(_: Setting, found: tuple[list[int], int]) -> str:
 
 def _say_start(_: Setting, found: dict[str, float]) -> str:
     return f"total {found['total']:.2f} s, of it imports {found['imports']:.2f} s; CPU {found['cpu']:.2f} s"
+
+
+def _say_opening(_: Setting, found: dict[str, float]) -> str:
+    return f"{found['states']:.0f} states, off screen; the next picture in {1e3 * found['next']:.0f} ms"
 
 
 def _yardsticks(value: float) -> Target:
@@ -240,5 +249,9 @@ CASES: tuple[Case, ...] = (
     Case(
         "peak memory of a 10 s run", _warm_start(10.0), rounds=1, unit="B",
         measure=lambda found: float(found["peak"]), process=True,
+    ),
+    Case(
+        "player, first picture of a 10 s run", _opening, rounds=3, target=_seconds(2),
+        measure=lambda found: float(found["first"]), beside=_say_opening, process=True,
     ),
 )  # fmt: skip

@@ -57,6 +57,23 @@ except (OSError, StopIteration):
 print(json.dumps(out | {"peak": usage}))
 """
 
+# from a run in memory to the first picture of it; a child, because the first picture of a process loads the libraries
+OPENING = """
+import json, sys, time
+import sorosim
+run = sorosim.simulate(sorosim.load("cable_manipulator"), float(sys.argv[1]), 0.01)
+begin = time.perf_counter()
+from sorosim.viz.player import Player
+player = Player(run, off_screen=True, trails=True)
+player.scene.image()
+first = time.perf_counter() - begin
+player.state.seek(0.5 * run.t[-1])
+begin = time.perf_counter()
+player.draw()
+player.scene.image()
+print(json.dumps({"first": first, "next": time.perf_counter() - begin, "states": len(run.t)}))
+"""
+
 
 @dataclass
 class Setting:
@@ -127,11 +144,11 @@ def times(action: Action, rounds: int, iterations: int) -> list[float]:
     return samples
 
 
-def start_python(seconds: float, folder: str | None = None) -> dict[str, float]:
+def start_python(seconds: float, folder: str | None = None, job: str = _JOB) -> dict[str, float]:
     """Do the main job in a new Python: import, load, statics, `seconds` of motion (0: only import), poses, energy.
 
     Returns times [s] of `import sorosim`, of all imports, of the job, the total from start to exit, and the peak memory
-    [B]. `folder` holds the compiled code; None: the usual one.
+    [B]. `folder` holds the compiled code; None: the usual one. `job` may be other code, with figures of its own.
     """
     environment = dict(os.environ)
     places = [str(Path(sorosim.__file__).resolve().parents[1]), environment.get("PYTHONPATH", "")]
@@ -139,7 +156,7 @@ def start_python(seconds: float, folder: str | None = None) -> dict[str, float]:
     if folder is not None:
         environment["SOROSIM_CACHE_DIR"] = folder
     begin = time.perf_counter()
-    command = [sys.executable, "-c", _JOB, str(seconds)]
+    command = [sys.executable, "-c", job, str(seconds)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     total = time.perf_counter() - begin
     return {**json.loads(done.stdout.splitlines()[-1]), "total": total}

@@ -135,6 +135,13 @@ class Geometry:
         normals[at[fine]] = across[fine] / length[fine, None]
         return Shape(g, points, normals)
 
+    def some_points(self, q: ArrayLike, chosen: IntArray) -> Array:
+        """Some of the points [m], world frame, by their indices (n,): less work than the whole shape."""
+        g, _ = self.robot.engine.look(self._look, self.robot.coordinates(q))
+        at = g[self.station[chosen]]
+        points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self._local[chosen]) + at[:, :3, 3]
+        return points
+
     def ring_points(self, shape: Shape, rod: str) -> Array:
         """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""
         return shape.points[self.rings[rod]]

@@ -227,9 +227,10 @@ class Scene:
         # every seventh point will do for what is seen, seven being no divisor of the numbers around
         some = np.concatenate([np.zeros(0, dtype=np.int64), *(surface.index for surface in self._surfaces)])[::7]
         self._states = np.atleast_2d(np.asarray(states, dtype=float))
-        shapes = [self.geometry.at(q) for q in self._states]
-        # a robot of massless frames has no surface
-        seen = np.concatenate([shape.points[some] if len(some) else shape.g[:, :3, 3] for shape in shapes])
+        if len(some):
+            seen = np.concatenate([self.geometry.some_points(q, some) for q in self._states])
+        else:  # a robot of massless frames has no surface
+            seen = np.concatenate([self.geometry.at(q).g[:, :3, 3] for q in self._states])
         size = float(np.ptp(seen, axis=0).max()) or 1.0
         self._frames.length = 0.07 * size
         self._floor = Floor(seen, self._up)

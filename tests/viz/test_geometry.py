@@ -317,3 +317,11 @@ def test_vertical_follows_gravity():
 
 def test_grid_steps_are_round():
     assert [grid_step(x) for x in (0.4, 0.8, 1.0, 8.0, 9.0)] == [0.05, 0.1, 0.2, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_some_points_are_those_of_the_whole_shape(seed):
+    robot, rng = varied_tree(seed), np.random.default_rng(seed)
+    geometry, q = Geometry(robot, n_stations=9, n_around=8), moved(robot, rng)
+    chosen = rng.permutation(geometry.n_points)[:50]
+    assert_allclose(geometry.some_points(q, chosen), geometry.at(q).points[chosen], atol=1e-14)
