@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,11 +33,17 @@ def load_changed(robot: str, changes: list[str] | None) -> Any:
     return load(robot, set=changed) if changed else load(robot)
 
 
-def _announce_compilation() -> None:
+def _compile(robot: Any) -> None:
+    """Compile the engine if it is not yet: apart from the run, whose time is told."""
     from sorosim.compiled import is_cold
 
     if is_cold():
+        begin = time.monotonic()
         err.print("compiling the engine, once after each installation; this takes up to a minute ...")
+        zero = [0.0] * robot.ndof
+        robot.forward_dynamics_derivatives(zero, zero)
+        robot.pose(zero, robot.tip_link)
+        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
 
 
 def _signals(pairs: list[str] | None, option: str, example: str) -> dict[str, Any] | None:
@@ -105,7 +112,7 @@ def simulate(
     loaded = load_changed(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
     inputs, moved = _signals(u, "--u", "cable1=10"), _signals(driven, "--driven", "joint1=0.2*t")
-    _announce_compilation()
+    _compile(loaded)
     end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
     _compute(
         lambda report: sorosim.simulate(
@@ -134,7 +141,7 @@ def resume(
     if not isinstance(before, Run):
         raise InputError(str(result), "the file of a run", "that of an equilibrium")
     path, inputs = output or result, _signals(u, "--u", "cable1=10")
-    _announce_compilation()
+    _compile(before.robot)
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
     _compute(lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path), path, json, end, begin)
@@ -157,7 +164,7 @@ def statics(
     loaded = load_changed(robot, changes)
     inputs = numbers(assignments(u, "--u", "cable1=10"), "--u")
     held = numbers(assignments(driven, "--driven", "joint1=0.1"), "--driven")
-    _announce_compilation()
+    _compile(loaded)
     try:
         found = sorosim.statics(loaded, inputs, held)
     except ConvergenceError as error:
@@ -190,7 +197,7 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
     from sorosim.doctor import WRONG, examine
 
     loaded = load_changed(robot, changes)
-    _announce_compilation()
+    _compile(loaded)
     findings = examine(loaded)
     if json:
         as_json({"robot": loaded.name, "findings": [finding._asdict() for finding in findings]})

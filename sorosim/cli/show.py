@@ -125,5 +125,6 @@ class _Lines:
             return
         self.last, speed = now, (t - self.begin) / (now - self.start)
         left = (self.t_end - t) / speed
-        line = f"t = {t:.4g} of {self.t_end:g} s, {speed:.2g} times real time, about {left:.0f} s left"
+        line = f"t = {t:.4g} of {self.t_end:g} s, {speed:.2g} times real time"
+        line += f", about {left:.0f} s left" if left < 1e6 else ""  # nobody waits longer: it is no estimate yet
         err.print(line, soft_wrap=True)
