@@ -89,14 +89,24 @@ def _use(setting: str | None) -> None:
         os.environ[WINDOW] = setting
 
 
+@lru_cache(maxsize=1)
 def load_pyvista() -> Any:
-    """Return the module pyvista, where this machine can draw."""
+    """Return the module pyvista, where this machine can draw.
+
+    Raises
+    ------
+    SorosimError
+        It cannot.
+    """
     # the child takes as long as the import: both at once
     with ThreadPoolExecutor(1) as other:
         check = other.submit(require_rendering)
-        import pyvista
-        import pyvista.plotting
-
+        try:
+            import pyvista
+            import pyvista.plotting
+        except ImportError:
+            check.result()  # it says what to install, if that is why
+            raise
         check.result()
     return pyvista
 

@@ -111,7 +111,8 @@ class Player:
         for key in KEYS:
             plotter.add_key_event(key.name, partial(self.press, key.name))
         # else VTK's own letters would work too: w for wires, 3 for red and blue glasses, ...
-        plotter.iren.interactor.GetInteractorStyle().AddObserver("CharEvent", lambda *_: None)
+        plotter.iren.update_style()  # as opening the window does
+        plotter.iren.style.AddObserver("CharEvent", lambda *_: None)
 
     def _slid(self, t: float) -> None:
         # a slider moved by `draw` calls this too, with the time it was given

@@ -1,9 +1,13 @@
 """The player's state machine: time, speed, loop, and every key."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sorosim.errors import InputError
+from sorosim.viz.look import UNITS, Look
 from sorosim.viz.playback import FASTEST, KEYS, OF_WINDOW, SLOWEST, VIEWS, Playback
 
 TIMES = np.linspace(0.0, 1.0, 11)
@@ -162,3 +166,11 @@ def test_a_run_of_one_state_plays_to_its_end():
 def test_impossible_speeds_are_refused(speed):
     with pytest.raises(InputError, match="speed: expected a number greater than 0"):
         Playback(TIMES, speed=speed)
+
+
+def test_the_page_tells_every_key_and_option():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
+    for key in KEYS:
+        assert f"| {key.shown} | {key.words} |" in page
+    for name in (*(field.name for field in fields(Look)), *UNITS):
+        assert f"`{name}`" in page

@@ -206,3 +206,17 @@ def test_mistakes_come_before_the_window(run, equilibrium):
         with pytest.raises(InputError) as caught:
             play(result, **arguments)
         assert str(caught.value) == message
+
+
+def test_where_nothing_can_be_drawn_one_sentence_says_what_to_install(run, monkeypatch):
+    def broken():
+        raise SorosimError("cannot draw in 3D: there is no working OpenGL on this machine")
+
+    offscreen.load_pyvista.cache_clear()
+    monkeypatch.setattr(offscreen, "require_rendering", broken)
+    monkeypatch.setitem(sys.modules, "pyvista.plotting", None)  # as if a library of the system were missing
+    try:
+        with pytest.raises(SorosimError, match="no working OpenGL"):
+            Player(run, off_screen=True)
+    finally:
+        offscreen.load_pyvista.cache_clear()
