@@ -39,7 +39,7 @@ def _compile(robot: Any) -> None:
 
     if is_cold():
         begin = time.monotonic()
-        err.print("compiling the engine, once after each installation; this takes up to a minute ...")
+        err.print("compiling the engine, once after each installation; this takes up to a minute ...", soft_wrap=True)
         zero = [0.0] * robot.ndof
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
