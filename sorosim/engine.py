@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.tendon import Tendon, compile_tendons
 from sorosim.compiled import entry
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
-from sorosim.kernels.forces import elastic_force, tendon_lengths
+from sorosim.kernels.forces import elastic_energy, tendon_lengths
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
     COLUMNS,
@@ -41,6 +42,7 @@ DERIVATIVE_TASKS = (
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Actuator = Tendon | JointForce
 
 
 class Places(NamedTuple):
@@ -65,17 +67,21 @@ class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
     def __init__(
-        self, links: tuple[Link, ...], gravity: Array, tendons: Sequence[Tendon], loads: Mapping[str, Load]
+        self, links: tuple[Link, ...], gravity: Array, actuators: Sequence[Actuator], loads: Mapping[str, Load]
     ) -> None:
         places = [place for load in loads.values() for place in load.places]
-        self.tree, self.elastic, self.layout = compile_tree(links, places)
+        self.tree, elastic, self.layout = compile_tree(links, places)
         self.gravity = np.array(gravity, dtype=float)
-        for tendon in tendons:
+        tendons = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, Tendon)}
+        motors = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, JointForce)}
+        for tendon in tendons.values():
             tendon.check(self.layout)
-        self.tendons = compile_tendons(dict(enumerate(tendons)), self.layout)
+        self.tendons = compile_tendons(tendons, self.layout)
+        self.elastic = elastic._replace(laws=compile_motors(motors, self.layout, elastic.laws))
         self.loads = {name: bind_checked(name, load, self.layout) for name, load in loads.items()}
         self.ndof = int(self.tree.rows.shape[0])
-        self.n_actuators = len(tendons)
+        self.n_actuators = len(actuators)
+        self.none_known = np.zeros(self.ndof, dtype=np.bool_)
         self._local = threading.local()
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
@@ -169,9 +175,12 @@ class Engine:
         return wrench, K_w, D_w
 
     def evaluate(
-        self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0
-    ) -> Evaluation:
+        self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
+        known: NDArray[np.bool_] | None = None,
+    ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
+
+        `known` (ndof,): coordinates whose acceleration forward dynamics takes from qdd; default: none.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
@@ -189,7 +198,8 @@ class Engine:
         if scale != 1.0:
             gravity, loads = scale * gravity, tuple(scale * x for x in loads)  # type: ignore[assignment]
         arguments = (
-            self.tree, self.elastic, self.tendons, what, q, qd, qdd, u, gravity, *loads, self.workspace,
+            self.tree, self.elastic, self.tendons, what, self.none_known if known is None else known,
+            q, qd, qdd, u, gravity, *loads, self.workspace,
             out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
         if self._evaluate is None:
@@ -227,10 +237,8 @@ class Engine:
         return actuators, lost
 
     def elastic_energy(self, q: Array) -> float:
-        """Elastic energy (q - rest)^T K (q - rest) / 2 [J]."""
-        force = np.zeros(self.ndof)
-        elastic_force(self.tree, self.elastic, q, self.zero_rates, force)
-        return float(-0.5 * force @ (q - self.elastic.rest))
+        """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops [J]."""
+        return float(elastic_energy(self.tree, self.elastic, q))
 
     def tendon_lengths(self, q: Array) -> Array:
         """Length of each tendon inside its rods [m]."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
 from sorosim.engine import Engine
@@ -84,17 +85,16 @@ class Robot:
             hint = "sorosim.load reads files and dicts"
             raise InputError("Robot", "a Description", type(description).__name__, hint)
         self.description = description
-        tendons: list[Tendon] = []
         for name, actuator in description.actuators.items():
-            if not isinstance(actuator, Tendon):
-                raise ModelError(f"actuators.{name}", "a Tendon", type(actuator).__name__)
-            tendons.append(actuator)
+            if not isinstance(actuator, Tendon | JointForce):
+                raise ModelError(f"actuators.{name}", "a Tendon or a JointForce", type(actuator).__name__)
+        actuators: list[Tendon | JointForce] = list(description.actuators.values())
         loads: dict[str, Load] = dict(description.loads)
         if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
             loads["mass damping"] = MassDamping()
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
-        self.engine = Engine(description.links, np.array(description.gravity), tendons, loads)
+        self.engine = Engine(description.links, np.array(description.gravity), actuators, loads)
         for name, value in description.initial.items():
             if name not in self.coordinate_names:
                 hint = nearest(name, self.coordinate_names)
@@ -361,8 +361,8 @@ class Robot:
 
     def tendon_lengths(self, q: ArrayLike) -> dict[str, float]:
         """Length of each tendon inside its rods [m], by name."""
-        lengths = self.engine.tendon_lengths(self.coordinates(q))
-        return dict(zip(self.actuator_names, (float(x) for x in lengths), strict=True))
+        lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
+        return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
 
     def linearize(
         self,

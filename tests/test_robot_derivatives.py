@@ -7,6 +7,8 @@ import pytest
 from helpers.differences import Worst, best_slope, jacobian, relative_error
 from helpers.robots import BASES, SECTIONS, moderate, random_state, varied_tree
 
+from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.tendon import Tendon
 from sorosim.lie import inverse, log_se3
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.joint import JOINT_KINDS
@@ -58,7 +60,14 @@ def test_the_random_trees_have_everything():
                for robot in robots for link in robot.links if link.parent != "world")  # fmt: skip
     assert any(any(entry is None for entry in vars(d.strain).values()) for d in divisions)
     assert {len(link.rod.divisions) for link in links if link.rod} == {1, 2}
-    assert {len(tendon.runs) for robot in robots for tendon in robot.description.actuators.values()} == {1, 2}
+    actuators = [actuator for robot in robots for actuator in robot.description.actuators.values()]
+    assert {len(actuator.runs) for actuator in actuators if isinstance(actuator, Tendon)} == {1, 2}
+    moved = {(robot.description.links[[x.name for x in robot.links].index(a.link)].joint.kind, a.along)
+             for robot in robots for a in robot.description.actuators.values() if isinstance(a, JointForce)}  # fmt: skip
+    assert {kind for kind, _ in moved} == set(JOINT_KINDS) - {"fixed"}
+    joints = [link.joint for link in links]
+    for name in ("stiffness", "damping", "rest", "friction"):
+        assert {joint.kind for joint in joints if any(getattr(joint, name))} >= {"universal", "spherical", "free", "planar"}
     assert {d.material.mass_damping > 0.0 for d in divisions} == {True, False}
     assert max(robot.ndof for robot in robots) >= 38
 
@@ -81,10 +90,10 @@ def test_internal_force_derivatives(tree):
     robot, (q, qd, _, u), size = tree
     ours = robot.internal_force_derivatives(q, qd, u)
     by_q = jacobian(lambda x: robot.internal_force(x, qd, u), q, STEPS, 8, size)
-    by_qd = jacobian(lambda x: robot.internal_force(q, x, u), qd, 2.0, 2, size)
+    by_qd = jacobian(lambda x: robot.internal_force(q, x, u), qd, (0.4, 0.2, 0.1), 8, size)
     by_u = jacobian(lambda x: robot.internal_force(q, qd, x), u, 5.0, 2)
     check("internal force by q", ours.dtau_dq, by_q, SMOOTH)
-    check("internal force by qd", ours.dtau_dqd, by_qd, EXACT)
+    check("internal force by qd", ours.dtau_dqd, by_qd, SMOOTH)
     check("internal force by u", ours.B, by_u, EXACT)
     # the part of the tendons alone, which the stiffness would hide
     passive = robot.internal_force_derivatives(q, qd)
@@ -127,13 +136,13 @@ def test_forward_dynamics_derivatives_by_differences(tree):
     M = robot.mass_matrix(q)
     weight = np.sqrt(np.diag(M))[:, None]
     rounding = 1e-16 * np.linalg.cond(M / weight / weight.T)
-    by_q = jacobian(lambda x: robot.forward_dynamics(x, qd, u), q, (0.05, 0.02, 0.01), 8, size)
-    by_qd = jacobian(lambda x: robot.forward_dynamics(q, x, u), qd, 2.0, 2, size)
+    by_q = jacobian(lambda x: robot.forward_dynamics(x, qd, u), q, (0.02, 0.01, 0.005, 0.0025), 8, size)
+    by_qd = jacobian(lambda x: robot.forward_dynamics(q, x, u), qd, (0.4, 0.2, 0.1), 8, size)
     by_u = jacobian(lambda x: robot.forward_dynamics(q, qd, x), u, 5.0, 2)
     value = np.abs(weight[:, 0] * ours.qdd).max()
     for name, found, differences, scale, step in (
-        ("q", ours.dqdd_dq, by_q, size, 0.01),
-        ("qd", ours.dqdd_dqd, by_qd, size, 2.0),
+        ("q", ours.dqdd_dq, by_q, size, 0.0025),
+        ("qd", ours.dqdd_dqd, by_qd, size, 0.1),
         ("u", ours.dqdd_du, by_u, 1.0, 5.0),
     ):
         a, b = weight * found * scale, weight * differences * scale

@@ -24,18 +24,22 @@ RESIDUAL_DERIVATIVES = 5  # tau; dq, dqd, mass its derivatives; B of the interna
 MASS = 6  # tau: inverse dynamics; mass
 FORWARD = 7  # qdd; mass holds the Cholesky factor
 FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
+# rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
 
 DONE = -1
 
 
 @kernel_in_place
-def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, D_w, ws, tau, mass, dq, dqd, B):
+def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench, K_w, D_w, ws, tau, mass, dq, dqd, B):
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
 
     Parameters
     ----------
+    known : (ndof,) bool
+        Coordinates whose acceleration forward dynamics is given: their forces are unknown, and their rows of the
+        equations of motion are left out.
     q, qd, qdd : (ndof,)
-        qdd is input of inverse dynamics, output of forward dynamics.
+        qdd is input of inverse dynamics, output of forward dynamics but for the known ones.
     u : (n_actuators,)
     gravity : (3,)
     wrench, K_w, D_w : (n_nodes, 6), (n_nodes, 6, 6) twice
@@ -66,7 +70,9 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
     if forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, internal, dq_internal, dqd_internal, B)
     if forward:
-        clear(qdd)
+        for i in range(n):
+            if not known[i]:
+                qdd[i] = 0.0
 
     # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
     for stage in range(2 if task == FORWARD_DERIVATIVES else 1):
@@ -80,12 +86,19 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
         if task >= MASS and not jets:
             composite_mass_matrix(tree, ws, mass)
         if forward and stage == 0:
+            for i in range(n):
+                tau[i] = 0.0 if known[i] else internal[i] - tau[i]
+                if known[i]:
+                    for j in range(n):
+                        mass[i, j] = 0.0
+                        mass[j, i] = 0.0
+                    mass[i, i] = 1.0
             failed = cholesky(mass)
             if failed >= 0:
                 return failed
+            cholesky_solve_vector(mass, tau)
             for i in range(n):
-                qdd[i] = internal[i] - tau[i]
-            cholesky_solve_vector(mass, qdd)
+                qdd[i] += tau[i]
 
     if task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         for i in range(n):
@@ -97,6 +110,11 @@ def evaluate(tree, elastic, tendons, task, q, qd, qdd, u, gravity, wrench, K_w, 
                 dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
                 dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
     if task == FORWARD_DERIVATIVES:
+        for i in range(n):
+            if known[i]:
+                clear(dq[i])
+                clear(dqd[i])
+                clear(B[i])
         cholesky_solve(mass, dq)
         cholesky_solve(mass, dqd)
         cholesky_solve(mass, B)

@@ -1,4 +1,4 @@
-"""Internal forces B u - K q - D qd of a tree: elasticity, damping and tendons (docs/theory.md, 6)."""
+"""Internal forces B u - K q - D qd of a tree: elasticity, damping, laws of joints and tendons (docs/theory.md, 6)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import kernel_in_place
+from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
@@ -18,11 +19,12 @@ WEIGHT, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 4, 7
 
 
 class Elastic(NamedTuple):
-    """Stiffness and damping of each block of coordinates, one after the other, row by row."""
+    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints."""
 
     stiffness: np.ndarray  # (sum n_i^2,)
     damping: np.ndarray  # (sum n_i^2,)
     rest: np.ndarray  # (ndof,) coordinates without elastic force
+    laws: Laws
 
 
 class Tendons(NamedTuple):
@@ -47,6 +49,20 @@ def elastic_force(tree, elastic, q, qd, tau):
                 total += K[j] * (x[j] - rest[j]) + D[j] * rate[j]
             tau[c0 + i] -= total
             at += n
+
+
+@kernel_in_place
+def elastic_energy(tree, elastic, q):
+    """(q - rest)^T K (q - rest) / 2, and the energy of end stops [J]."""
+    energy, at = stop_energy(elastic.laws, q), 0
+    for b in range(tree.block.shape[0]):
+        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        x, rest = q[c0 : c0 + n], elastic.rest[c0 : c0 + n]
+        for i in range(n):
+            for j in range(n):
+                energy += 0.5 * (x[i] - rest[i]) * elastic.stiffness[at + j] * (x[j] - rest[j])
+            at += n
+    return energy
 
 
 @kernel_in_place
@@ -172,4 +188,5 @@ def internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, 
         clear_matrix(dqd)
         clear_matrix(B)
         elastic_matrices(tree, elastic, dq, dqd)
+    joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws.scratch, tau, dq, dqd, B)
     tendon_forces(tree, tendons, q, u, derivatives, ws, tau, B, dq)

@@ -30,7 +30,7 @@ from sorosim.kernels.tree import (
     MAGNUS,
     N_COLUMNS,
     OFFSET,
-    ONE_DOF,
+    COMMUTING,
     PARENT,
     REFERENCE,
     STRAIN,
@@ -193,8 +193,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
                 add_ad(x_1, xdd_2, c, rate_2)
                 add_ad(xd_1, xd_2, 2.0 * c, rate_2)
 
-        # tangent operator and its rates; along a constant screw T Omega_dot = Omega_dot, so T = 1 serves
-        if kind == ONE_DOF:
+        # tangent operator and its rates; where motions commute T Omega_dot = Omega_dot, so T = 1 serves
+        if kind == COMMUTING:
             clear_dual(T)
             clear_dual(Td)
             clear_dual(Tdd)

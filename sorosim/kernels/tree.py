@@ -18,8 +18,8 @@ from sorosim.compiled import kernel_in_place
 PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE = range(9)
 # columns of Tree.block
 FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT = range(5)
-# kinds of segment: no motion; one coordinate along a constant screw (no tangent operator needed); anything else
-FIXED, ONE_DOF, GENERAL = range(3)
+# kinds of segment: no motion; motions that commute, along constant screws (no tangent operator needed); anything else
+FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
 LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 

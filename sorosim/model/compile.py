@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.forces import Elastic
-from sorosim.kernels.tree import FIXED, GENERAL, ONE_DOF, Tree
+from sorosim.kernels.joints import BRAKE, STOP, Laws
+from sorosim.kernels.tree import COMMUTING, FIXED, GENERAL, Tree
 from sorosim.model.body import RigidBody
+from sorosim.model.joint import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link
 from sorosim.model.rod import Division, Rod
 
@@ -40,6 +42,7 @@ class LinkLayout:
     link: Link
     column: int  # first coordinate
     n_joint: int  # coordinates of the joint
+    joint_blocks: tuple[int, ...]  # block of each of its stages
     n: int  # coordinates of joint and body
     nodes: IntArray  # (m,) nodes from base to tip; one for a rigid link
     X: Array  # (m,) their arclengths [m]
@@ -59,6 +62,7 @@ class Layout:
 
     links: Mapping[str, LinkLayout]
     coordinate_names: tuple[str, ...]
+    dimensions: tuple[str, ...]  # of each coordinate: angle, length or number
     points: IntArray  # (n_points,) nodes that count as points
 
     def link(self, name: str) -> LinkLayout:
@@ -105,6 +109,8 @@ class _Builder:
         self.stiffness: list[Array] = []
         self.damping: list[Array] = []
         self.rest: list[float] = []
+        self.laws: list[tuple[int, ...]] = []
+        self.law_values: list[float] = []
         self._strain_size = self._work = 0
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
@@ -131,6 +137,38 @@ class _Builder:
             self.segments[parent][8] = 0  # something hangs on the parent node
         return node
 
+    def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:
+        """Blocks of one segment, one for each stage; the body is on the last. Returns its node, and the blocks."""
+        node, blocks = parent, []
+        for i, stage in enumerate(joint.stages):
+            n = len(stage.columns)
+            own = slice(stage.first, stage.first + n)
+            K, D, rest = (np.array(values[own]) for values in (joint.stiffness, joint.damping, joint.rest))  # type: ignore[index]
+            # a damper acts on the relative twist, which is qd only where motions commute
+            D, braked = (D, np.zeros(n)) if stage.commutes else (np.zeros(n), D)
+            blocks.append(len(self.blocks))
+            self.begin_block(node, [(0, 6)] * n, np.diag(K), np.diag(D), list(rest))
+            self.add_laws(joint, stage, braked)
+            last = i == len(joint.stages) - 1
+            kind = FIXED if n == 0 else COMMUTING if stage.commutes else GENERAL
+            strain, body = joint_strain(stage.columns), inertia if last else np.zeros((6, 6))
+            node = self.add_segment(node, kind, strain, body, offset if i == 0 else None)
+        return node, tuple(blocks)
+
+    def add_laws(self, joint: Joint, stage: Stage, damping: Array) -> None:
+        """Brake and stops of the block begun last."""
+        block, column, n = len(self.blocks) - 1, self.blocks[-1][2], len(damping)
+        own = range(stage.first, stage.first + n)
+        friction, creep = (np.array([values[i] for i in own]) for values in (joint.friction, joint.creep))  # type: ignore[index]
+        if damping.any() or friction.any():
+            groups = [float(joint.dimensions[i] == "length") for i in own]
+            self.laws.append((BRAKE, block, len(self.law_values), 0, 0))
+            self.law_values += np.stack([damping, friction, creep, groups], axis=-1).ravel().tolist()
+        for i in own:
+            if (stop := joint.stops[i]) is not None:
+                self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
+                self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
+
     def arrays(self) -> tuple[Tree, Elastic]:
         def flat(parts: list[Array]) -> Array:
             return np.concatenate([np.zeros(0), *parts])
@@ -143,7 +181,8 @@ class _Builder:
             inertia=np.ascontiguousarray(np.stack(self.inertia)),
             strain=flat(self.strain),
         )
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=float))
+        laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=float))
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=float), laws)
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -169,17 +208,15 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     builder = _Builder()
     layouts: dict[str, LinkLayout] = {}
     names: list[str] = []
+    dimensions: list[str] = []
     for link in links:
         parent = -1 if link.parent == WORLD else layouts[link.parent].node_at(link.s)
         column = len(builder.rows)
-        columns = link.joint.columns
-        n_joint = len(columns)
         body = link.body
         inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
-        one, rest = np.eye(n_joint), [link.joint.rest] * n_joint
-        builder.begin_block(parent, [(0, 6)] * n_joint, one * link.joint.stiffness, one * link.joint.damping, rest)
-        node = builder.add_segment(parent, ONE_DOF if n_joint else FIXED, joint_strain(columns), inertia, link.at)
-        names += [f"{link.name}.{link.joint.kind}"] * n_joint
+        node, joint_blocks = builder.add_joint(parent, link.joint, inertia, link.at)
+        names += [f"{link.name}.{name}" for name in link.joint.names]
+        dimensions += link.joint.dimensions
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []
         if isinstance(body, Rod):
             for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
@@ -201,13 +238,14 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                     counted.append(bool(gauss[a]))
                 prefix = f"{link.name}." if len(body.divisions) == 1 else f"{link.name}.{i + 1}."
                 names += [prefix + name for name in division.strain.names]
+                dimensions += ["angle" if row < 3 else "number" for row in division.strain.rows]
             counted[-1] = True
             X[-1] = body.length
         layouts[link.name] = LinkLayout(
-            link, column, n_joint, len(builder.rows) - column, np.array(nodes, dtype=np.int64), np.array(X),
+            link, column, link.joint.n, joint_blocks, len(builder.rows) - column, np.array(nodes, dtype=np.int64), np.array(X),
             np.array(weight), np.array(counted), tuple(pieces),
         )  # fmt: skip
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    return tree, elastic, Layout(layouts, tuple(names), all_points)
+    return tree, elastic, Layout(layouts, tuple(names), tuple(dimensions), all_points)

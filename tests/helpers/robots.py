@@ -1,10 +1,12 @@
 """Robots for tests: the manipulator of the paper, and random trees with everything in them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import PLACE_VARIABLES, Run, Tendon
 from sorosim.expressions import Expression, parse
 from sorosim.lie import exp_se3
@@ -13,7 +15,7 @@ from sorosim.model import basis as bases
 from sorosim.model.basis import ReferenceStrain, StrainBasis, strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joint import COORDINATES, JOINT_KINDS, Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Formula, Linear, Profile, Table
@@ -176,13 +178,25 @@ def random_body(rng: np.random.Generator) -> RigidBody:
 
 
 def random_joint(rng: np.random.Generator, kinds: Sequence[str]) -> Joint:
-    """A joint with an oblique axis; some have a spring with a rest value and a damper."""
+    """A joint with oblique axes; some have springs with rest values, dampers, and friction that sets in slowly."""
     kind = str(rng.choice(kinds))
     if kind == "fixed":
         return Joint()
-    spring = {"stiffness": 2.0, "damping": 0.05, "rest": float(rng.normal())} if rng.random() < 0.5 else {}
-    pitch = float(0.05 * rng.normal()) if kind == "helical" else 0.0
-    return Joint(kind, axis=random_axis(rng), pitch=pitch, **spring)
+    n = len(COORDINATES[kind])
+
+    def values(size: float) -> tuple[float, ...]:
+        return tuple(float(v) for v in size * rng.uniform(0.5, 1.5, size=n))
+
+    options: dict[str, Any] = {}
+    if rng.random() < 0.6:
+        options |= {"stiffness": values(2.0), "damping": values(0.05), "rest": values(0.5)}
+    if rng.random() < 0.5:
+        options |= {"friction": values(0.2), "creep": values(8.0)}
+    if kind == "helical":
+        options["pitch"] = float(0.05 * rng.normal())
+    if kind == "universal":
+        options["second_axis"] = random_axis(rng)
+    return Joint(kind, axis=random_axis(rng), **options)
 
 
 def random_route(rng: np.random.Generator, rod: Rod) -> tuple[float | Expression, float | Expression]:
@@ -224,10 +238,10 @@ def random_tree(
 ) -> Robot:
     """A tree of rods and rigid links in random order and place.
 
-    Rods have random bases, sections, rest shapes, divisions and locked strains; rigid links hang on revolute,
-    prismatic, helical and fixed joints with oblique axes, some over a massless frame with a joint of its own. Children
-    stand at tips, in the middle and at the base of rods, all in oblique poses. Point wrenches in world and body axes,
-    tendons through one rod or through two that are fixed to each other, damping proportional to mass.
+    Rods have random bases, sections, rest shapes, divisions and locked strains; rigid links hang on joints of all kinds
+    with oblique axes, springs, dampers and friction, some over a massless frame with a joint of its own. Children stand
+    at tips, in the middle and at the base of rods, all in oblique poses. Point wrenches in world and body axes, tendons
+    through one rod or through two that are fixed to each other, motors in joints, damping proportional to mass.
 
     Parameters
     ----------
@@ -252,29 +266,34 @@ def random_tree(
         where = {"parent": parent.name if parent else WORLD, "at": random_pose(rng, 0.05)}
         if parent is not None and parent.rod:
             where["s"] = float(rng.choice([1.0, 1.0, 0.0, rng.uniform(0.05, 0.95)]))
+        twice: set[str] = set()
         if rng.random() < 0.25:
-            links.append(Link(f"frame{i}", None, joint=random_joint(rng, ["revolute", "prismatic"]), **where))
+            links.append(Link(f"frame{i}", None, joint=random_joint(rng, ["revolute", "prismatic", "universal"]), **where))
             where = {"parent": f"frame{i}", "at": random_pose(rng, 0.05)}
-            budget -= 1
+            budget -= links[-1].joint.n
+            twice = {"spherical", "free"}  # with all rotations in one joint those of a massless frame have no inertia
         if i == 0 or rng.random() < 0.6:
             share = min(budget, max(4, budget // 2 if i < n_links - 1 else budget))
             rod = random_rod(rng, share, basis=basis, section=section, mass_damping=braked)
-            joint = random_joint(rng, ["fixed", "fixed", "revolute", "helical"])
+            kinds = {"fixed", "revolute", "helical", "spherical", "free", "cylindrical"} - twice
+            joint = random_joint(rng, sorted(kinds))
             links.append(Link(f"rod{i}", rod, joint=joint, **where))
             basis = section = ""
-            budget -= sum(d.strain.count for d in rod.divisions) + 1
+            budget -= sum(d.strain.count for d in rod.divisions) + joint.n
             if rng.random() < 0.3 and budget > 6:
                 more = random_rod(rng, min(budget, 8), mass_damping=braked)
                 links.append(Link(f"rod{i}b", more, parent=f"rod{i}"))
                 budget -= sum(d.strain.count for d in more.divisions)
         else:
-            joint = random_joint(rng, ["revolute", "prismatic", "helical", "fixed"])
+            joint = random_joint(rng, sorted(set(JOINT_KINDS) - twice) + ["planar"])
             links.append(Link(f"body{i}", random_body(rng), joint=joint, **where))
-            budget -= 1
+            budget -= joint.n
         if budget < 4:
             break
     gravity = tuple(float(v) for v in 9.81 * np.array(random_axis(rng)))
-    pulled = _random_tendons(rng, links) if tendons else {}
+    pulled: dict[str, Tendon | JointForce] = {}
+    if tendons:
+        pulled = {**_random_tendons(rng, links), **_random_motors(rng, links)}
     forces = _random_loads(rng, links) if loads else {}
     return Robot(Description("random tree", tuple(links), gravity=gravity, actuators=pulled, loads=forces))
 
@@ -299,6 +318,16 @@ def _random_tendons(rng: np.random.Generator, links: list[Link]) -> dict[str, Te
     return tendons
 
 
+def _random_motors(rng: np.random.Generator, links: list[Link]) -> dict[str, JointForce]:
+    """Motors in about a third of all directions of joints."""
+    return {
+        f"motor_{link.name}_{name}": JointForce(link.name, name)
+        for link in links
+        for name, _ in COORDINATES[link.joint.kind]
+        if rng.random() < 0.35
+    }
+
+
 def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, PointWrench]:
     loads: dict[str, PointWrench] = {}
     bodies = [link for link in links if link.body is not None]
@@ -312,13 +341,16 @@ def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, Poin
 
 def moderate(robot: Robot) -> Array:
     """A size (ndof,) for each coordinate at which a robot is deformed by much but not wildly."""
-    sizes = {"torsion": 0.5, "bending_y": 0.5, "bending_z": 0.5, "elongation": 0.1, "shear_y": 0.1, "shear_z": 0.1,
-             "prismatic": 0.1, "revolute": 1.0, "helical": 1.0}  # fmt: skip
-    return np.array([sizes[name.split(".")[-1].split("[")[0]] for name in robot.coordinate_names])
+    sizes = {"angle": 1.0, "length": 0.1, "number": 0.1}
+    layout = robot.engine.layout
+    return np.array([
+        0.5 if "torsion" in name or "bending" in name else sizes[dimension]
+        for name, dimension in zip(layout.coordinate_names, layout.dimensions, strict=True)
+    ])  # fmt: skip
 
 
 def random_state(rng: np.random.Generator, robot: Robot) -> tuple[Array, Array, Array, Array]:
-    """q, qd, qdd of moderate size, and tensions u of some newtons."""
+    """q, qd, qdd of moderate size, and inputs u of some newtons and newton metres."""
     scale, n = moderate(robot), robot.ndof
     q, qd, qdd = (factor * scale * rng.normal(size=n) for factor in (1.0, 2.0, 10.0))
     return q, qd, qdd, rng.uniform(0.5, 5.0, size=len(robot.actuator_names))

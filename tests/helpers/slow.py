@@ -75,11 +75,14 @@ class SlowTree:
 
         n = 0
         for link in description.links:
-            S = link.joint.columns.T
             parent = -1 if link.parent == WORLD else at(link.parent, link.s)
-            first = Point(parent, np.array(link.at), slice(n, n + S.shape[1]), (S, S, np.zeros(6), np.zeros(6)), 1.0)
-            n += S.shape[1]
-            self.points.append(first)
+            offset = np.array(link.at)
+            for stage in link.joint.stages:
+                S = stage.columns.T
+                first = Point(parent, offset, slice(n, n + S.shape[1]), (S, S, np.zeros(6), np.zeros(6)), 1.0)
+                n += S.shape[1]
+                self.points.append(first)
+                parent, offset = len(self.points) - 1, np.eye(4)
             found[link.name] = [(0.0, len(self.points) - 1)]
             if link.rod is None:
                 if link.body is not None:

@@ -7,6 +7,8 @@ from helpers.differences import relative_error
 from helpers.robots import cable_manipulator, moderate, random_state, varied_tree
 from numpy.testing import assert_array_equal
 
+from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.tendon import Tendon
 from sorosim.kernels.forces import elastic_force, elastic_matrices, tendon_direction, tendon_lengths
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
@@ -27,10 +29,10 @@ def elastic(robot):
     """Dense K, D and rest values of a robot."""
     K, D, rest = [], [], []
     for link in robot.links:
-        n = len(link.joint.columns)
-        K.append(link.joint.stiffness * np.eye(n))
-        D.append(link.joint.damping * np.eye(n))
-        rest += [link.joint.rest] * n
+        joint = link.joint
+        K.append(np.diag(joint.stiffness))
+        D += [np.diag(joint.damping[x.first :][: len(x.columns)]) * x.commutes for x in joint.stages]
+        rest += joint.rest
         for division in link.rod.divisions if link.rod else ():
             stiffness, damping = division.matrices()
             K.append(stiffness)
@@ -42,7 +44,10 @@ def elastic(robot):
 def pulled(robot, name, q):
     """Column of B, and minus the second derivative of the length, of one tendon, by quadrature over its rods."""
     B, H, length = np.zeros(robot.ndof), np.zeros((robot.ndof, robot.ndof)), 0.0
-    for run in robot.description.actuators[name].runs:
+    actuator = robot.description.actuators[name]
+    if isinstance(actuator, JointForce):
+        return robot.internal_force_derivatives(q, 0.0 * q).B[:, robot.actuator_names.index(name)], H, 0.0
+    for run in actuator.runs:
         layout = robot.engine.layout.links[run.rod]
         total = layout.link.rod.length
         for piece in layout.pieces:
@@ -79,6 +84,7 @@ def test_elastic_forces(tree):
 
 def test_tendons_are_quadratures_over_their_rods(tree):
     robot, (q, qd, _, u) = tree
+    u = np.where([isinstance(x, Tendon) for x in robot.description.actuators.values()], u, 0.0)
     ours, passive = robot.internal_force_derivatives(q, qd, u), robot.internal_force_derivatives(q, qd)
     sums = [pulled(robot, name, q) for name in robot.actuator_names]
     B = np.stack([column for column, _, _ in sums], axis=1)

@@ -1,0 +1,211 @@
+"""What acts in joints beyond linear springs: dampers and friction on the relative twist, end stops, motors.
+
+The relative twist of a joint in its moved frame is nu = A(q) qd, A = P^T T(-P q) P with the joint's unit twists P; where
+the joint's motions commute A = 1. A force y that nu does work on is the generalised force A^T y (docs/theory.md, 6).
+"""
+
+from __future__ import annotations
+
+from math import log1p, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
+from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, STRAIN
+from sorosim.lie.so3 import coefficients
+from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
+
+# columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the actuator
+LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
+# kinds of law. Values of a brake, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
+# high, stiffness, depth of the soft onset
+BRAKE, STOP, MOTOR = range(3)
+
+
+class Laws(NamedTuple):
+    """Laws of the joints of a tree."""
+
+    row: np.ndarray  # (n_laws, 5) int: columns named above
+    value: np.ndarray  # flat
+
+
+@kernel_in_place
+def stop_force(depth, stiffness, onset):
+    """Force, its slope and its energy at a depth: 0 at 0, a spring of the given stiffness far beyond the onset."""
+    if depth <= 0.0:
+        return 0.0, 0.0, 0.0
+    reach = depth + onset
+    force = stiffness * depth * depth / reach
+    slope = stiffness * depth * (depth + 2.0 * onset) / (reach * reach)
+    energy = stiffness * (0.5 * depth * depth - onset * depth + onset * onset * log1p(depth / onset))
+    return force, slope, energy
+
+
+@kernel_in_place
+def brake_force(value, nu, n, y, slope):
+    """Damping and friction y (n,) that oppose the relative twist nu, and dy/dnu, slope (n, n).
+
+    Friction of a group of coordinates is the gradient of phi = sqrt(sum (F_i nu_i)^2 + (F c)^2), F and c the largest of
+    the group: F nu/|nu| where the twist is fast, linear where it is slow.
+    """
+    for i in range(n):
+        y[i] = value[4 * i] * nu[i]
+        for j in range(n):
+            slope[i, j] = 0.0
+        slope[i, i] = value[4 * i]
+    for i in range(n):
+        F_i, group = value[4 * i + 1], value[4 * i + 3]
+        if F_i == 0.0:
+            continue
+        largest, creep, total = 0.0, 0.0, 0.0
+        for j in range(n):
+            if value[4 * j + 3] == group:
+                largest, creep = max(largest, value[4 * j + 1]), max(creep, value[4 * j + 2])
+                total += (value[4 * j + 1] * nu[j]) ** 2
+        phi = sqrt(total + (largest * creep) ** 2)
+        y[i] += F_i * F_i * nu[i] / phi
+        slope[i, i] += F_i * F_i / phi
+        for j in range(n):
+            F_j = value[4 * j + 1]
+            if value[4 * j + 3] == group:
+                slope[i, j] -= F_i * F_i * nu[i] * F_j * F_j * nu[j] / (phi * phi * phi)
+
+
+@kernel_in_place
+def add_projected(P, n, X, scale, out, c0):
+    """out[c0:, c0:] += scale P^T X P; P (n, 6) by columns, X (6, 6)."""
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for r in range(6):
+                for s in range(6):
+                    total += P[i, r] * X[r, s] * P[j, s]
+            out[c0 + i, c0 + j] += scale * total
+
+
+@kernel_in_place
+def combined(P, n, values, out):
+    """out (6,) = P values."""
+    clear(out)
+    for j in range(n):
+        for r in range(6):
+            out[r] += P[j, r] * values[j]
+
+
+@kernel_in_place
+def moved_frame(tree, b, P, n, q, scratch, Omega, C, At):
+    """At = A^T of the joint that is block b, with the twists P (n, 6); fills Omega = -P q and its coefficients C."""
+    clear_matrix(At)
+    c0 = tree.block[b, BLOCK_COLUMN]
+    if tree.segment[tree.block[b, FIRST], KIND] != GENERAL:
+        for i in range(n):
+            At[i, i] = 1.0
+        return
+    combined(P, n, q[c0 : c0 + n], Omega)
+    for r in range(6):
+        Omega[r] = -Omega[r]
+    T, Tt = scratch[0, :3].reshape(2, 3, 3), scratch[1]
+    coefficients(Omega[0] ** 2 + Omega[1] ** 2 + Omega[2] ** 2, C)
+    tangent_into(Omega, C, T)
+    dual_expand_transposed(T, Tt)
+    add_projected(P, n, Tt, 1.0, At, 0)
+
+
+@kernel_in_place
+def add_brake(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
+    """tau -= A^T y(A qd) of one joint; if `derivatives` dq and dqd likewise."""
+    b = law[LAW_BLOCK]
+    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
+    P = tree.strain[at : at + 6 * n].reshape(n, 6)
+    rates = qd[c0 : c0 + n]
+    At, slope, AtS, turned, X = scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    nu, y, Omega, twist, wrench = scratch[7, 0], scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[7, 4]
+    C = scratch[8].reshape(36)[:10]
+    moved_frame(tree, b, P, n, q, scratch, Omega, C, At)
+    for i in range(n):
+        nu[i] = 0.0
+        for j in range(n):
+            nu[i] += At[j, i] * rates[j]
+    brake_force(value, nu, n, y, slope)
+    for i in range(n):
+        for j in range(n):
+            tau[c0 + i] -= At[i, j] * y[j]
+    if not derivatives:
+        return
+    general = tree.segment[tree.block[b, FIRST], KIND] == GENERAL
+    for i in range(n):
+        for j in range(n):
+            AtS[i, j] = 0.0
+            for k in range(n):
+                AtS[i, j] += At[i, k] * slope[k, j]
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                dqd[c0 + i, c0 + j] -= AtS[i, k] * At[j, k]
+    if not general:
+        return
+    # d(A^T y)/dq = -P^T X(Omega; P y) P; row i of d(A qd)/dq is -(P qd)^T X(Omega; P_i) P
+    combined(P, n, y, wrench)
+    tangent_transpose_derivative_into(Omega, C, wrench, X)
+    add_projected(P, n, X, 1.0, dq, c0)
+    combined(P, n, rates, twist)
+    for i in range(n):
+        tangent_transpose_derivative_into(Omega, C, P[i], X)
+        for j in range(n):
+            turned[i, j] = 0.0
+            for r in range(6):
+                for s in range(6):
+                    turned[i, j] -= twist[r] * X[r, s] * P[j, s]
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                dq[c0 + i, c0 + j] -= AtS[i, k] * turned[k, j]
+
+
+@kernel_in_place
+def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
+    """tau += A^T e_i u, the wrench u along direction i of the moved frame; if `derivatives` dq and B likewise."""
+    b, index, actuator = law[LAW_BLOCK], law[INDEX], law[ACTUATOR]
+    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
+    P = tree.strain[at : at + 6 * n].reshape(n, 6)
+    At, X, Omega, C = scratch[2], scratch[6], scratch[7, 2], scratch[8].reshape(36)[:10]
+    moved_frame(tree, b, P, n, q, scratch, Omega, C, At)
+    for i in range(n):
+        tau[c0 + i] += At[i, index] * u[actuator]
+        if derivatives:
+            B[c0 + i, actuator] += At[i, index]
+    if derivatives and u[actuator] != 0.0 and tree.segment[tree.block[b, FIRST], KIND] == GENERAL:
+        tangent_transpose_derivative_into(Omega, C, P[index], X)
+        add_projected(P, n, X, -u[actuator], dq, c0)
+
+
+@kernel_in_place
+def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B):
+    """tau += brakes, stops and motors of all joints; if `derivatives` dq, dqd and B likewise."""
+    for k in range(laws.row.shape[0]):
+        law = laws.row[k]
+        if law[LAW] == BRAKE:
+            add_brake(tree, law, laws.value[law[AT] :], q, qd, derivatives, scratch, tau, dq, dqd)
+        elif law[LAW] == MOTOR:
+            add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B)
+        else:
+            i, value = law[INDEX], laws.value[law[AT] : law[AT] + 4]
+            below, slope_below, _ = stop_force(value[0] - q[i], value[2], value[3])
+            above, slope_above, _ = stop_force(q[i] - value[1], value[2], value[3])
+            tau[i] += below - above
+            if derivatives:
+                dq[i, i] -= slope_below + slope_above
+
+
+@kernel_in_place
+def stop_energy(laws, q):
+    """Energy in the springs of all stops [J]."""
+    energy = 0.0
+    for k in range(laws.row.shape[0]):
+        if laws.row[k, LAW] == STOP:
+            i, at = laws.row[k, INDEX], laws.row[k, AT]
+            for depth in (laws.value[at] - q[i], q[i] - laws.value[at + 1]):
+                energy += stop_force(depth, laws.value[at + 2], laws.value[at + 3])[2]
+    return energy

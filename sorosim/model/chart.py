@@ -1,0 +1,83 @@
+"""Exponential coordinates of spherical, planar and free joints: poses, twists, and large rotations.
+
+The joint's pose is exp((P^T q)^) with unit twists P (n, 6). Its coordinates are singular where the rotation is a whole
+turn, but every rotation has others: a whole turn less about the same axis, the other way round. Changing between the
+two beyond half a turn keeps every motion away from the singular points; poses and twists go on as they were
+(docs/theory.md, 8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.errors import ModelError
+from sorosim.lie import exp_se3, log_se3, tangent, tangent_inv
+
+Array = NDArray[np.float64]
+
+# a motion may go so far beyond half a turn before its coordinates are changed: not twice in a row near half a turn
+FARTHEST = 1.2 * np.pi
+# a pose is one of a joint if what is left beside the joint's motion is not more than this
+MATCH = 1e-9
+
+
+def pose_of(P: Array, q: Array) -> Array:
+    """Pose (4, 4) at coordinates q (n,)."""
+    found: Array = exp_se3(q @ P)
+    return found
+
+
+def coordinates_of(P: Array, g: Array) -> Array:
+    """Coordinates (n,) of a pose, the rotation at most half a turn.
+
+    Raises
+    ------
+    ModelError
+        The joint cannot take this pose.
+    """
+    twist = log_se3(g)
+    q: Array = P @ twist
+    if np.abs(q @ P - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
+        raise ModelError("pose", "a pose that the joint can take", "one that it cannot")
+    return q
+
+
+def twist_matrix(P: Array, q: Array) -> Array:
+    """A (n, n), with which A qd is the twist in the moved frame, along the joint's own directions."""
+    found: Array = P @ tangent(-(q @ P)) @ P.T
+    return found
+
+
+def rates_of(P: Array, q: Array, twist: Array) -> Array:
+    """Rates (n,) at coordinates q of a twist (6,) in the moved frame, [angular; linear].
+
+    Raises
+    ------
+    ModelError
+        The joint cannot move so.
+    """
+    along = P @ twist
+    if np.abs(along @ P - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
+        raise ModelError("rates", "a motion that the joint allows", "one that it does not")
+    qd: Array = np.linalg.solve(twist_matrix(P, q), along)
+    return qd
+
+
+def angle(P: Array, q: Array) -> float:
+    """Angle of the rotation [rad]."""
+    return float(np.linalg.norm((q @ P)[:3]))
+
+
+def unwound(P: Array, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Coordinates and rates of the same pose and twist whose angle is at most half a turn."""
+    Omega = q @ P
+    turns = np.round(np.linalg.norm(Omega[:3]) / (2.0 * np.pi))
+    if turns == 0.0:
+        return q, qd
+    w = Omega[:3] * (1.0 - 2.0 * np.pi * turns / np.linalg.norm(Omega[:3]))
+    # the position p = P(w) v stays
+    v = tangent_inv(np.concatenate([w, np.zeros(3)]))[:3, :3] @ exp_se3(Omega)[:3, 3]
+    q_new: Array = P @ np.concatenate([w, v])
+    qd_new: Array = np.linalg.solve(twist_matrix(P, q_new), twist_matrix(P, q) @ qd)
+    return q_new, qd_new
