@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,8 @@ def statics(
     robot : Robot
     u : mapping of actuator name to number, or array_like
         Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
-    driven : mapping of link name to float
-        Joints held at a value [rad or m].
+    driven : mapping of link or coordinate name to float
+        Coordinates held at a value [rad or m].
     q0 : (ndof,) array_like
         Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
         depends on it.
@@ -74,6 +75,9 @@ def statics(
 
     Notes
     -----
+    Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
+    most half a turn.
+
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
     Source: docs/theory.md, 4 and 6.
@@ -88,6 +92,10 @@ def statics(
     trials = _Trials(system)
     problem = StaticProblem(trials.residual, trials.jacobian, robot.engine.elastic.rest[free], analytic)
     found = solve_equilibrium(problem, start[free])
+    settled = system.without_turns(found.x, start[free])
+    if not np.array_equal(settled, found.x):
+        residual, stiffness = system.jacobian(settled, 1.0)
+        found = replace(found, x=settled, residual=residual, jacobian=stiffness)
     q = system.q(found.x)
     forces = system.full_residual(q)[system.partition.driven]
     norm = float(np.abs(found.residual).max(initial=0.0))

@@ -38,6 +38,7 @@ DERIVATIVE_TASKS = (
     task.INVERSE_DERIVATIVES,
     task.RESIDUAL_DERIVATIVES,
     task.FORWARD_DERIVATIVES,
+    task.HYBRID_DERIVATIVES,
 )
 
 Array = NDArray[np.float64]
@@ -176,11 +177,12 @@ class Engine:
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
-        known: NDArray[np.bool_] | None = None,
+        known: NDArray[np.bool_] | None = None, tau: Array | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
-        `known` (ndof,): coordinates whose acceleration forward dynamics takes from qdd; default: none.
+        `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
+        (ndof,): forces of hybrid dynamics.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
@@ -192,6 +194,8 @@ class Engine:
             none = self._no_matrix
             mass = np.empty((n, n)) if what >= task.MASS else none
             out = Evaluation(np.empty(n), mass, none, none, self._no_columns, qdd)
+        if tau is not None:
+            out.tau[:] = tau
         gravity, loads = self.gravity, self._no_loads
         if what >= task.INVERSE and self.loads:
             loads = self._load_values(q, qd, t)

@@ -21,8 +21,11 @@ from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], float]
+Controller = Callable[[float, Array, Array], Any]
 
 MAX_OUTPUTS = 10_000_000
+# a restart so near to where the coordinates of a rotation are changed changes them [rad]
+TURNING = 0.1
 
 
 def output_times(t_end: float, dt_out: float) -> Array:
@@ -37,14 +40,14 @@ def output_times(t_end: float, dt_out: float) -> Array:
     return times if times[-1] == t_end else np.concatenate([times, [t_end]])
 
 
-def restart_times(options: Mapping[str, Any]) -> Array:
-    """Multiples of the checkpoint interval up to the end; those next to output times are moved onto them."""
-    interval, dt_out = options["checkpoint"], options["dt_out"]
+def restart_times(options: Mapping[str, Any], name: str) -> Array:
+    """Multiples of an interval among the options up to the end; those next to output times are moved onto them."""
+    interval, dt_out = options.get(name), options["dt_out"]
     if interval is None:
         return np.zeros(0)
     n = options["t_end"] / interval
     if n > MAX_OUTPUTS:
-        raise InputError("checkpoint", f"at most {MAX_OUTPUTS} checkpoints", f"{n:.3g}", "a larger interval")
+        raise InputError(name, f"at most {MAX_OUTPUTS} of them", f"{n:.3g}", "a larger interval")
     times = interval * np.arange(1, int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
     outputs = dt_out * np.round(times / dt_out)
     times = np.where(np.abs(outputs - times) <= 1e-9 * dt_out, outputs, times)
@@ -68,30 +71,27 @@ class Integration:
     def __init__(
         self, system: OdeSystem, options: dict[str, Any], start: Start, past: Run | None,
         events: Sequence[EventFunction], dense: bool, progress: Callable[[float], None] | None, out: str | Path | None,
+        controller: Controller | None = None,
     ) -> None:  # fmt: skip
         if not (progress is None or callable(progress)):
             raise InputError("progress", "a function of time", type(progress).__name__)
         self.system, self.options, self.start, self.past, self.out = system, options, start, past, out
-        options["u"] = dict(zip(system.robot.actuator_names, (s.spec for s in system.inputs.signals), strict=True))
-        options["driven"] = dict(zip(self.driven_links, (s.spec for s in system.driven.signals), strict=True))
+        options["u"] = dict(zip(system.robot.actuator_names, system.inputs.specs, strict=True))
+        options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
         self.trials, self.events, self.dense = _Trials(system, progress), _events(system, events), dense
-        self.restarts = restart_times(options)
+        self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
+        self.controller = controller
         self.begin = time.perf_counter()
         # what has come about: rows as the integrator tells them, and checkpoints
         self.rows: list[tuple[Array, Array]] = []
         self.points: list[tuple[float, Array, dict[str, Any]]] = []
         self.journal: Any = None
-
-    @property
-    def driven_links(self) -> list[str]:
-        """Links whose joints are driven, in the order of the system."""
-        links = self.system.robot.links_of_columns
-        return [links[int(column)] for column in self.system.partition.driven]
+        self.waiting: list[tuple[Array, Array]] = []  # rows at a sample, which want its inputs
 
     def run(self) -> Run:
         """Integrate, keep what comes about, and hand it over."""
         options, start = self.options, self.start
-        state = self.system.state(start.q, start.qd)
+        state = self.prepared(start.t, self.system.state(start.q, start.qd))
         self.system.rhs(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
         times = output_times(options["t_end"], options["dt_out"])
         problem = OdeProblem(
@@ -103,18 +103,21 @@ class Integration:
             self.open_journal(self.out)
         if self.past is None and options["checkpoint"] is not None:
             self.keep(start.t, start.q, start.qd, {})
-        between = self.restarts[(self.restarts > start.t) & (self.restarts < options["t_end"])]
+        times = np.union1d(self.checkpoints, self.samples)
+        between = times[(times > start.t) & (times < options["t_end"])]
+        leave = Event(self.system.rotation_left, True, 1.0) if self.system.charts.joints else None
         interrupted = False
         try:
-            found = integrate_with_restarts(integrator(options["method"]), problem, between, self.at_restart)
+            found = integrate_with_restarts(integrator(options["method"]), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
             interrupted, found = True, self.so_far()
         except FileError as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
-        if found.success and len(found.t) and len(self.restarts) and found.t[-1] == self.restarts[-1]:
+        if found.success and len(found.t) and found.t[-1] == options["t_end"]:
             self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
+        self.write_waiting()
         run = self.assembled(found)
         self.finish(run)
         if interrupted:
@@ -133,12 +136,31 @@ class Integration:
         first = not self.rows and self.past is not None and t[0] == self.start.t
         self.rows.append((t, x))
         if self.journal is not None:
-            self.journal.rows(self.table(t[int(first) :], x[int(first) :]))
+            self.write_waiting()
+            last = len(t) - int(self.controller is not None and t[-1] in self.samples and t[-1] > self.start.t)
+            self.journal.rows(self.table(t[int(first) : last], x[int(first) : last]))
+            self.waiting = [(t[last:], x[last:])]
 
-    def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> None:
-        """Keep a checkpoint."""
-        q, qd, _ = self.system.coordinates(t, x)
-        self.keep(t, q, qd, self.summed(stats))
+    def write_waiting(self) -> None:
+        """Write the rows that waited."""
+        for row in self.waiting:
+            self.journal.rows(self.table(*row))
+        self.waiting = []
+
+    def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array:
+        """Keep a checkpoint if it is time for one, and give the state to go on from."""
+        if t in self.checkpoints:
+            q, qd, _ = self.system.coordinates(t, x)
+            self.keep(t, q, qd, self.summed(stats))
+        return self.prepared(t, x)
+
+    def prepared(self, t: float, x: Array) -> Array:
+        """The state to go on from: with the inputs of a controller, and rotations in the middle of their coordinates."""
+        if self.controller is not None and (t in self.samples or t == self.start.t):
+            q, qd, _ = self.system.coordinates(t, x)
+            u = self.controller(t, q, qd)
+            self.system.inputs.hold(t, self.system.robot.inputs(u, f"controller at t = {t:g} s"))  # type: ignore[union-attr]
+        return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
 
     def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
@@ -175,9 +197,7 @@ class Integration:
 
     def table(self, t: Array, x: Array) -> Array:
         """Rows of a journal: time, coordinates, rates, inputs, driven forces."""
-        inputs = np.array([self.system.inputs.value(float(moment)) for moment in t]).reshape(
-            len(t), len(self.system.inputs.signals)
-        )
+        inputs = self.system.inputs.sample(t)
         return np.column_stack([t, *self.split(t, x), inputs, self.forces(t, x)])
 
     def assembled(self, found: OdeSolution) -> Run:
@@ -187,7 +207,7 @@ class Integration:
         system, dense = self.system, found.dense
         run = Run(
             robot, t, *self.split(t, x), system.inputs.sample(t), np.zeros((len(t), 0)),
-            dict(zip(self.driven_links, self.forces(t, x).T, strict=True)), self.summed(found.stats), self.options,
+            dict(zip(system.partition.names, self.forces(t, x).T, strict=True)), self.summed(found.stats), self.options,
             found.message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
@@ -200,7 +220,7 @@ class Integration:
         from sorosim.io.journal import Journal
         from sorosim.io.results import journal_head
 
-        self.journal = Journal(out, journal_head(self.system.robot, self.options, self.driven_links))
+        self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
         if (past := self.past) is not None:
             self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values()]))
             if (points := past.checkpoints) is not None:

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.door import choice, positive
+from sorosim.drive import Held, input_motion
 from sorosim.errors import InputError
-from sorosim.integration import EventFunction, Integration, Start, output_times
+from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.result import Run, open_run
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
 from sorosim.solvers.registry import INTEGRATORS
-from sorosim.system import OdeSystem, input_motion
+from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,8 @@ def simulate(
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
     out: str | Path | None = None,
+    controller: Controller | None = None,
+    dt_control: float | None = None,
 ) -> Run:
     """Motion of a robot from t = 0.
 
@@ -59,12 +62,12 @@ def simulate(
     u : mapping of actuator name to signal, or sequence of signals
         A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
         Missing ones are zero.
-    driven : mapping of link name to signal
-        Joints moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
+    driven : mapping of link or coordinate name to signal
+        Coordinates moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
     q0 : (ndof,) array_like, or "equilibrium"
         Start; "equilibrium": the one under the inputs at t = 0. Default: the file's `initial` block.
     qd0 : (ndof,) array_like
-        Rates at the start; those of driven joints are of their motion. Default: zero.
+        Rates at the start; those of driven coordinates are of their motion. Default: the file's `initial` block.
     method : {"bdf", "radau", "lsoda", "cvode"}
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
@@ -124,11 +127,13 @@ def simulate(
         "max_step": positive("max_step", max_step, infinite=True),
     }
     output_times(options["t_end"], options["dt_out"])
+    options["dt_control"] = _sampling(controller, dt_control, u, options["checkpoint"])
 
-    system = _system(robot, block.get("u") if u is None else u, block.get("driven") if driven is None else driven)
+    inputs = None if controller else block.get("u") if u is None else u
+    system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller)
     q = _start(robot, system, block.get("q0") if q0 is None else q0)
-    qd = np.zeros(robot.ndof) if qd0 is None else robot.coordinates(qd0, "qd0")
-    return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out).run()
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
+    return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out, controller).run()
 
 
 def resume(
@@ -139,6 +144,7 @@ def resume(
     events: Sequence[EventFunction] = (),
     progress: Callable[[float], None] | None = None,
     out: str | Path | None = None,
+    controller: Controller | None = None,
 ) -> Run:
     """Take a run up again: one that was interrupted or killed, or a finished one that shall go on.
 
@@ -151,6 +157,8 @@ def resume(
         New end [s]. Default: as before.
     u : as in `simulate`
         Needed if an input was a Python function, which no file keeps. Default: as before.
+    controller : as in `simulate`
+        Needed if there was one, which no file keeps.
     events, progress, out
         As in `simulate`. `out` may be the file that the run comes from, which is also the default where it is a path.
 
@@ -173,12 +181,15 @@ def resume(
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
     options = dict(run.options)
     options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
-    inputs = _kept_signals(options["u"], "u") if u is None else u
-    system = _system(run.robot, inputs, _kept_signals(options["driven"], "driven"))
+    if options.get("dt_control") is not None and controller is None:
+        raise InputError("controller", "the controller again", "none, and no file keeps it")
+    options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
+    inputs = None if controller else _kept_signals(options["u"], "u") if u is None else u
+    system = _system(run.robot, inputs, _kept_signals(options["driven"], "driven"), controller)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
-    return Integration(system, options, start, past, events, False, progress, out).run()
+    return Integration(system, options, start, past, events, False, progress, out, controller).run()
 
 
 def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
@@ -186,8 +197,7 @@ def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
     start = system.driven.jets(0.0)[:, 0]
     if isinstance(q0, str):
         choice("q0", q0, ("equilibrium",))
-        names = [robot.links_of_columns[int(column)] for column in system.partition.driven]
-        held = dict(zip(names, map(float, start), strict=True))
+        held = dict(zip(system.partition.names, map(float, start), strict=True))
         return statics(robot, system.inputs.value(0.0), held).q
     q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     q[system.partition.driven] = start
@@ -209,11 +219,31 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
     return start, run[run.t <= start.t]
 
 
-def _system(robot: Robot, u: Any, driven: Any) -> OdeSystem:
-    system = OdeSystem(robot, input_motion(robot, u), by_link(driven))
+def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None) -> OdeSystem:
+    names = robot.actuator_names
+    inputs = Held(len(names)) if controller else input_motion(names, u)
+    system = OdeSystem(robot, inputs, by_link(driven))
     if system.n_free == 0:
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system
+
+
+def _sampling(controller: Any, dt_control: Any, u: Any, checkpoint: float | None) -> float | None:
+    """Sampling time of a controller, None without one."""
+    if controller is None:
+        if dt_control is not None:
+            raise InputError("dt_control", "a controller to be sampled", "none", "controller=f(t, q, qd)")
+        return None
+    if not callable(controller):
+        raise InputError("controller", "a function f(t, q, qd) of inputs", type(controller).__name__)
+    if u is not None:
+        raise InputError("u", "nothing beside a controller", type(u).__name__, "let the controller give all inputs")
+    if dt_control is None:
+        raise InputError("dt_control", "the sampling time of the controller [s]", "none")
+    dt = positive("dt_control", dt_control)
+    if checkpoint is not None and abs(checkpoint / dt - round(checkpoint / dt)) > 1e-9 * (checkpoint / dt):
+        raise InputError("checkpoint", f"a multiple of dt_control = {dt:g} s", f"{checkpoint:g}")
+    return dt
 
 
 def _kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:

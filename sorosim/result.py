@@ -47,7 +47,7 @@ class Equilibrium:
     q: Array  # (ndof,)
     u: Array  # (n_actuators,)
     lam: Array  # (n_multipliers,) of loops; there are none yet
-    driven: dict[str, float]  # link name -> force or moment that its driven joint needs
+    driven: dict[str, float]  # name of a driven coordinate -> force or moment that it needs
     residual_norm: float  # largest entry of the residual of the free coordinates
     tangent_stiffness: Array  # (n_free, n_free) derivative of that residual
     n_evaluations: int  # of residual and Jacobian together
@@ -136,7 +136,7 @@ class Run:
     qd: Array  # (n, ndof)
     u: Array  # (n, n_actuators)
     lam: Array  # (n, n_multipliers) of loops; there are none yet
-    driven: dict[str, Array]  # link name -> (n,) force or moment that its driven joint needed
+    driven: dict[str, Array]  # name of a driven coordinate -> (n,) force or moment that it needed
     stats: dict[str, Any]  # counts and wall time of the integration
     options: dict[str, Any]  # what it was asked for
     message: str  # what the integrator said
@@ -203,7 +203,7 @@ class Run:
         powers = np.array([engine.powers(*row) for row in rows]).reshape(n, 2)
         power_in, power_lost = powers[:, 0], powers[:, 1]
         for name, force in self.driven.items():
-            power_in = power_in + force * self.qd[:, engine.layout.links[name].column]
+            power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
         work, dissipated = self._integral(power_in), self._integral(power_lost)
         return EnergyHistory(parts[:, 0], parts[:, 1], parts[:, 2], work, dissipated)
 
@@ -290,9 +290,10 @@ def open_run(path: str | Path) -> Run | Equilibrium:
     stored = read(path)
     robot = load_text(stored["text"], str(path))
     shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
-    unknown = [name for name in stored["driven"] if name not in robot.engine.layout.links]
+    layout = robot.engine.layout
+    unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]
     if shape != (robot.ndof, len(robot.actuator_names)) or unknown:
-        what = f"the link '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
+        what = f"the coordinate '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
         raise FileError(str(path), f"expected results of the robot in the file, got {what}; the file is damaged")
     return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
 

@@ -5,76 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import indices, number, vector
+from sorosim.door import number
+from sorosim.dynamics import Dynamics
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.kernels import evaluate as task
-from sorosim.linear import Linearization, linearize
 from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import MassDamping
 from sorosim.model.description import Description
 from sorosim.model.link import Link
+from sorosim.records import Kinematics
 
 Array = NDArray[np.float64]
 
 
-class Kinematics(NamedTuple):
-    """Motion of the points of a robot, body frames."""
-
-    g: Array  # (n_points, 4, 4) pose in the world
-    eta: Array  # (n_points, 6) twist [rad/s, m/s]
-    J: Array  # (n_points, 6, ndof) Jacobian, eta = J qd
-    Jd: Array  # (n_points, 6, ndof) its time derivative dJ/dt
-
-
-class InverseDynamicsDerivatives(NamedTuple):
-    """Inverse dynamics and its derivatives."""
-
-    tau: Array  # (ndof,)
-    dtau_dq: Array  # (ndof, ndof)
-    dtau_dqd: Array  # (ndof, ndof)
-    mass_matrix: Array  # (ndof, ndof), the derivative by qdd
-
-
-class InternalForceDerivatives(NamedTuple):
-    """Internal force and its derivatives."""
-
-    tau: Array  # (ndof,)
-    dtau_dq: Array  # (ndof, ndof)
-    dtau_dqd: Array  # (ndof, ndof)
-    B: Array  # (ndof, n_actuators), the derivative by u
-
-
-class ForwardDynamicsDerivatives(NamedTuple):
-    """Forward dynamics and its derivatives."""
-
-    qdd: Array  # (ndof,)
-    dqdd_dq: Array  # (ndof, ndof)
-    dqdd_dqd: Array  # (ndof, ndof)
-    dqdd_du: Array  # (ndof, n_actuators)
-
-
-class Energy(NamedTuple):
-    """Energy of a robot [J]; that of gravity is zero at the world's origin."""
-
-    kinetic: float
-    elastic: float
-    gravity: float
-
-    @property
-    def total(self) -> float:
-        """Sum of the three."""
-        return self.kinetic + self.elastic + self.gravity
-
-
-class Robot:
+class Robot(Dynamics):
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
     It never changes, and may be shared between threads.
@@ -95,12 +46,20 @@ class Robot:
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
         self.engine = Engine(description.links, np.array(description.gravity), actuators, loads)
-        for name, value in description.initial.items():
+        self._initial = (
+            self._by_name("initial", description.initial),
+            self._by_name("initial_rates", getattr(description, "initial_rates", {})),
+        )
+
+    def _by_name(self, where: str, given: Mapping[str, float]) -> Array:
+        """Vector (ndof,) of a block of the description, zero where it says nothing."""
+        out = np.zeros(self.ndof)
+        for name, value in given.items():
             if name not in self.coordinate_names:
                 hint = nearest(name, self.coordinate_names)
-                raise ModelError(f"initial.{name}", "the name of a coordinate", f"'{name}'", hint)
-            if not np.isfinite(value):
-                raise ModelError(f"initial.{name}", "a finite number", f"{value}")
+                raise ModelError(f"{where}.{name}", "the name of a coordinate", f"'{name}'", hint)
+            out[self.coordinate_names.index(name)] = number(f"{where}.{name}", value, error=ModelError)
+        return out
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the description; arrays are made anew
         return Robot, (self.description,)
@@ -113,24 +72,9 @@ class Robot:
         return self.description.name
 
     @property
-    def ndof(self) -> int:
-        """Number of coordinates."""
-        return self.engine.ndof
-
-    @property
     def n_points(self) -> int:
         """Number of material points that `kinematics` returns."""
         return len(self.engine.layout.points)
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """Names of the coordinates, such as ``arm.bending_y[0]``."""
-        return self.engine.layout.coordinate_names
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the actuators, in the order of u."""
-        return tuple(self.description.actuators)
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -146,10 +90,12 @@ class Robot:
     @property
     def initial_q(self) -> Array:
         """Coordinates (ndof,) of the description's initial block, zero where it says nothing."""
-        q = np.zeros(self.ndof)
-        for name, value in self.description.initial.items():
-            q[self.coordinate_names.index(name)] = value
-        return q
+        return self._initial[0].copy()
+
+    @property
+    def initial_qd(self) -> Array:
+        """Rates (ndof,) of the description's initial block, zero where it says nothing."""
+        return self._initial[1].copy()
 
     def summary(self) -> str:
         """Table of the links, one a line."""
@@ -184,30 +130,6 @@ class Robot:
         # the text of its file does not know them
         return Robot(replace(self.description, loads={**self.description.loads, **loads}, text=""))
 
-    # -- the door --------------------------------------------------------------------------------------------------
-
-    def coordinates(self, value: ArrayLike, where: str = "q") -> Array:
-        """Return coordinates, rates or accelerations as a fresh (ndof,) array of finite numbers."""
-        return vector(where, value, self.ndof)
-
-    def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
-        """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
-        if u is None:
-            return np.zeros(len(self.actuator_names))
-        if isinstance(u, Mapping):
-            values = np.zeros(len(self.actuator_names))
-            for name, value in u.items():
-                if name not in self.actuator_names:
-                    raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, self.actuator_names))
-                values[self.actuator_names.index(name)] = number(f"{where}.{name}", value)
-            return values
-        return vector(where, u, len(self.actuator_names))
-
-    @property
-    def links_of_columns(self) -> dict[int, str]:
-        """First joint coordinate -> name of the link, for links whose joint moves."""
-        return {x.column: name for name, x in self.engine.layout.links.items() if x.n_joint}
-
     def _place(self, link: str, s: float) -> tuple[tuple[str, float], ...]:
         if not isinstance(link, str) or link not in self.engine.layout.links:
             raise InputError("link", "the name of a link", f"'{link}'", nearest(link, self.engine.layout.links))
@@ -219,10 +141,6 @@ class Robot:
         if not 0.0 <= value <= 1.0:
             raise InputError("s", "a fraction of the rod's length from 0 to 1", f"{value!r}")
         return value
-
-    @staticmethod
-    def _time(t: float) -> float:
-        return number("t", t)
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
@@ -270,131 +188,3 @@ class Robot:
         _, J = self.engine.look(self.engine.places(self._place(link, s)), self.coordinates(q), jacobian=True)
         found: Array = J[0]
         return found
-
-    # -- dynamics --------------------------------------------------------------------------------------------------
-
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """Mass matrix (ndof, ndof) at q."""
-        zero = np.zeros(self.ndof)
-        return self.engine.evaluate(task.MASS, self.coordinates(q), zero, zero.copy(), self.inputs(None)).mass
-
-    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
-        """Generalised forces tau = M qdd - F that produce a motion, O(n).
-
-        F holds Coriolis forces, gravity and loads; stiffness, damping and actuation are in `internal_force`.
-
-        Parameters
-        ----------
-        q, qd, qdd : (ndof,) array_like
-            Coordinates, rates, accelerations. [rad, m or strain coefficient; per s; per s^2]
-        t : float
-            Time, for loads that depend on it [s].
-
-        Returns
-        -------
-        (ndof,) ndarray
-            Conjugate to the coordinates. [N m, N]
-
-        Raises
-        ------
-        InputError
-            A vector of wrong length, or not finite.
-
-        Notes
-        -----
-        Source: docs/theory.md, 4.
-        """
-        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
-        return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
-
-    def inverse_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0
-    ) -> InverseDynamicsDerivatives:
-        """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
-        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
-        out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
-        return InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
-
-    def internal_force(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> Array:
-        """Internal force B u - K q - D qd (ndof,): actuation, elasticity, damping (docs/theory.md, 6)."""
-        self._time(t)
-        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
-        return self.engine.evaluate(task.INTERNAL, *state, self.inputs(u)).tau
-
-    def internal_force_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> InternalForceDerivatives:
-        """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
-        self._time(t)
-        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
-        out = self.engine.evaluate(task.INTERNAL_DERIVATIVES, *state, self.inputs(u))
-        return InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
-
-    def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> Array:
-        """Accelerations (ndof,) of the whole system.
-
-        Raises
-        ------
-        InputError
-            A vector of wrong length, or not finite.
-        ModelError
-            The mass matrix is singular: a coordinate moves no mass.
-        """
-        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
-        return self.engine.evaluate(task.FORWARD, *state, self.inputs(u), self._time(t)).qdd
-
-    def forward_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> ForwardDynamicsDerivatives:
-        """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`."""
-        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
-        out = self.engine.evaluate(task.FORWARD_DERIVATIVES, *state, self.inputs(u), self._time(t))
-        return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
-
-    def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
-        """Kinetic, elastic and gravitational energy [J]."""
-        return Energy(*self.engine.energy(self.coordinates(q), self.coordinates(qd, "qd")))
-
-    def tendon_lengths(self, q: ArrayLike) -> dict[str, float]:
-        """Length of each tendon inside its rods [m], by name."""
-        lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
-        return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
-
-    def linearize(
-        self,
-        q: ArrayLike,
-        u: ArrayLike | Mapping[str, float] | None = None,
-        free: Sequence[int] | NDArray[np.int64] | None = None,
-    ) -> Linearization:
-        """Linearised motion about an equilibrium.
-
-        Parameters
-        ----------
-        q : (ndof,) array_like
-            An equilibrium, as from `sorosim.statics`.
-        u : mapping or array_like
-            Inputs there, held.
-        free : sequence of int, or mask (ndof,), optional
-            The coordinates that may move, the others are held. Default: all.
-
-        Returns
-        -------
-        Linearization
-            ``stable`` tells whether small motions stay small. Where the tangent stiffness is symmetric (conservative
-            forces and damping only) that is its being positive definite; otherwise, that no eigenvalue of A has a
-            positive real part beyond rounding.
-        """
-        position, inputs, zero = self.coordinates(q), self.inputs(u), np.zeros(self.ndof)
-        out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs)
-        try:
-            if free is None:
-                return linearize(out.mass, out.dqd, out.dq, out.B)
-            rows = indices("free", free, self.ndof)
-            chosen = np.ix_(rows, rows)
-            return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[rows])
-        except np.linalg.LinAlgError:
-            raise ModelError(self.name, "a mass matrix that is positive definite", "a singular one") from None

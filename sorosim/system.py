@@ -1,123 +1,22 @@
 """The only assembler: from a robot to residuals, rates and Jacobians; it owns which unknowns there are.
 
-Each coordinate has either a known force (free: its acceleration is unknown) or a known motion (driven: its force is).
 Multipliers of loops will join the unknowns. Solvers see vectors of the free unknowns only.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.compiled import entry
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.drive import Held, Motion, Partition, driven_motion
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.signals import evaluate_signals, signal_workspace
+from sorosim.model.chart import FARTHEST, Charts
 from sorosim.robot import Robot
-from sorosim.signals import (
-    CallableSignal,
-    ConstantSignal,
-    ExpressionSignal,
-    Signal,
-    TableSignal,
-    as_signal,
-    compile_signals,
-)
 
 Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-KINKED = {"abs", "clip", "floor", "max", "min", "sign", "step"}  # functions whose rates jump
-
-
-@dataclass(frozen=True)
-class Partition:
-    """Which coordinates are free, which are driven."""
-
-    free: IntArray
-    driven: IntArray
-
-    @property
-    def n_multipliers(self) -> int:
-        """Number of multipliers of loops: none yet."""
-        return 0
-
-    @classmethod
-    def of(cls, robot: Robot, driven: Mapping[str, Any]) -> Partition:
-        """Drive the joints of the named links, in the order given; everything else is free."""
-        indices: list[int] = []
-        for name in driven:
-            layout = robot.engine.layout.links.get(name)
-            jointed = [key for key, value in robot.engine.layout.links.items() if value.n_joint == 1]
-            if layout is None or layout.n_joint != 1:
-                raise InputError("driven", "the name of a link with a joint", f"'{name}'", nearest(name, jointed))
-            indices.append(layout.column)
-        chosen = np.array(indices, dtype=np.int64)
-        return cls(np.setdiff1d(np.arange(robot.ndof), chosen), chosen)
-
-
-class Motion:
-    """Signals of time, compiled: inputs u(t), or driven coordinates with their rates."""
-
-    def __init__(self, signals: list[Signal]) -> None:
-        self.signals = signals
-        self._arrays, self._callables = compile_signals(signals)
-        self._workspace_shape = signal_workspace(self._arrays).shape
-        self._evaluate: Any = None
-        self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
-        self._is_constant = len(self._constant) == len(signals)
-
-    def jets(self, t: float) -> Array:
-        """Values and first and second derivatives (n, 3) at time t; of a callable only the value."""
-        out = np.zeros((len(self.signals), 3))
-        for index, function in self._callables:
-            out[index, 0] = function(t)
-        arguments = self._arrays, float(t), out, np.empty(self._workspace_shape)
-        if self._evaluate is None:
-            self._evaluate = entry(evaluate_signals, *arguments)
-        self._evaluate(*arguments)
-        return out
-
-    def value(self, t: float) -> Array:
-        """Values (n,) at time t."""
-        return self._constant if self._is_constant else np.ascontiguousarray(self.jets(t)[:, 0])
-
-    def sample(self, times: Array) -> Array:
-        """Values (n_times, n)."""
-        return np.stack([s.sample(times) for s in self.signals], axis=-1) if self.signals else np.zeros((len(times), 0))
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether the derivatives of all signals are known."""
-        return not self._callables
-
-
-def input_motion(robot: Robot, u: Any, where: str = "u") -> Motion:
-    """Inputs of a robot as signals: a mapping of names to signals (missing ones are zero), a sequence, or None."""
-    names = robot.actuator_names
-    if u is None:
-        u = {}
-    if isinstance(u, Mapping):
-        for name in u:
-            if name not in names:
-                raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), names))
-        return Motion([as_signal(u.get(name, 0.0), f"{where}.{name}") for name in names])
-    try:
-        if isinstance(u, str | bytes | set | frozenset):
-            raise TypeError
-        entries = list(u)
-    except TypeError:
-        hint = "a callable takes the name of its actuator: u={'name': f}"
-        raise InputError(where, "a mapping or a sequence", type(u).__name__, hint) from None
-    if len(entries) != len(names):
-        raise InputError(where, f"{len(names)} inputs", f"{len(entries)}")
-    return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
 
 
 class StaticSystem:
@@ -125,7 +24,7 @@ class StaticSystem:
 
     def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float]) -> None:
         self.robot, self.u = robot, u
-        self.partition = Partition.of(robot, driven)
+        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self._zero = np.zeros(robot.ndof)
 
@@ -153,16 +52,24 @@ class StaticSystem:
         free = self.partition.free
         return out.tau[free], out.dq if len(free) == self.robot.ndof else out.dq[np.ix_(free, free)]
 
+    def without_turns(self, x: Array, start: Array) -> Array:
+        """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
+        layout, q, reference = self.robot.engine.layout, self.q(x), self.q(start)
+        for link in layout.links.values():
+            angles = link.column + np.array(link.link.joint.counts_no_turns, dtype=np.int64)
+            q[angles] -= 2.0 * np.pi * np.round((q[angles] - reference[angles]) / (2.0 * np.pi))
+        charts = Charts(layout, self.partition.mask)
+        return charts.unwound(q, np.zeros_like(q))[0][self.partition.free]
+
 
 class OdeSystem:
     """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates."""
 
-    def __init__(self, robot: Robot, inputs: Motion, driven: Mapping[str, Any]) -> None:
+    def __init__(self, robot: Robot, inputs: Motion | Held, driven: Mapping[str, Any]) -> None:
         self.robot, self.inputs = robot, inputs
-        self.partition = Partition.of(robot, driven)
-        self.driven = Motion([as_signal(value, f"driven.{name}") for name, value in driven.items()])
-        for name, signal in zip(driven, self.driven.signals, strict=True):
-            _check_smooth(f"driven.{name}", signal)
+        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
+        self.driven = driven_motion(driven)
+        self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
@@ -186,59 +93,42 @@ class OdeSystem:
     def rhs(self, t: float, x: Array) -> Array:
         """dx/dt (2 n_free,)."""
         q, qd, qdd = self.coordinates(t, x)
-        u, n, engine = self.inputs.value(t), self.n_free, self.robot.engine
-        out = np.empty(2 * n)
-        if n == self.robot.ndof:
-            engine.evaluate(task.FORWARD, q, qd, qdd, u, t)
-            out[:n], out[n:] = qd, qdd
-            return out
+        self._forward(task.FORWARD, t, q, qd, qdd)
         free = self.partition.free
-        found = engine.evaluate(task.MASS, q, qd, qdd, u, t)
-        force = engine.evaluate(task.INTERNAL, q, qd, qdd, u, t).tau - found.tau
-        out[:n], out[n:] = qd[free], self._solve(found.mass, force[free])
-        return out
+        return np.concatenate([qd[free], qdd[free]])
 
     def jacobian(self, t: float, x: Array) -> Array:
         """d(dx/dt)/dx (2 n_free, 2 n_free)."""
         q, qd, qdd = self.coordinates(t, x)
-        u, n, engine = self.inputs.value(t), self.n_free, self.robot.engine
+        found, n = self._forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
         out = self._shifted_unit.copy()
         if n == self.robot.ndof:
-            found = engine.evaluate(task.FORWARD_DERIVATIVES, q, qd, qdd, u, t)
             out[n:, :n], out[n:, n:] = found.dq, found.dqd
-            return out
-        free = self.partition.free
-        qdd[free] = self.rhs(t, x)[n:]
-        found = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
-        both = np.hstack([found.dq[np.ix_(free, free)], found.dqd[np.ix_(free, free)]])
-        out[n:] = -self._solve(found.mass, both)
+        else:
+            free = np.ix_(self.partition.free, self.partition.free)
+            out[n:, :n], out[n:, n:] = found.dq[free], found.dqd[free]
         return out
 
     def driven_forces(self, t: float, x: Array) -> Array:
         """Forces (n_driven,) that the driven coordinates need."""
-        q, qd, qdd = self.coordinates(t, x)
         if len(self.partition.driven) == 0:
             return np.zeros(0)
-        qdd[self.partition.free] = self.rhs(t, x)[self.n_free :]
+        q, qd, qdd = self.coordinates(t, x)
+        self._forward(task.FORWARD, t, q, qd, qdd)
         found = self.robot.engine.evaluate(task.RESIDUAL, q, qd, qdd, self.inputs.value(t), t)
         return found.tau[self.partition.driven]
 
-    def _solve(self, mass: Array, rhs: Array) -> Array:
-        free = self.partition.free
-        try:
-            return np.asarray(scipy.linalg.solve(mass[np.ix_(free, free)], rhs, assume_a="pos", check_finite=False))
-        except np.linalg.LinAlgError:
-            raise ModelError(self.robot.name, "a mass matrix that is positive definite", "a singular one") from None
+    def _forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Any:
+        """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
+        return self.robot.engine.evaluate(what, q, qd, qdd, self.inputs.value(t), t, known=self.partition.mask)
 
+    # -- large rotations -------------------------------------------------------------------------------------------
 
-def _check_smooth(where: str, signal: Signal) -> None:
-    """Refuse motions whose rate is not known or jumps: a jump is a blow, which no integrator would notice."""
-    expected = "a motion with a continuous rate"
-    if isinstance(signal, CallableSignal):
-        raise InputError(where, "expressions or tables, whose derivatives are known", "a callable")
-    if isinstance(signal, TableSignal) and signal.interpolation == "linear" and len(signal.times) > 2:
-        raise InputError(where, expected, "a table with linear interpolation", "give interpolation: cubic or pchip")
-    if isinstance(signal, ExpressionSignal):
-        kinked = sorted(KINKED & set(re.findall(r"[a-z]+", signal.expression.text)))
-        if kinked:
-            raise InputError(where, expected, f"{kinked[0]}(...)", "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1")
+    def rotation_left(self, t: float, x: Array) -> float:
+        """How far the largest rotation is from where its coordinates are changed, negative [rad]."""
+        return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
+
+    def turned_back(self, t: float, x: Array) -> Array:
+        """The same state with rotations of at most half a turn (docs/theory.md, 8)."""
+        q, qd, _ = self.coordinates(t, x)
+        return self.state(*self.charts.unwound(q, qd))

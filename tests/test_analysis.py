@@ -330,7 +330,7 @@ WRONG = [
     (lambda: sorosim.simulate(ARM, 1.0, events=[3]), "events[0]: expected a function f(t, q, qd), got int"),
     (
         lambda: sorosim.simulate(SWING, 1.0, driven={"rod": "t"}),
-        "driven: expected the name of a link with a joint, got 'rod'; known: arm",
+        "driven: expected the name of a link with a joint, or of a coordinate, got 'rod'; known: arm",
     ),
     (
         lambda: sorosim.simulate(SWING, 1.0, driven={"arm": np.sin}),

@@ -46,10 +46,10 @@ def assert_same_run(a, b):
 
 def test_checkpoints_are_multiples_moved_onto_output_times():
     options = {"t_end": 1.0, "dt_out": 0.01, "checkpoint": 0.3}
-    times = restart_times(options)
+    times = restart_times(options, "checkpoint")
     assert_array_equal(times, 0.01 * np.array([30.0, 60.0, 90.0]))
-    assert_array_equal(restart_times({**options, "checkpoint": None}), [])
-    assert restart_times({**options, "checkpoint": 0.25})[-1] == 1.0
+    assert_array_equal(restart_times({**options, "checkpoint": None}, "checkpoint"), [])
+    assert restart_times({**options, "checkpoint": 0.25}, "checkpoint")[-1] == 1.0
 
 
 @pytest.mark.parametrize("method", METHODS)

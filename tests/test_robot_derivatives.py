@@ -67,7 +67,12 @@ def test_the_random_trees_have_everything():
     assert {kind for kind, _ in moved} == set(JOINT_KINDS) - {"fixed"}
     joints = [link.joint for link in links]
     for name in ("stiffness", "damping", "rest", "friction"):
-        assert {joint.kind for joint in joints if any(getattr(joint, name))} >= {"universal", "spherical", "free", "planar"}
+        assert {joint.kind for joint in joints if any(getattr(joint, name))} >= {
+            "universal",
+            "spherical",
+            "free",
+            "planar",
+        }
     assert {d.material.mass_damping > 0.0 for d in divisions} == {True, False}
     assert max(robot.ndof for robot in robots) >= 38
 

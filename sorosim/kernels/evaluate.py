@@ -12,7 +12,7 @@ from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, pr
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
-from sorosim.kernels.small import clear
+from sorosim.kernels.small import clear, clear_matrix, copy
 
 # what is wanted, and what is filled for it
 INTERNAL = 0  # tau: the internal force
@@ -24,6 +24,8 @@ RESIDUAL_DERIVATIVES = 5  # tau; dq, dqd, mass its derivatives; B of the interna
 MASS = 6  # tau: inverse dynamics; mass
 FORWARD = 7  # qdd; mass holds the Cholesky factor
 FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
+HYBRID = 9  # as FORWARD, with the forces in tau in the place of internal forces
+HYBRID_DERIVATIVES = 10  # as FORWARD_DERIVATIVES, without B
 # rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
 
 DONE = -1
@@ -46,7 +48,8 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
         External wrenches and tangents in the world frame; length 0 where there are none.
     ws : Workspace
     tau, mass, dq, dqd, B
-        (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. A task touches nothing else.
+        (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. A task touches nothing else, but forward
+        and hybrid dynamics leave no meaning in tau.
 
     Returns
     -------
@@ -63,11 +66,16 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
         or task == INVERSE_DERIVATIVES
         or task == RESIDUAL_DERIVATIVES
         or task == FORWARD_DERIVATIVES
+        or task == HYBRID_DERIVATIVES
     )
     if task <= INTERNAL_DERIVATIVES:
         internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B)
         return DONE
-    if forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
+    if task >= HYBRID:
+        copy(tau, internal)
+        clear_matrix(dq_internal)
+        clear_matrix(dqd_internal)
+    elif forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, internal, dq_internal, dqd_internal, B)
     if forward:
         for i in range(n):
@@ -75,7 +83,7 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
                 qdd[i] = 0.0
 
     # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
-    for stage in range(2 if task == FORWARD_DERIVATIVES else 1):
+    for stage in range(2 if forward and derivatives else 1):
         jets = derivatives and (stage == 1 or not forward)
         moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
         point_quantities(tree, wrench, K_w, D_w, moving, jets, ws)
@@ -103,19 +111,21 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
     if task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         for i in range(n):
             tau[i] -= internal[i]
-    if task == RESIDUAL_DERIVATIVES or task == FORWARD_DERIVATIVES:
+    if task == RESIDUAL_DERIVATIVES or (forward and derivatives):
         sign = -1.0 if forward else 1.0
         for i in range(n):
             for j in range(n):
                 dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
                 dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
-    if task == FORWARD_DERIVATIVES:
+    if forward and derivatives:
         for i in range(n):
             if known[i]:
                 clear(dq[i])
                 clear(dqd[i])
-                clear(B[i])
+                if task == FORWARD_DERIVATIVES:
+                    clear(B[i])
         cholesky_solve(mass, dq)
         cholesky_solve(mass, dqd)
-        cholesky_solve(mass, B)
+        if task == FORWARD_DERIVATIVES:
+            cholesky_solve(mass, B)
     return DONE

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sorosim.errors import ModelError
 from sorosim.lie import exp_se3, log_se3, tangent, tangent_inv
+from sorosim.model.compile import Layout
 
 Array = NDArray[np.float64]
 
@@ -81,3 +82,34 @@ def unwound(P: Array, q: Array, qd: Array) -> tuple[Array, Array]:
     q_new: Array = P @ np.concatenate([w, v])
     qd_new: Array = np.linalg.solve(twist_matrix(P, q_new), twist_matrix(P, q) @ qd)
     return q_new, qd_new
+
+
+class Charts:
+    """The joints of a robot whose coordinates may be changed for others of the same pose.
+
+    Not among them: joints with springs or stops, which tell a turn from none, and those that are driven.
+
+    Parameters
+    ----------
+    layout : Layout
+    driven : (ndof,) bool
+    """
+
+    def __init__(self, layout: Layout, driven: NDArray[np.bool_]) -> None:
+        self.joints = [
+            (slice(link.column, link.column + link.n_joint), link.link.joint.stages[0].columns)
+            for link in layout.links.values()
+            if not (link.link.joint.is_wound or link.link.joint.stages[0].commutes)
+            and not driven[link.column : link.column + link.n_joint].any()
+        ]
+
+    def largest_angle(self, q: Array) -> float:
+        """Largest rotation [rad]; 0 if there is no such joint."""
+        return max((angle(P, q[own]) for own, P in self.joints), default=0.0)
+
+    def unwound(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Coordinates and rates (ndof,) of the same poses and twists with rotations of at most half a turn."""
+        q, qd = q.copy(), qd.copy()
+        for own, P in self.joints:
+            q[own], qd[own] = unwound(P, q[own], qd[own])
+        return q, qd

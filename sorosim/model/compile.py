@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import ModelError, nearest
+from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import BRAKE, STOP, Laws
 from sorosim.kernels.tree import COMMUTING, FIXED, GENERAL, Tree
@@ -70,6 +70,23 @@ class Layout:
         if name not in self.links:
             raise ModelError("link", "the name of a link", f"'{name}'", nearest(name, self.links))
         return self.links[name]
+
+    def coordinate(self, name: str, where: str) -> int:
+        """Index of a coordinate by its name, or by that of a link whose joint has just one (else InputError)."""
+        link = self.links.get(name)
+        if link is not None and link.n_joint == 1:
+            return link.column
+        if name in self.coordinate_names:
+            return self.coordinate_names.index(name)
+        if link is not None and link.n_joint > 1:
+            own = self.coordinate_names[link.column : link.column + link.n_joint]
+            raise InputError(where, "the name of one coordinate", f"'{name}' with {link.n_joint}", " ".join(own))
+        known: list[str] = []
+        for key, value in self.links.items():
+            own = self.coordinate_names[value.column : value.column + value.n_joint]
+            known += [key] if value.n_joint == 1 else own
+        hint = nearest(str(name), known)
+        raise InputError(where, "the name of a link with a joint, or of a coordinate", f"'{name}'", hint)
 
 
 def segment_strain(division: Division, X_start: float, X_end: float) -> Array:
@@ -143,7 +160,7 @@ class _Builder:
         for i, stage in enumerate(joint.stages):
             n = len(stage.columns)
             own = slice(stage.first, stage.first + n)
-            K, D, rest = (np.array(values[own]) for values in (joint.stiffness, joint.damping, joint.rest))  # type: ignore[index]
+            K, D, rest = (np.asarray(values)[own] for values in (joint.stiffness, joint.damping, joint.rest))
             # a damper acts on the relative twist, which is qd only where motions commute
             D, braked = (D, np.zeros(n)) if stage.commutes else (np.zeros(n), D)
             blocks.append(len(self.blocks))
@@ -159,7 +176,7 @@ class _Builder:
         """Brake and stops of the block begun last."""
         block, column, n = len(self.blocks) - 1, self.blocks[-1][2], len(damping)
         own = range(stage.first, stage.first + n)
-        friction, creep = (np.array([values[i] for i in own]) for values in (joint.friction, joint.creep))  # type: ignore[index]
+        friction, creep = (np.asarray(values)[list(own)] for values in (joint.friction, joint.creep))
         if damping.any() or friction.any():
             groups = [float(joint.dimensions[i] == "length") for i in own]
             self.laws.append((BRAKE, block, len(self.law_values), 0, 0))
@@ -242,8 +259,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
             counted[-1] = True
             X[-1] = body.length
         layouts[link.name] = LinkLayout(
-            link, column, link.joint.n, joint_blocks, len(builder.rows) - column, np.array(nodes, dtype=np.int64), np.array(X),
-            np.array(weight), np.array(counted), tuple(pieces),
+            link, column, link.joint.n, joint_blocks, len(builder.rows) - column, np.array(nodes, dtype=np.int64),
+            np.array(X), np.array(weight), np.array(counted), tuple(pieces),
         )  # fmt: skip
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()

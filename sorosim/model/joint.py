@@ -75,7 +75,8 @@ class Limit:
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            object.__setattr__(self, name, real_number(f"limits.{name}", getattr(self, name), infinite=True))
+            if getattr(self, name) not in (-math.inf, math.inf):
+                object.__setattr__(self, name, real_number(f"limits.{name}", getattr(self, name)))
         if not self.low < self.high:
             raise ModelError("limits.high", f"an end above low = {self.low:g}", f"{self.high:g}")
         stiffness = real_number("limits.stiffness", self.stiffness, "a number greater than 0", above=0.0)
@@ -147,7 +148,7 @@ class Joint:
         creep = tuple(CREEP[d] for d in self.dimensions) if self.creep is None else self._values("creep", self.creep)
         object.__setattr__(self, "creep", creep)
         given: Any = self.limits
-        limits = [given] * min(self.n, 1) if isinstance(given, Limit) else [None] * self.n if given is None else given
+        limits = [given] if isinstance(given, Limit) else [None] * self.n if given is None else given
         if not isinstance(limits, Sequence) or len(limits) != self.n or not all(
             isinstance(limit, Limit | None) for limit in limits
         ):  # fmt: skip
@@ -188,7 +189,8 @@ class Joint:
     @property
     def _counted(self) -> str:
         names = ", ".join(name for name, _ in COORDINATES[self.kind])
-        return f"each of its {self.n} coordinates ({names})" if self.n > 1 else "its coordinate"
+        many = {0: "none: it has no coordinate", 1: "its coordinate"}
+        return many.get(self.n, f"each of its {self.n} coordinates ({names})")
 
     @property
     def n(self) -> int:
@@ -209,6 +211,13 @@ class Joint:
     def is_wound(self) -> bool:
         """Whether a spring or a limit tells a turn from none."""
         return bool(np.any(self.stiffness)) or any(limit is not None for limit in self.stops)
+
+    @property
+    def counts_no_turns(self) -> tuple[int, ...]:
+        """Coordinates whose whole turns make no difference: angles of revolute, universal and cylindrical joints."""
+        turning = range(self.n) if self.kind in ("revolute", "universal", "cylindrical") else ()
+        stiffness = np.broadcast_to(self.stiffness, self.n)
+        return tuple(i for i in turning if self.dimensions[i] == "angle" and not stiffness[i] and self.stops[i] is None)
 
     @property
     def stops(self) -> tuple[Limit | None, ...]:
@@ -237,7 +246,8 @@ class Joint:
 def _directions_across(axis: Array) -> Array:
     """x and y (2, 3) turned by the shortest rotation from z to the axis; of -z: half a turn about x."""
     x, y, z = axis
-    if z <= -1.0 + 1e-12:
+    if z < 0.0 and x == y == 0.0:
         return np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
-    a = 1.0 / (1.0 + z)
+    # 1/(1 + z) without loss of digits near -z
+    a = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / (x * x + y * y)
     return np.array([[1.0 - a * x * x, -a * x * y, -x], [-a * x * y, 1.0 - a * y * y, -y]])

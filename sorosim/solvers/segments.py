@@ -1,22 +1,21 @@
-"""Integration with restarts at fixed times, so that a run that is taken up again repeats the very bits."""
+"""Integration in segments: the integrator starts anew at given times and at events, where the state may be changed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.solvers.base import Array, OdeProblem, OdeSolution
+from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution
 
 Integrate = Callable[[OdeProblem], OdeSolution]
-Restart = Callable[[float, Array, dict[str, int]], None]
+Restart = Callable[[float, Array, dict[str, int]], Array]
 
 
 def integrate_with_restarts(
-    integrate: Integrate, problem: OdeProblem, restarts: Array, at_restart: Restart | None = None
+    integrate: Integrate, problem: OdeProblem, times: Array, restart: Restart, leave: Event | None = None
 ) -> OdeSolution:
     """Integrate from restart to restart, each time as if the state there were the start.
 
@@ -25,38 +24,43 @@ def integrate_with_restarts(
     integrate : callable
         One of the integrators.
     problem : OdeProblem
-    restarts : (m,) array
-        Increasing times between the first and the last of `problem.t_out`.
-    at_restart : callable, optional
-        Called with time, state and the counts so far, at each restart that is reached.
+    times : (m,) array
+        Increasing, between the first and the last of `problem.t_out`: the integrator starts anew there.
+    restart : callable
+        Called with time, state and the counts so far, at each of them that is reached; returns the state to go on from.
+    leave : Event, optional
+        Where it is crossed the integrator starts anew too. It must not be crossed at once from the state to go on from.
 
     Returns
     -------
     OdeSolution
         As if of one piece.
     """
-    t_out = problem.t_out
-    bounds = np.concatenate([t_out[:1], restarts, t_out[-1:]])
+    t_out, n_events = problem.t_out, len(problem.events)
+    events = (*problem.events, *([replace(leave, terminal=True)] if leave is not None else []))
     parts: list[OdeSolution] = []
     kept: list[tuple[Array, Array]] = []
+    bounds: list[float] = []
     stats: dict[str, int] = {}
-    x = problem.x0
-    for k, (begin, end) in enumerate(pairwise(bounds)):
-        inside = t_out[(t_out > begin) & (t_out < end)]
-        # the first row of a part is the last one of the part before
-        wanted = np.isin(np.concatenate([[begin], inside, [end]]), t_out) & (np.arange(len(inside) + 2) >= min(k, 1))
-        part = integrate(
-            replace(problem, x0=x, t_out=np.concatenate([[begin], inside, [end]]), report=_only(problem, wanted))
-        )
+    begin, x, end_of_rows = float(t_out[0]), problem.x0, -np.inf
+    while True:
+        end = float(next((t for t in times if t > begin), t_out[-1]))
+        moments = np.concatenate([[begin], t_out[(t_out > begin) & (t_out < end)], [end]])
+        # a restart is a row only if it is asked for; that at the begin of a segment is the end of the one before
+        wanted = np.isin(moments, t_out) & (moments > end_of_rows)
+        part = integrate(replace(problem, x0=x, t_out=moments, events=events, report=_only(problem, wanted)))
         parts.append(part)
-        kept.append((part.t[wanted[: len(part.t)]], part.x[wanted[: len(part.t)]]))
+        rows = wanted[: len(part.t)]
+        kept.append((part.t[rows], part.x[rows]))
+        end_of_rows = max([end_of_rows, *kept[-1][0][-1:]])
         stats = {name: stats.get(name, 0) + count for name, count in part.stats.items()}
-        if not part.success or len(part.t) == 0 or part.t[-1] < end:
+        left = leave is not None and part.success and len(part.t_events[-1]) > 0
+        reached = part.success and len(part.t) > 0 and part.t[-1] == end
+        begin = float(part.t_events[-1][-1]) if left else end
+        if not (left or reached) or begin >= t_out[-1]:
             break
-        x = part.x[-1]
-        if at_restart is not None and k < len(restarts):
-            at_restart(float(end), x, stats)
-    n_events = len(problem.events)
+        bounds.append(begin)
+        x = restart(begin, part.x_events[-1][-1] if left else part.x[-1], stats)
     return OdeSolution(
         np.concatenate([t for t, _ in kept]), np.concatenate([x for _, x in kept]), parts[-1].success,
         parts[-1].message, stats, _dense(parts, bounds) if problem.dense else None,
@@ -81,11 +85,11 @@ def _only(problem: OdeProblem, wanted: NDArray[np.bool_]) -> Callable[[Array, Ar
     return some
 
 
-def _dense(parts: Sequence[OdeSolution], bounds: Array) -> Callable[[float], Array] | None:
+def _dense(parts: Sequence[OdeSolution], bounds: Sequence[float]) -> Callable[[float], Array] | None:
     pieces = [part.dense for part in parts]
 
     def at(t: float) -> Array:
-        piece = pieces[min(int(np.searchsorted(bounds[1:-1], t, side="right")), len(pieces) - 1)]
+        piece = pieces[min(int(np.searchsorted(bounds, t, side="right")), len(pieces) - 1)]
         if piece is None:
             raise ValueError("no dense output")
         return piece(t)

@@ -268,7 +268,9 @@ def random_tree(
             where["s"] = float(rng.choice([1.0, 1.0, 0.0, rng.uniform(0.05, 0.95)]))
         twice: set[str] = set()
         if rng.random() < 0.25:
-            links.append(Link(f"frame{i}", None, joint=random_joint(rng, ["revolute", "prismatic", "universal"]), **where))
+            links.append(
+                Link(f"frame{i}", None, joint=random_joint(rng, ["revolute", "prismatic", "universal"]), **where)
+            )
             where = {"parent": f"frame{i}", "at": random_pose(rng, 0.05)}
             budget -= links[-1].joint.n
             twice = {"spherical", "free"}  # with all rotations in one joint those of a massless frame have no inertia

@@ -1,0 +1,178 @@
+"""What is prescribed in time: inputs and motions as compiled signals, and which coordinates are driven."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.joint_force import JointForce
+from sorosim.compiled import entry
+from sorosim.errors import InputError, nearest
+from sorosim.kernels.signals import evaluate_signals, signal_workspace
+from sorosim.model.compile import Layout
+from sorosim.signals import (
+    CallableSignal,
+    ConstantSignal,
+    ExpressionSignal,
+    Signal,
+    TableSignal,
+    as_signal,
+    compile_signals,
+)
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+KINKED = {"abs", "clip", "floor", "max", "min", "sign", "step"}  # functions whose rates jump
+
+
+class Motion:
+    """Signals of time, compiled: inputs u(t), or driven coordinates with their rates."""
+
+    def __init__(self, signals: list[Signal]) -> None:
+        self.signals = signals
+        self._arrays, self._callables = compile_signals(signals)
+        self._workspace_shape = signal_workspace(self._arrays).shape
+        self._evaluate: Any = None
+        self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
+        self._is_constant = len(self._constant) == len(signals)
+
+    def jets(self, t: float) -> Array:
+        """Values and first and second derivatives (n, 3) at time t; of a callable only the value."""
+        out = np.zeros((len(self.signals), 3))
+        for index, function in self._callables:
+            out[index, 0] = function(t)
+        arguments = self._arrays, float(t), out, np.empty(self._workspace_shape)
+        if self._evaluate is None:
+            self._evaluate = entry(evaluate_signals, *arguments)
+        self._evaluate(*arguments)
+        return out
+
+    def value(self, t: float) -> Array:
+        """Values (n,) at time t."""
+        return self._constant if self._is_constant else np.ascontiguousarray(self.jets(t)[:, 0])
+
+    def sample(self, times: Array) -> Array:
+        """Values (n_times, n)."""
+        return np.stack([s.sample(times) for s in self.signals], axis=-1) if self.signals else np.zeros((len(times), 0))
+
+    @property
+    def specs(self) -> list[Any]:
+        """What a result keeps of the signals."""
+        return [signal.spec for signal in self.signals]
+
+
+class Held:
+    """Inputs that a controller sets at samples and that stay until the next one."""
+
+    def __init__(self, n: int) -> None:
+        self.times: list[float] = []
+        self.values: list[Array] = []
+        self._n = n
+
+    def hold(self, t: float, value: Array) -> None:
+        """From t on the inputs are `value` (n,)."""
+        self.times.append(t)
+        self.values.append(value)
+
+    def value(self, t: float) -> Array:
+        """Values (n,) that are held at time t."""
+        return self.values[max(bisect_right(self.times, t) - 1, 0)] if self.values else np.zeros(self._n)
+
+    def sample(self, times: Array) -> Array:
+        """Values (n_times, n) that were held at times."""
+        return np.array([self.value(float(t)) for t in times]).reshape(len(times), self._n)
+
+    @property
+    def specs(self) -> list[Any]:
+        """None: no file keeps a controller."""
+        return [None] * self._n
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Each coordinate has either a known force (free: its acceleration is unknown) or a known motion (driven)."""
+
+    free: IntArray
+    driven: IntArray
+    names: tuple[str, ...]  # of the driven ones, as they were given
+    mask: NDArray[np.bool_]  # (ndof,) whether driven
+
+    @property
+    def n_multipliers(self) -> int:
+        """Number of multipliers of loops: none yet."""
+        return 0
+
+    @classmethod
+    def of(cls, layout: Layout, driven: Mapping[str, Any], actuators: Mapping[str, Any]) -> Partition:
+        """Drive coordinates by their names, or joints of one coordinate by the names of their links.
+
+        Raises
+        ------
+        InputError
+            A name that is not known, a coordinate that is driven twice or that a motor acts on.
+        """
+        chosen: dict[int, str] = {}
+        for name in driven:
+            index = layout.coordinate(name, "driven")
+            if index in chosen:
+                raise InputError(f"driven.{name}", "every coordinate once", f"that of '{chosen[index]}' again")
+            chosen[index] = name
+        for actuator, motor in actuators.items():
+            if isinstance(motor, JointForce):
+                index = layout.links[motor.link].column + motor.index(layout)
+                if index in chosen:
+                    expected = "a motion or a motor, one of them"
+                    hint = "the force of a driven coordinate is unknown: leave the motor out"
+                    raise InputError(f"driven.{chosen[index]}", expected, f"the motor '{actuator}' beside it", hint)
+        indices, mask = np.array(list(chosen), dtype=np.int64), np.zeros(len(layout.coordinate_names), dtype=np.bool_)
+        mask[indices] = True
+        return cls(np.flatnonzero(~mask), indices, tuple(chosen.values()), mask)
+
+
+def driven_motion(driven: Mapping[str, Any]) -> Motion:
+    """Signals of driven coordinates; refuses those whose rate is not known or jumps."""
+    signals = [as_signal(value, f"driven.{name}") for name, value in driven.items()]
+    for name, signal in zip(driven, signals, strict=True):
+        _check_smooth(f"driven.{name}", signal)
+    return Motion(signals)
+
+
+def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
+    """Inputs as signals: a mapping of actuator names to signals (missing ones are zero), a sequence, or None."""
+    if u is None:
+        u = {}
+    if isinstance(u, Mapping):
+        for name in u:
+            if name not in names:
+                raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), names))
+        return Motion([as_signal(u.get(name, 0.0), f"{where}.{name}") for name in names])
+    try:
+        if isinstance(u, str | bytes | set | frozenset):
+            raise TypeError
+        entries = list(u)
+    except TypeError:
+        hint = "a callable takes the name of its actuator: u={'name': f}"
+        raise InputError(where, "a mapping or a sequence", type(u).__name__, hint) from None
+    if len(entries) != len(names):
+        raise InputError(where, f"{len(names)} inputs", f"{len(entries)}")
+    return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
+
+
+def _check_smooth(where: str, signal: Signal) -> None:
+    """Refuse motions whose rate is not known or jumps: a jump is a blow, which no integrator would notice."""
+    expected = "a motion with a continuous rate"
+    if isinstance(signal, CallableSignal):
+        raise InputError(where, "expressions or tables, whose derivatives are known", "a callable")
+    if isinstance(signal, TableSignal) and signal.interpolation == "linear" and len(signal.times) > 2:
+        raise InputError(where, expected, "a table with linear interpolation", "give interpolation: cubic or pchip")
+    if isinstance(signal, ExpressionSignal):
+        kinked = sorted(KINKED & set(re.findall(r"[a-z]+", signal.expression.text)))
+        if kinked:
+            raise InputError(where, expected, f"{kinked[0]}(...)", "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1")

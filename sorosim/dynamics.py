@@ -1,0 +1,294 @@
+"""Dynamics of a robot: the door to the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.actuation.tendon import Tendon
+from sorosim.door import indices, number, vector
+from sorosim.drive import Motion, Partition, driven_motion
+from sorosim.engine import Engine, Evaluation
+from sorosim.errors import InputError, ModelError, nearest
+from sorosim.kernels import evaluate as task
+from sorosim.linear import Linearization, linearize
+from sorosim.model.description import Description
+from sorosim.records import (
+    Energy,
+    ForwardDynamicsDerivatives,
+    HybridDynamics,
+    HybridDynamicsDerivatives,
+    InternalForceDerivatives,
+    InverseDynamicsDerivatives,
+)
+
+Array = NDArray[np.float64]
+
+
+class Dynamics:
+    """What a robot answers about forces and accelerations; `Robot` is one."""
+
+    description: Description
+    engine: Engine
+
+    @property
+    def ndof(self) -> int:
+        """Number of coordinates."""
+        return self.engine.ndof
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates, such as ``arm.bending_y[0]``."""
+        return self.engine.layout.coordinate_names
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the actuators, in the order of u."""
+        return tuple(self.description.actuators)
+
+    # -- the door --------------------------------------------------------------------------------------------------
+
+    def coordinates(self, value: ArrayLike, where: str = "q") -> Array:
+        """Return coordinates, rates or accelerations as a fresh (ndof,) array of finite numbers."""
+        return vector(where, value, self.ndof)
+
+    def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
+        """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
+        if u is None:
+            return np.zeros(len(self.actuator_names))
+        if isinstance(u, Mapping):
+            values = np.zeros(len(self.actuator_names))
+            for name, value in u.items():
+                if name not in self.actuator_names:
+                    raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, self.actuator_names))
+                values[self.actuator_names.index(name)] = number(f"{where}.{name}", value)
+            return values
+        return vector(where, u, len(self.actuator_names))
+
+    @staticmethod
+    def _time(t: float) -> float:
+        return number("t", t)
+
+    # -- dynamics --------------------------------------------------------------------------------------------------
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix (ndof, ndof) at q."""
+        zero = np.zeros(self.ndof)
+        return self.engine.evaluate(task.MASS, self.coordinates(q), zero, zero.copy(), self.inputs(None)).mass
+
+    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
+        """Generalised forces tau = M qdd - F that produce a motion, O(n).
+
+        F holds Coriolis forces, gravity and loads; stiffness, damping and actuation are in `internal_force`.
+
+        Parameters
+        ----------
+        q, qd, qdd : (ndof,) array_like
+            Coordinates, rates, accelerations. [rad, m or strain coefficient; per s; per s^2]
+        t : float
+            Time, for loads that depend on it [s].
+
+        Returns
+        -------
+        (ndof,) ndarray
+            Conjugate to the coordinates. [N m, N]
+
+        Raises
+        ------
+        InputError
+            A vector of wrong length, or not finite.
+
+        Notes
+        -----
+        Source: docs/theory.md, 4.
+        """
+        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
+        return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0
+    ) -> InverseDynamicsDerivatives:
+        """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
+        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
+        out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
+        return InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
+
+    def internal_force(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
+    ) -> Array:
+        """Internal force B u - K q - D qd (ndof,): actuation, elasticity, damping (docs/theory.md, 6)."""
+        self._time(t)
+        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
+        return self.engine.evaluate(task.INTERNAL, *state, self.inputs(u)).tau
+
+    def internal_force_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
+    ) -> InternalForceDerivatives:
+        """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
+        self._time(t)
+        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
+        out = self.engine.evaluate(task.INTERNAL_DERIVATIVES, *state, self.inputs(u))
+        return InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None,
+    ) -> Array:  # fmt: skip
+        """Accelerations (ndof,) of the whole system.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates.
+        u : mapping of actuator name to number, or array_like
+            Inputs; missing ones are zero.
+        t : float
+            Time, for loads and driven motions [s].
+        driven : mapping of link or coordinate name to float
+            Accelerations of driven coordinates [rad/s^2 or m/s^2]. Default: those of the file's `simulate` block at
+            time t; {}: none is driven.
+
+        Raises
+        ------
+        InputError
+            A vector of wrong length, or not finite; an unknown name.
+        ModelError
+            The mass matrix is singular: a coordinate moves no mass.
+        """
+        return self._forward(task.FORWARD, q, qd, u, t, driven).qdd
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None,
+    ) -> ForwardDynamicsDerivatives:  # fmt: skip
+        """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero."""
+        out = self._forward(task.FORWARD_DERIVATIVES, q, qd, u, t, driven)
+        return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
+
+    def _forward(self, what: int, q: ArrayLike, qd: ArrayLike, u: Any, t: float, driven: Any) -> Evaluation:
+        state, qdd = (self.coordinates(q), self.coordinates(qd, "qd")), np.zeros(self.ndof)
+        partition, time = self._driven[0], self._time(t)
+        if driven is not None:
+            if not isinstance(driven, Mapping):
+                raise InputError("driven", "a mapping of names to accelerations", type(driven).__name__)
+            partition = Partition.of(self.engine.layout, driven, self.description.actuators)
+            qdd[partition.driven] = [number(f"driven.{name}", value) for name, value in driven.items()]
+        elif partition.names:
+            qdd[partition.driven] = self._driven[1].jets(time)[:, 2]
+        return self.engine.evaluate(what, *state, qdd, self.inputs(u), time, known=partition.mask)
+
+    @cached_property
+    def _driven(self) -> tuple[Partition, Motion]:
+        """What the description drives in simulations."""
+        given = self.description.simulate.get("driven", {})
+        return Partition.of(self.engine.layout, given, self.description.actuators), driven_motion(given)
+
+    def hybrid_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0
+    ) -> HybridDynamics:
+        """Dynamics where some accelerations are known and some forces.
+
+        Inverse dynamics if all accelerations are known, M^-1 (tau - bias) if none is.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates.
+        qdd, tau : (ndof,) array_like
+            Accelerations, read where they are known, and generalised forces as `inverse_dynamics` gives them (all there
+            are: internal ones too), read elsewhere.
+        known : sequence of int, or mask (ndof,)
+            Coordinates whose acceleration is known.
+        t : float
+            Time, for loads that depend on it [s].
+
+        Returns
+        -------
+        HybridDynamics
+            qdd and tau of all coordinates.
+
+        Raises
+        ------
+        InputError, ModelError
+            As `forward_dynamics`.
+
+        Notes
+        -----
+        Source: docs/theory.md, 6, last lines.
+        """
+        state, _, out = self._hybrid(task.HYBRID, q, qd, qdd, tau, known, t)
+        found = self.engine.evaluate(task.INVERSE, *state, out.qdd, self.inputs(None), self._time(t))
+        return HybridDynamics(out.qdd, found.tau)
+
+    def hybrid_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0
+    ) -> HybridDynamicsDerivatives:
+        """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
+        state, mask, out = self._hybrid(task.HYBRID_DERIVATIVES, q, qd, qdd, tau, known, t)
+        inverse = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, out.qdd, self.inputs(None), self._time(t))
+        M, by_given = inverse.mass, np.diag(mask.astype(float))
+        free = np.flatnonzero(~mask)
+        # M_ff dqdd_f = dtau_f - M_fk dqdd_k
+        right = np.eye(self.ndof)[free] - M[free] * mask
+        by_given[free] = scipy.linalg.solve(M[np.ix_(free, free)], right, assume_a="pos") if len(free) else right
+        by_q, by_qd = ((inverse.dq + M @ out.dq) * mask[:, None], (inverse.dqd + M @ out.dqd) * mask[:, None])
+        return HybridDynamicsDerivatives(out.qdd, inverse.tau, out.dq, out.dqd, by_given, by_q, by_qd, M @ by_given)
+
+    def _hybrid(
+        self, what: int, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float
+    ) -> tuple[tuple[Array, Array], NDArray[np.bool_], Evaluation]:
+        mask = np.zeros(self.ndof, dtype=np.bool_)
+        mask[indices("known", known, self.ndof)] = True
+        state = self.coordinates(q), self.coordinates(qd, "qd")
+        given = np.where(mask, self.coordinates(qdd, "qdd"), 0.0), np.where(mask, 0.0, self.coordinates(tau, "tau"))
+        u, time = self.inputs(None), self._time(t)
+        return state, mask, self.engine.evaluate(what, *state, given[0], u, time, known=mask, tau=given[1])
+
+    def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
+        """Kinetic, elastic and gravitational energy [J]."""
+        return Energy(*self.engine.energy(self.coordinates(q), self.coordinates(qd, "qd")))
+
+    def tendon_lengths(self, q: ArrayLike) -> dict[str, float]:
+        """Length of each tendon inside its rods [m], by name."""
+        lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
+        return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
+
+    def linearize(
+        self,
+        q: ArrayLike,
+        u: ArrayLike | Mapping[str, float] | None = None,
+        free: Sequence[int] | NDArray[np.int64] | None = None,
+    ) -> Linearization:
+        """Linearised motion about an equilibrium.
+
+        Parameters
+        ----------
+        q : (ndof,) array_like
+            An equilibrium, as from `sorosim.statics`.
+        u : mapping or array_like
+            Inputs there, held.
+        free : sequence of int, or mask (ndof,), optional
+            The coordinates that may move, the others are held. Default: all.
+
+        Returns
+        -------
+        Linearization
+            ``stable`` tells whether small motions stay small. Where the tangent stiffness is symmetric (conservative
+            forces and damping only) that is its being positive definite; otherwise, that no eigenvalue of A has a
+            positive real part beyond rounding.
+        """
+        position, inputs, zero = self.coordinates(q), self.inputs(u), np.zeros(self.ndof)
+        out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs)
+        try:
+            if free is None:
+                return linearize(out.mass, out.dqd, out.dq, out.B)
+            rows = indices("free", free, self.ndof)
+            chosen = np.ix_(rows, rows)
+            return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[rows])
+        except np.linalg.LinAlgError:
+            raise ModelError(self.name, "a mass matrix that is positive definite", "a singular one") from None

@@ -1,0 +1,116 @@
+"""Joints: what they are made of, which mistakes they refuse, and their coordinates."""
+
+import numpy as np
+import pytest
+
+from sorosim.errors import ModelError
+from sorosim.lie import exp_se3, hat
+from sorosim.model.chart import angle, coordinates_of, pose_of, rates_of, twist_matrix, unwound
+from sorosim.model.joint import JOINT_KINDS, Joint, Limit
+
+CHARTS = ("spherical", "planar", "free")
+
+
+@pytest.mark.parametrize("kind", JOINT_KINDS)
+def test_twists_of_stages_are_orthonormal_and_of_the_named_dimension(kind):
+    joint = Joint(kind, axis=(1, -2, 3))
+    twists = np.concatenate([stage.columns for stage in joint.stages])
+    assert len(twists) == joint.n == len(joint.names) == len(joint.dimensions)
+    for twist, dimension in zip(twists, joint.dimensions, strict=True):
+        head, tail = np.linalg.norm(twist[:3]), np.linalg.norm(twist[3:])
+        assert (head, tail) == pytest.approx((1.0, 0.0) if dimension == "angle" else (0.0, 1.0), abs=1e-15)
+    for stage in joint.stages:
+        np.testing.assert_allclose(stage.columns @ stage.columns.T, np.eye(len(stage.columns)), atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JOINT_KINDS if kind != "fixed"])
+def test_motions_of_a_stage_commute_exactly_if_it_says_so(kind):
+    for stage in Joint(kind, axis=(1, -2, 3)).stages:
+        brackets = [hat(a) @ hat(b) - hat(b) @ hat(a) for a in stage.columns for b in stage.columns]
+        assert (np.abs(brackets).max() < 1e-15) == stage.commutes
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (1, -2, 3), (1e-9, 0, -1)])
+def test_directions_of_a_planar_joint_are_right_handed(axis):
+    P = Joint("planar", axis=axis).stages[0].columns
+    np.testing.assert_allclose(np.cross(P[1, 3:], P[2, 3:]), P[0, :3], atol=1e-15)
+    if axis == (0, 0, 1):
+        np.testing.assert_array_equal(P[1:, 3:], np.eye(3)[:2])
+
+
+def test_values_are_one_or_one_for_each_coordinate():
+    joint = Joint("cylindrical", stiffness=(2.0, 100.0), rest=(0.5, 0.1), friction=(0.0, 3.0))
+    assert (joint.stiffness, joint.rest, joint.friction) == ((2.0, 100.0), (0.5, 0.1), (0.0, 3.0))
+    assert joint.creep == (1e-2, 1e-3)
+    assert Joint("spherical", damping=0.2).damping == (0.2, 0.2, 0.2)
+    assert Joint("revolute", limits=Limit(-1.0, 1.0, stiffness=5.0)).stops == (Limit(-1.0, 1.0, stiffness=5.0),)
+    assert Joint("universal", axis=(0, 1, 0)).second_axis == (1.0, 0.0, 0.0)
+
+
+STOP = Limit(0.0, 1.0, stiffness=1.0)
+WRONG = [
+    (lambda: Joint("ball"), "joint: expected a kind of joint, got 'ball'; known: "),
+    (lambda: Joint("revolute", axis=(0, 0, 0)), "revolute.axis: expected a direction of some length, got [0, 0, 0]"),
+    (lambda: Joint("universal", axis=(0, 0, 1), second_axis=(0, 0, -2)),
+     "universal.second_axis: expected an axis not parallel to the first, got [0.0, 0.0, -1.0]"),
+    (lambda: Joint("revolute", second_axis=(1, 0, 0)),
+     "revolute.second_axis: expected no second axis, got (1, 0, 0); only a universal joint has one"),
+    (lambda: Joint("free", stiffness=1.0),
+     "free.stiffness: expected a number for each of its 6 coordinates (rx, ry, rz, tx, ty, tz), got 1.0; "
+     "they differ in dimension"),
+    (lambda: Joint("universal", damping=(1.0,)),
+     "universal.damping: expected a number for each of its 2 coordinates (first, second), got 1 numbers"),
+    (lambda: Joint("revolute", friction=-1.0), "revolute.friction: expected a number >= 0, got -1.0"),
+    (lambda: Joint("revolute", creep=0.0), "revolute.creep: expected a number greater than 0, got 0.0"),
+    (lambda: Joint("fixed", friction=1.0),
+     "fixed: expected no stiffness, damping, rest value or friction, got one; a fixed joint does not move"),
+    (lambda: Joint("fixed", limits=STOP), "fixed.limits: expected a Limit or None for none: it has no coordinate, got "),
+    (lambda: Joint("universal", limits=STOP),
+     "universal.limits: expected a Limit or None for each of its 2 coordinates (first, second), got "),
+    (lambda: Limit(1.0, 1.0, stiffness=1.0), "limits.high: expected an end above low = 1, got 1"),
+    (lambda: Limit(0.0, stiffness=0.0), "limits.stiffness: expected a number greater than 0, got 0.0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
+def test_wrong_joints_are_refused(make, message):
+    with pytest.raises(ModelError) as caught:
+        make()
+    assert str(caught.value).startswith(message)
+
+
+# -- exponential coordinates
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_poses_and_rates_are_those_of_their_coordinates(kind, rng):
+    P = Joint(kind, axis=(1, -2, 3)).stages[0].columns
+    for _ in range(20):
+        q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
+        q *= min(1.0, 3.0 / angle(P, q))
+        np.testing.assert_allclose(coordinates_of(P, pose_of(P, q)), q, atol=1e-13)
+        h = 1e-5
+        slope = np.linalg.inv(pose_of(P, q)) @ (pose_of(P, q + h * qd) - pose_of(P, q - h * qd)) / (2 * h)
+        np.testing.assert_allclose(slope, hat(P.T @ twist_matrix(P, q) @ qd), atol=1e-8)
+        np.testing.assert_allclose(rates_of(P, q, P.T @ twist_matrix(P, q) @ qd), qd, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_coordinates_a_turn_away_are_of_the_same_pose_and_twist(kind, rng):
+    P = Joint(kind, axis=(1, -2, 3)).stages[0].columns
+    for size in (0.5, 3.1, 3.2, 3.77, 5.0, 8.0, 15.0):
+        q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
+        q *= size / angle(P, q)
+        other, rates = unwound(P, q, qd)
+        assert angle(P, other) <= np.pi + 1e-12
+        assert (size < np.pi) == np.array_equal(q, other)
+        np.testing.assert_allclose(pose_of(P, other), pose_of(P, q), atol=1e-13)
+        np.testing.assert_allclose(twist_matrix(P, other) @ rates, twist_matrix(P, q) @ qd, atol=1e-13)
+
+
+def test_poses_and_motions_that_a_joint_cannot_take_are_refused():
+    P = Joint("planar").stages[0].columns
+    with pytest.raises(ModelError, match="a pose that the joint can take"):
+        coordinates_of(P, exp_se3(np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])))
+    with pytest.raises(ModelError, match="a motion that the joint allows"):
+        rates_of(P, np.zeros(3), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
