@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,11 +10,16 @@ from scipy.special import ellipj, ellipkinc, ellipkm1
 
 from sorosim.lie import Ad_inv
 from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import Link
+from sorosim.motion import simulate
 from sorosim.result import Run
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 X, Y, Z = np.eye(3)
+NOWHERE = (0.0, 0.0, 0.0)
 
 
 # -- rotations
@@ -27,7 +33,7 @@ def turn(axis: ArrayLike, angle: ArrayLike) -> Array:
     return np.eye(3) + np.sin(a) * K + (1.0 - np.cos(a)) * K @ K
 
 
-def pose(R: ArrayLike | None = None, p: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+def pose(R: ArrayLike | None = None, p: ArrayLike = NOWHERE) -> Array:
     """A pose (4, 4)."""
     g = np.eye(4)
     g[:3, :3], g[:3, 3] = np.eye(3) if R is None else R, p
@@ -39,7 +45,24 @@ def angle_between(R: Array, S: Array) -> Array:
     return 2.0 * np.arcsin(np.minimum(np.linalg.norm(R - S, axis=(-2, -1)) / np.sqrt(8.0), 1.0))
 
 
+# no frame of the bodies that are turned so lies along their principal axes, or along those of the world
+ASKEW = turn(Z, 0.7) @ turn(X, -1.1) @ turn(Z, 0.4)
+
+
 # -- robots in motion
+
+
+def run_of(
+    robot: Robot, t_end: float, dt: float, start: tuple[Any, Any] = (None, None), method: str = "lsoda",
+    rtol: float = 1e-11, **options: Any,
+) -> Run:  # fmt: skip
+    """A run from a start (q, qd); lsoda's formulas go up to order 12, which suits smooth motions."""
+    return simulate(robot, t_end, dt, q0=start[0], qd0=start[1], method=method, rtol=rtol, atol=1e-2 * rtol, **options)
+
+
+def drift(values: Array, scale: float | None = None) -> float:
+    """Largest change of something conserved (n, ...) over a scale; default: its largest entry at the start."""
+    return float(np.abs(values - values[0]).max() / (np.abs(values[0]).max() if scale is None else scale))
 
 
 def oblique_body(mass: float, moments: ArrayLike, centre: ArrayLike, Q: Array) -> RigidBody:
@@ -47,6 +70,23 @@ def oblique_body(mass: float, moments: ArrayLike, centre: ArrayLike, Q: Array) -
     inertia = Q @ np.diag(moments) @ Q.T
     rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
     return RigidBody(mass, centre=tuple(Q @ np.asarray(centre)), inertia=tuple(inertia[rows, columns]))
+
+
+MOMENTS, CENTRE = np.array([0.1, 0.2, 0.28]), np.array([0.1, -0.05, 0.2])
+
+
+def free_body(gravity: tuple[float, float, float] = NOWHERE) -> Robot:
+    """A body of 2 kg, ASKEW, its centre of mass off the frame of the link; the frame of the joint stands anywhere."""
+    link = Link("body", oblique_body(2.0, MOMENTS, CENTRE, ASKEW), joint=Joint("free"),
+                at=pose(turn(X, 0.5) @ turn(Y, 1.0), (0.4, 0.1, -0.7)))  # fmt: skip
+    return Robot(Description("free body", (link,), gravity=gravity))
+
+
+def thrown(robot: Robot, q: Array, omega: ArrayLike, velocity: ArrayLike = NOWHERE) -> Array:
+    """Rates of the free body at an angular velocity in its principal axes and a velocity of its centre in the world."""
+    R = robot.pose(q, "body")[:3, :3]
+    # that of the frame's origin is less by omega x c
+    return rates_for(robot, q, [*ASKEW @ omega, *(R.T @ velocity - ASKEW @ np.cross(omega, CENTRE))], "body")
 
 
 def rates_for(robot: Robot, q: Array, twist: ArrayLike, link: str) -> Array:
@@ -67,7 +107,7 @@ def twists_of(run: Run, point: int = 0) -> Array:
 
 @dataclass(frozen=True)
 class Momenta:
-    """Sums over all points along a run."""
+    """Sums over all points."""
 
     angular: Array  # (n, 3) about the origin of the world
     linear: Array  # (n, 3)
@@ -75,12 +115,12 @@ class Momenta:
     mass: float
 
 
-def momenta(run: Run) -> Momenta:
-    """Momenta and centre of mass along a run, from poses and twists of its points."""
-    inertia = run.robot.engine.tree.inertia[run.robot.engine.layout.points]
+def momenta_at(robot: Robot, q: Array, qd: Array) -> Momenta:
+    """Momenta and centre of mass at coordinates and rates (n, ndof), from poses and twists of all points."""
+    inertia = robot.engine.tree.inertia[robot.engine.layout.points]
     total, whole = [], []
-    for q, qd in zip(run.q, run.qd, strict=True):
-        state = run.robot.kinematics(q, qd)
+    for row in zip(q, qd, strict=True):
+        state = robot.kinematics(*row)
         back = np.stack([Ad_inv(g) for g in state.g])
         total.append(np.einsum("kji,kjl,kl->i", back, inertia, state.eta))
         whole.append(np.einsum("kji,kjl,klm->im", back, inertia, back))
@@ -88,6 +128,11 @@ def momenta(run: Run) -> Momenta:
     # the inertia of everything at the origin holds m c^ beside m
     moments = np.stack([M[:, 2, 4], M[:, 0, 5], M[:, 1, 3]], axis=-1)
     return Momenta(h[:, :3], h[:, 3:], moments / M[:, 3:4, 3], float(M[0, 3, 3]))
+
+
+def momenta(run: Run) -> Momenta:
+    """Momenta and centre of mass along a run."""
+    return momenta_at(run.robot, run.q, run.qd)
 
 
 # -- quadrature

@@ -5,7 +5,7 @@ import pytest
 from helpers.differences import Worst
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_bvp
-from validation.motions import X, Y, Z, oblique_body, pose, turn
+from validation.motions import ASKEW, MOMENTS, X, Y, Z, oblique_body, pose, turn
 
 from sorosim.analysis import statics
 from sorosim.errors import ConvergenceError
@@ -22,7 +22,6 @@ from sorosim.model.section import Circle
 from sorosim.robot import Robot
 
 G = 9.81
-ASKEW = turn(Z, 0.7) @ turn(X, -1.1) @ turn(Z, 0.4)
 WORST = Worst()
 
 
@@ -70,7 +69,7 @@ HOOKS = np.array([[0.3, 0.0, 0.1], [-0.1, 0.2, 0.3], [0.0, 0.25, -0.2]])
 @pytest.mark.parametrize("size", [0.3, 3.1, 4.5, 6.0])
 def test_body_pulled_by_strings_takes_the_rotation_of_least_energy(rng, size):
     # -sum F . R r over all rotations is least at the orthogonal factor of sum F r^T (Wahba's problem)
-    body = oblique_body(0.5, (0.1, 0.2, 0.28), (0.0, 0.0, -0.2), ASKEW)
+    body = oblique_body(0.5, MOMENTS, (0.0, 0.0, -0.2), ASKEW)
     hooks = [Link(f"hook{i}", None, parent="body", at=pose(p=r)) for i, r in enumerate(HOOKS)]
     pulls = {f"pull{i}": PointWrench(f"hook{i}", wrench=(0, 0, 0, *F)) for i, F in enumerate(FORCES)}
     link = Link("body", body, joint=Joint("spherical"), at=pose(ASKEW, (0.3, -0.2, 0.5)))

@@ -5,19 +5,27 @@ import pytest
 from helpers.differences import Worst
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
-from validation.builders import cantilever
+from validation.builders import NO_GRAVITY, cantilever
 from validation.motions import (
+    ASKEW,
+    CENTRE,
+    MOMENTS,
     FreeTop,
     HeavyTop,
     X,
     Y,
     Z,
     angle_between,
+    drift,
+    free_body,
     momenta,
+    momenta_at,
     oblique_body,
     pose,
     poses_of,
     rates_for,
+    run_of,
+    thrown,
     turn,
     twists_of,
 )
@@ -31,14 +39,11 @@ from sorosim.model.joint import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.section import Circle
-from sorosim.motion import resume, simulate
+from sorosim.motion import resume
 from sorosim.robot import Robot
 
 METHODS = ("bdf", "radau", "lsoda", "cvode")
 G = 9.81
-NO_GRAVITY = (0.0, 0.0, 0.0)
-MOMENTS, CENTRE = np.array([0.1, 0.2, 0.28]), np.array([0.1, -0.05, 0.2])
-ASKEW = turn(Z, 0.7) @ turn(X, -1.1) @ turn(Z, 0.4)
 WORST = Worst()
 
 
@@ -46,10 +51,6 @@ WORST = Worst()
 def _report():
     yield
     print(WORST.table("large rotations"))
-
-
-def run_of(robot, t_end, dt, start, method="lsoda", rtol=1e-11, **options):
-    return simulate(robot, t_end, dt, q0=start[0], qd0=start[1], method=method, rtol=rtol, atol=1e-2 * rtol, **options)
 
 
 def check_no_jumps(g, t, speed, rate):
@@ -68,27 +69,17 @@ def check_coordinates(q):
 # -- a free body
 
 
-def free_body(gravity=NO_GRAVITY):
-    """Its centre of mass is off the frame of the link, and the frame of the joint stands anywhere."""
-    body = oblique_body(2.0, MOMENTS, CENTRE, ASKEW)
-    link = Link("body", body, joint=Joint("free"), at=pose(turn(X, 0.5) @ turn(Y, 1.0), (0.4, 0.1, -0.7)))
-    return Robot(Description("free body", (link,), gravity=gravity))
-
-
 TUMBLING = FreeTop(MOMENTS, np.array([2.0, 3.0, 5.0]))
-SPEED = np.linalg.norm(MOMENTS * TUMBLING.omega_0) / MOMENTS[0]  # angular velocity cannot be larger
 
 
 def tumbling(robot, q, velocity=(0.0, 0.0, 0.0)):
-    """Rates at which the centre of mass has a velocity in the world."""
-    omega, R = ASKEW @ TUMBLING.omega_0, robot.pose(q, "body")[:3, :3]
-    return rates_for(robot, q, [*omega, *(R.T @ velocity - np.cross(omega, ASKEW @ CENTRE))], "body")
+    return q, thrown(robot, q, TUMBLING.omega_0, velocity)
 
 
 def check_tumbling(turns, method, rtol, bound):
     robot, zero, velocity = free_body(), np.zeros(6), np.array([0.02, -0.03, 0.01])
     t_end = 2.0 * np.pi * turns / np.linalg.norm(TUMBLING.omega_0)
-    run = run_of(robot, t_end, 0.05, (zero, tumbling(robot, zero, velocity)), method, rtol)
+    run = run_of(robot, t_end, 0.05, tumbling(robot, zero, velocity), method, rtol)
     omega = TUMBLING.omega(run.t)
     rate = np.linalg.norm(omega, axis=1)
     assert np.trapezoid(rate, run.t) > 2.0 * np.pi * 0.9 * turns
@@ -103,12 +94,8 @@ def check_tumbling(turns, method, rtol, bound):
     )
     assert WORST.note(f"tumbling, centre [m], {label}", moved) < 100.0 * bound
     angular = h.angular - np.cross(h.centre, h.linear)
-    assert WORST.note(f"tumbling, spin, {label}", relative_drift(angular)) < 0.1 * bound
-    assert WORST.note(f"tumbling, energy, {label}", relative_drift(energy.total)) < 0.1 * bound
-
-
-def relative_drift(values):
-    return np.abs(values - values[0]).max() / np.abs(values[0]).max()
+    assert WORST.note(f"tumbling, spin, {label}", drift(angular)) < 0.1 * bound
+    assert WORST.note(f"tumbling, energy, {label}", drift(energy.total)) < 0.1 * bound
 
 
 @pytest.mark.parametrize(("method", "rtol", "bound"), [("lsoda", 1e-12, 1e-8), ("cvode", 1e-10, 3e-6)])
@@ -127,7 +114,7 @@ def test_body_that_flies_far_tumbles_as_one_that_stays():
     # translations of a free joint turn with its rotation vector: 60 m away rounding and tolerance weigh as much more
     robot, zero = free_body((0.0, 0.0, -G)), np.zeros(6)
     velocity = np.array([20.0, 5.0, 12.0])
-    run = run_of(robot, 3.0, 0.02, (zero, tumbling(robot, zero, velocity)))
+    run = run_of(robot, 3.0, 0.02, tumbling(robot, zero, velocity))
     g, h = poses_of(run, "body"), momenta(run)
     parabola = h.centre[0] + np.outer(run.t, velocity) - 0.5 * G * np.outer(run.t**2, Z)
     assert (
@@ -191,7 +178,7 @@ def assert_same_bits(run, other):
 @pytest.mark.parametrize("method", METHODS)
 def test_tumbling_goes_on_with_the_same_bits(method):
     robot, zero = free_body(), np.zeros(6)
-    start, options = (zero, tumbling(robot, zero)), {"method": method, "rtol": 1e-6, "checkpoint": 0.37}
+    start, options = tumbling(robot, zero), {"method": method, "rtol": 1e-6, "checkpoint": 0.37}
     whole = run_of(robot, 3.0, 0.01, start, **options)
     check_coordinates(whole.q[:, :3])
     assert_same_bits(resume(run_of(robot, 1.7, 0.01, start, **options), 3.0), whole)
@@ -204,7 +191,7 @@ TWICE = pytest.mark.xfail(strict=True, reason="bdf, radau and lsoda report rows 
 @pytest.mark.parametrize("method", [*(pytest.param(m, marks=TWICE) for m in METHODS[:3]), METHODS[3]])
 def test_interrupted_tumbling_goes_on_with_the_same_bits(method):
     robot, zero = free_body(), np.zeros(6)
-    start, options = (zero, tumbling(robot, zero)), {"method": method, "rtol": 1e-6, "checkpoint": 0.37}
+    start, options = tumbling(robot, zero), {"method": method, "rtol": 1e-6, "checkpoint": 0.37}
 
     def interrupt(t):
         if t > 2.9:
@@ -221,7 +208,7 @@ def test_interrupted_tumbling_goes_on_with_the_same_bits(method):
 @pytest.mark.parametrize("method", ["bdf", "radau", "lsoda"])
 def test_dense_output_passes_over_changes_of_coordinates(method):
     robot, zero = free_body(), np.zeros(6)
-    run = run_of(robot, 3.0, 0.5, (zero, tumbling(robot, zero)), method, rtol=1e-9, dense=True)
+    run = run_of(robot, 3.0, 0.5, tumbling(robot, zero), method, rtol=1e-9, dense=True)
     t = np.linspace(0.0, 3.0, 200)
     R = np.stack([robot.pose(run.at(s)[0], "body")[:3, :3] for s in t]) @ ASKEW
     assert WORST.note("dense output [rad]", angle_between(R, R[0] @ TUMBLING.rotation(t)).max()) < 3e-6
@@ -237,9 +224,9 @@ def test_two_bodies_tumble_on_a_spherical_joint_between_them():
     for own in (slice(0, 3), slice(6, 9)):
         check_coordinates(run.q[:, own])
     h, energy = momenta(run), run.energy()
-    assert WORST.note("two bodies, linear momentum", relative_drift(h.linear)) < 1e-7
-    assert WORST.note("two bodies, angular momentum", relative_drift(h.angular)) < 1e-7
-    assert WORST.note("two bodies, energy", relative_drift(energy.total)) < 1e-7
+    assert WORST.note("two bodies, linear momentum", drift(h.linear)) < 1e-7
+    assert WORST.note("two bodies, angular momentum", drift(h.angular)) < 1e-7
+    assert WORST.note("two bodies, energy", drift(energy.total)) < 1e-7
     rates = np.abs(np.stack([robot.kinematics(*row).eta for row in zip(run.q, run.qd, strict=True)]))
     check_no_jumps(poses_of(run, "other"), run.t, 3.0 * rates[:, 1, 3:].max(), 2.0 * rates[:, 1, :3].max())
 
@@ -305,7 +292,7 @@ def check_pendulum(top, t_end, rtol, bound, label):
     h, energy = momenta(run), run.energy()
     vertical = (h.angular - np.cross([0.0, 0.0, 1.0], h.linear))[:, 2:]
     assert WORST.note(f"pendulum, energy, {label}", np.ptp(energy.total) / energy.kinetic.max()) < 0.1 * bound
-    assert WORST.note(f"pendulum, vertical angular momentum, {label}", relative_drift(vertical)) < 0.1 * bound
+    assert WORST.note(f"pendulum, vertical angular momentum, {label}", drift(vertical)) < 0.1 * bound
     # parallel transport turns it about its axis, until the rotation vector has to be changed
     assert np.linalg.norm(run.q, axis=1).max() > np.pi
 
@@ -338,19 +325,24 @@ def soft_rod():
     return cantilever(strain(torsion=1, bending=2), material=rubber, section=Circle(0.02), joint=Joint("free"))
 
 
-def thrown(rod, axis_angle, t_end, rtol=1e-10):
+def thrown_rod(rod, axis_angle, t_end, away=True, rtol=1e-9):
+    """A run; not away: its centre of mass stays."""
     q = np.zeros(rod.ndof)
     q[:6] = [*axis_angle, 0.2, 0.1, -0.4]
     q[6:] = np.cos(np.arange(rod.ndof - 6))
-    return run_of(rod, t_end, 0.02, (q, rates_for(rod, q, [12.0, 3.0, 8.0, 0.3, -2.0, 0.1], "arm")), "cvode", rtol)
+    qd = rates_for(rod, q, [12.0, 3.0, 8.0, 0.3, -2.0, 0.1], "arm")
+    if not away:
+        h, R = momenta_at(rod, q[None], qd[None]), rod.pose(q, "arm", 0.0)[:3, :3]
+        qd += rates_for(rod, q, [0.0, 0.0, 0.0, *(-R.T @ h.linear[0] / h.mass)], "arm")
+    return run_of(rod, t_end, 0.02, (q, qd), "cvode", rtol)
 
 
 def check_rod(run, bound):
     h, energy = momenta(run), run.energy()
     assert energy.elastic.max() > 0.1 * energy.kinetic.max()
     check_coordinates(run.q[:, :3])
-    assert WORST.note("rod, linear momentum", relative_drift(h.linear)) < bound
-    assert WORST.note("rod, angular momentum", relative_drift(h.angular)) < bound
+    assert WORST.note("rod, linear momentum", drift(h.linear, np.sqrt(2.0 * h.mass * energy.kinetic.max()))) < bound
+    assert WORST.note("rod, angular momentum", drift(h.angular)) < bound
     assert WORST.note("rod, energy", np.ptp(energy.total) / energy.kinetic.max()) < bound
     for s, point in ((0.0, 0), (1.0, -1)):
         rates = np.abs(twists_of(run, point))
@@ -360,17 +352,17 @@ def check_rod(run, bound):
 def test_rod_tumbles_the_same_from_every_orientation(soft_rod):
     reference = None
     for half_turns in (0.0, 1.0, 1.19, -1.7):
-        run = thrown(soft_rod, half_turns * np.pi * np.array([2.0, -1.0, 2.0]) / 3.0, 1.5)
-        check_rod(run, 3e-6)
+        run = thrown_rod(soft_rod, half_turns * np.pi * np.array([2.0, -1.0, 2.0]) / 3.0, 1.0)
+        check_rod(run, 2e-5)
         base, tip = poses_of(run, "arm", 0.0), poses_of(run, "arm")
         relative = np.linalg.inv(base[0]) @ tip
         reference = relative if reference is None else reference
-        assert WORST.note("rod, from any orientation", np.abs(relative - reference).max()) < 1e-5
+        assert WORST.note("rod, from any orientation", np.abs(relative - reference).max()) < 2e-5
 
 
 @pytest.mark.slow
 def test_rod_tumbles_through_many_turns(soft_rod):
-    run = thrown(soft_rod, np.zeros(3), 40.0)
+    run = thrown_rod(soft_rod, np.zeros(3), 40.0, away=False)
     turned = np.trapezoid(np.linalg.norm(twists_of(run)[:, :3], axis=1), run.t) / (2.0 * np.pi)
     print(f"rod: {turned:.0f} turns")
     assert turned > 60.0
