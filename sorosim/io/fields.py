@@ -28,9 +28,9 @@ FORMAT_VERSION = 1
 
 SI_UNITS = {
     "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
-    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "speed": "m/s", "acceleration": "m/s^2",
-    "force": "N", "moment": "N*m", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m", "damping": "N*s/m",
-    "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
+    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "speed": "m/s", "angular speed": "rad/s",
+    "acceleration": "m/s^2", "force": "N", "moment": "N*m", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m",
+    "damping": "N*s/m", "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
 }  # fmt: skip
 
 
@@ -87,6 +87,24 @@ class Quantity(Field):
         # the bounds are those of the number in SI units
         bounds = {"exclusiveMinimum": self.above, "minimum": self.least, "maximum": self.upto}
         return _quantity_schema(self.dimension) | {key: b for key, b in bounds.items() if math.isfinite(b)}
+
+
+@dataclass(frozen=True)
+class Fraction(Field):
+    """A place on a rod, s = X/L."""
+
+    def check(self, value: Any) -> float:
+        try:
+            return _FRACTION.check(value)
+        except ModelError as error:
+            hint = "it is a fraction of the rod's length, X/L"
+            raise ModelError("", error.expected, error.got, error.hint if "%" in error.hint else hint) from None
+
+    def json_schema(self) -> dict[str, Any]:
+        return _FRACTION.json_schema()
+
+
+_FRACTION = Quantity("number", least=0.0, upto=1.0)
 
 
 @dataclass(frozen=True)
@@ -147,6 +165,17 @@ class Name(Field):
 
 
 @dataclass(frozen=True)
+class Parent(Field):
+    """The name of a link's parent."""
+
+    def check(self, value: Any) -> str:
+        if isinstance(value, list):
+            hint = "a closed chain is a loop, not a second parent"
+            raise ModelError("", "the name of one link", shown(value), hint)
+        return Name().check(value)
+
+
+@dataclass(frozen=True)
 class ParameterName(Field):
     """A name that may stand after a dollar sign."""
 
@@ -196,20 +225,6 @@ class Choice(Field):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words())}
-
-
-@dataclass(frozen=True)
-class Fixed(Field):
-    """The word fixed, the only joint that is a word."""
-
-    def check(self, value: Any) -> str:
-        if value != "fixed":
-            hint = f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in ("revolute", "prismatic", "helical") else ""
-            raise ModelError("", "fixed, {revolute: ...}, {prismatic: ...} or {helical: ...}", shown(value), hint)
-        return "fixed"
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"const": "fixed"}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,10 @@ links:
     parent: arm
     joint: {revolute: {axis: [0, 0, 1]}}
     body: {mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}
+  ball:
+    parent: lid
+    joint: free
+    body: {mass: 50 g, inertia: [1e-5, 1e-5, 1e-5]}
 parts:
   left: {prefab: stub, parent: arm}
 actuators:
@@ -59,9 +63,15 @@ CONTEXTS = {
     "PoseBlock": Context("links.lid.at"),
     "RotationBlock": Context("links.lid.at.rotation"),
     "MovingJoint": Context("links.lid.joint"),
-    "TurningBlock": Context("links.lid.joint", ("revolute",), "{axis: [0, 0, 1]}"),
-    "HelicalBlock": Context("links.lid.joint", ("helical",), "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+    "RevoluteBlock": Context("links.lid.joint", ("revolute",), "{axis: [0, 0, 1]}"),
     "PrismaticBlock": Context("links.lid.joint", ("prismatic",), "{axis: [0, 0, 1]}"),
+    "HelicalBlock": Context("links.lid.joint", ("helical",), "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+    "CylindricalBlock": Context("links.lid.joint", ("cylindrical",), "{axis: [0, 0, 1]}"),
+    "UniversalBlock": Context("links.lid.joint", ("universal",), "{axis: [1, 0, 0]}"),
+    "PlanarBlock": Context("links.lid.joint", ("planar",), "{axis: [0, 0, 1]}"),
+    "SphericalBlock": Context("links.lid.joint", ("spherical",)),
+    "FreeBlock": Context("links.lid.joint", ("free",)),
+    "LimitBlock": Context("links.lid.joint.revolute.limits", (), "{high: 90 deg, stiffness: 100 N*m/rad}"),
     "BodyBlock": Context("links.lid.body", (), "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
     "PieceBlock": Context(
         "links.arm.rod",
@@ -84,10 +94,13 @@ CONTEXTS = {
     "OrderBlock": Context("links.arm.rod.strain.bending", (), "{basis: legendre, order: 3}"),
     "ReferenceBlock": Context("links.arm.rod.reference"),
     "ActuatorBlock": Context("actuators.cable"),
+    "MotorBlock": Context("actuators.cable", ("joint",), "{link: ball, along: rx}"),
     "RunBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
     "PathBlock": Context("actuators.cable.tendon"),
     "LoadBlock": Context("loads.push"),
     "WrenchBlock": Context("loads.push.wrench", (), "{link: arm, force: [0, 0, 1 N]}"),
+    "StartBlock": Context("initial.lid.revolute"),
+    "MovingPoseBlock": Context("initial.ball"),
     "SimulateBlock": Context("simulate", (), "{t_end: 1 s}"),
     "StaticsBlock": Context("statics"),
     "SignalTable": Context("simulate.u.cable", (), "{times: [0, 1 s, 2 s], values: [0, 5, 0]}"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Run, Tendon
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.expressions import Expression, parse
@@ -18,7 +20,7 @@ from sorosim.io.yaml_writer import to_yaml
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import STRAINS
 from sorosim.model.body import RigidBody
-from sorosim.model.joint import Joint
+from sorosim.model.joint import CREEP, WITHOUT_AXIS, Joint, Limit
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Constant, Formula, Linear, Profile, Table
@@ -75,7 +77,7 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "links": links,
         "actuators": {name: _actuator(f"actuators.{name}", a) for name, a in description.actuators.items()},
         "loads": {name: _load(f"loads.{name}", load, rods) for name, load in description.loads.items()},
-        "initial": {name: float(value) for name, value in description.initial.items()},
+        "initial": _initial(description.initial, description.initial_rates),
         "simulate": _run_block("simulate", description.simulate),
         "statics": _run_block("statics", description.statics),
     }
@@ -135,10 +137,27 @@ def _link(link: Link, materials: _Materials, rods: set[str]) -> dict[str, Any]:
     return out
 
 
-def _joint(joint: Joint) -> dict[str, Any]:
-    names = ("pitch", "stiffness", "damping", "rest") if joint.kind == "helical" else ("stiffness", "damping", "rest")
-    sizes = {name: getattr(joint, name) for name in names if getattr(joint, name) or name == "pitch"}
-    return {joint.kind: {"axis": list(joint.axis), **sizes}}
+def _joint(joint: Joint) -> str | dict[str, Any]:
+    out: dict[str, Any] = {} if joint.kind in WITHOUT_AXIS else {"axis": list(joint.axis)}
+    for name in ("stiffness", "damping", "rest", "friction", "creep"):
+        values: Any = getattr(joint, name)
+        default = tuple(CREEP[d] for d in joint.dimensions) if name == "creep" else (0.0,) * joint.n
+        if values != default:
+            alike = len(set(values)) == len(set(joint.dimensions)) == 1
+            out[name] = values[0] if alike else list(values)
+    if any(joint.stops):
+        limits = [None if limit is None else _limit(limit) for limit in joint.stops]
+        out["limits"] = limits if joint.n > 1 else limits[0]
+    if joint.second_axis is not None:
+        out["second_axis"] = list(joint.second_axis)
+    if joint.kind == "helical":
+        out["pitch"] = joint.pitch
+    return {joint.kind: out} if out else joint.kind
+
+
+def _limit(limit: Limit) -> dict[str, float]:
+    ends = {name: end for name in ("low", "high") if math.isfinite(end := getattr(limit, name))}
+    return {**ends, "stiffness": limit.stiffness}
 
 
 def _division(where: str, piece: Division, materials: _Materials) -> dict[str, Any]:
@@ -206,8 +225,10 @@ def _formula(where: str, value: float | Expression) -> float | str:
 
 
 def _actuator(where: str, actuator: Any) -> dict[str, Any]:
+    if isinstance(actuator, JointForce):
+        return {"joint": {"link": actuator.link, **({"along": actuator.along} if actuator.along else {})}}
     if not isinstance(actuator, Tendon):
-        raise _inexpressible(where, "a tendon", actuator)
+        raise _inexpressible(where, "a tendon or a motor", actuator)
     runs = [_run(where, run) for run in actuator.runs]
     return {"tendon": runs[0] if len(runs) == 1 else {"path": runs}}
 
@@ -224,9 +245,17 @@ def _load(where: str, load: Any, rods: set[str]) -> dict[str, Any]:
     out: dict[str, Any] = {"link": load.link}
     if load.s != 1.0 and load.link in rods:
         out["s"] = load.s
-    if any(load.wrench[:3]):
-        out["moment"] = list(load.wrench[:3])
-    return {"wrench": {**out, "force": list(load.wrench[3:]), "frame": load.frame}}
+    entries = [_signal(f"{where}.wrench[{i}]", entry) for i, entry in enumerate(load.wrench)]
+    if any(entries[:3]):
+        out["moment"] = entries[:3]
+    return {"wrench": {**out, "force": entries[3:], "frame": load.frame}}
+
+
+def _initial(values: Mapping[str, float], rates: Mapping[str, float]) -> dict[str, Any]:
+    out: dict[str, Any] = {name: float(value) for name, value in values.items()}
+    for name, rate in rates.items():
+        out[name] = {**({"value": out[name]} if name in out else {}), "rate": float(rate)}
+    return out
 
 
 def _run_block(where: str, block: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,5 +68,7 @@ def unit_of(entry: Any) -> str:
     if isinstance(entry, dict):
         if "x-unit" in entry:
             return str(entry["x-unit"])
+        if "prefixItems" in entry:
+            return ", ".join(dict.fromkeys(map(unit_of, entry["prefixItems"])))
         return next((unit for name in ("oneOf", "anyOf", "items") if (unit := unit_of(entry.get(name)))), "")
     return next((unit for option in entry if (unit := unit_of(option))), "") if isinstance(entry, list) else ""

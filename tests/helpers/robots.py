@@ -341,6 +341,16 @@ def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, Poin
     return loads
 
 
+def arrays_of(robot: Robot) -> list[Array]:
+    """All numbers of a robot's engine that come from its description."""
+
+    def flat(parts: tuple[Any, ...]) -> list[Array]:
+        return [array for part in parts for array in (flat(part) if isinstance(part, tuple) else [part])]
+
+    engine = robot.engine
+    return flat((engine.tree, engine.elastic, engine.tendons, engine.gravity))
+
+
 def moderate(robot: Robot) -> Array:
     """A size (ndof,) for each coordinate at which a robot is deformed by much but not wildly."""
     sizes = {"angle": 1.0, "length": 0.1, "number": 0.1}
