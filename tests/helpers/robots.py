@@ -288,7 +288,7 @@ def random_tree(
                 links.append(Link(f"rod{i}b", more, parent=f"rod{i}"))
                 budget -= sum(d.strain.count for d in more.divisions)
         else:
-            joint = random_joint(rng, sorted(set(JOINT_KINDS) - twice) + ["planar"])
+            joint = random_joint(rng, [*sorted(set(JOINT_KINDS) - twice), "planar"])
             links.append(Link(f"body{i}", random_body(rng), joint=joint, **where))
             budget -= joint.n
         if budget < 4:
