@@ -20,7 +20,8 @@ Array = NDArray[np.float64]
 
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
-MAX_OUTPUTS = 10_000_000
+# solutions beyond half a turn that are looked at again from within
+MAX_TURNS = 5
 
 
 def check_robot(robot: Any) -> Robot:
@@ -88,14 +89,19 @@ def statics(
     system = StaticSystem(robot, inputs, given)
     free = system.partition.free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+    start = system.q(system.without_turns(start[free], start[free]))
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
     problem = StaticProblem(trials.residual, trials.jacobian, robot.engine.elastic.rest[free], analytic)
     found = solve_equilibrium(problem, start[free])
-    settled = system.without_turns(found.x, start[free])
-    if not np.array_equal(settled, found.x):
-        residual, stiffness = system.jacobian(settled, 1.0)
-        found = replace(found, x=settled, residual=residual, jacobian=stiffness)
+    for _ in range(MAX_TURNS):
+        settled = system.without_turns(found.x, start[free])
+        if not found.success or np.array_equal(settled, found.x):
+            break
+        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
+        again = solve_equilibrium(problem, settled, near=True)
+        found = replace(again, n_residual=found.n_residual + again.n_residual,
+                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
     q = system.q(found.x)
     forces = system.full_residual(q)[system.partition.driven]
     norm = float(np.abs(found.residual).max(initial=0.0))

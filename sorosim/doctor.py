@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.analysis import statics
+from sorosim.drive import driven_motion
 from sorosim.errors import ConvergenceError, ModelError
 from sorosim.model.body import RigidBody
+from sorosim.model.link import WORLD
 from sorosim.model.material import Material
 from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
@@ -155,7 +157,7 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
     q, qd, qdd, u = _some_state(robot)
     try:
         inverse = robot.inverse_dynamics_derivatives(q, qd, qdd)
-        forward = robot.forward_dynamics_derivatives(q, qd, u)
+        forward = robot.forward_dynamics_derivatives(q, qd, u, driven={})
     except ModelError as error:
         yield Finding(WRONG, "dynamics", str(error))
         return
@@ -169,7 +171,8 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
     ]
     worst, name = 0.0, ""
     for label, analytic, function, at in pairs:
-        differences = _differences(function, at)
+        # friction changes within its creep
+        differences = _differences(function, at, 0.1 * STEP if at is qd else STEP)
         # what is small against the function itself, differences cannot see
         size = max(float(np.abs(differences).max(initial=0.0)), float(np.abs(function(at)).max(initial=0.0)), 1e-300)
         miss = float(np.abs(analytic - differences).max(initial=0.0) / size)
@@ -187,19 +190,25 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
         yield Finding(OK, "derivatives", f"agree with differences to {worst:.1e}")
 
 
-def _differences(function: Callable[[Array], Array], at: Array) -> Array:
+def _differences(function: Callable[[Array], Array], at: Array, step: float) -> Array:
     """Derivative of a vector by a vector, by central differences of fourth order."""
     columns = [
         8.0 * (function(at + h) - function(at - h)) - (function(at + 2.0 * h) - function(at - 2.0 * h))
-        for h in STEP * np.eye(len(at))
+        for h in step * np.eye(len(at))
     ]
-    return np.asarray(np.array(columns).T / (12.0 * STEP))
+    return np.asarray(np.array(columns).T / (12.0 * step))
 
 
 def _rest(robot: Robot) -> Iterator[Finding]:
-    """The equilibrium without inputs, and what is stiff and soft about it."""
+    """The equilibrium without inputs, driven coordinates held where they start, and what is stiff and soft about it."""
+    floating = [link.name for link in robot.links if link.parent == WORLD and link.joint.kind == "free"]
+    if any(not robot.engine.layout.links[name].link.joint.is_wound for name in floating):
+        yield Finding(OK, "equilibrium", f"'{floating[0]}' floats freely: none was looked for")
+        return
+    motions = robot.description.simulate.get("driven", {})
+    held = dict(zip(motions, map(float, driven_motion(motions).value(0.0)), strict=True))
     try:
-        rest = statics(robot, np.zeros(len(robot.actuator_names)))
+        rest = statics(robot, np.zeros(len(robot.actuator_names)), held)
     except ConvergenceError as error:
         yield Finding(ODD, "equilibrium", str(error), "gravity may be too much for the stiffness")
         return
@@ -212,7 +221,7 @@ def _rest(robot: Robot) -> Iterator[Finding]:
 
 
 def _stiffness(robot: Robot, rest: Equilibrium) -> Iterator[Finding]:
-    frequencies = robot.linearize(rest.q, rest.u).frequencies
+    frequencies = robot.linearize(rest.q, rest.u, free=rest.free).frequencies
     known = frequencies[np.isfinite(frequencies) & (frequencies > 0.0)]
     if len(known):
         low, high = known.min(), known.max()

@@ -67,7 +67,8 @@ def test_the_random_trees_have_everything():
     assert {kind for kind, _ in moved} == set(JOINT_KINDS) - {"fixed"}
     joints = [link.joint for link in links]
     for name in ("stiffness", "damping", "rest", "friction"):
-        assert {joint.kind for joint in joints if any(getattr(joint, name))} >= {
+        kinds = {joint.kind for joint in joints if any(getattr(joint, name))}
+        assert kinds >= {
             "universal",
             "spherical",
             "free",

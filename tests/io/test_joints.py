@@ -27,8 +27,11 @@ BODY = "body: {mass: 1, inertia: [1, 1, 1]}"
 
 
 def robot_with(joint, more=""):
-    return load_text(f"sorosim: 1\nlinks:\n  base: {{joint: free, {BODY}}}\n"
-                     f"  hand: {{parent: base, at: {{position: [0.1, 0, 0.3]}}, joint: {joint}, {BODY}}}\n{more}", "robot.yaml")  # fmt: skip
+    links = f"""\
+  base: {{joint: free, {BODY}}}
+  hand: {{parent: base, at: {{position: [0.1, 0, 0.3]}}, joint: {joint}, {BODY}}}
+"""
+    return load_text(f"sorosim: 1\nlinks:\n{links}{more}", "robot.yaml")
 
 
 # -- joints
@@ -47,8 +50,8 @@ def robot_with(joint, more=""):
          "creep: 1 deg/s, limits: {low: -90 deg, high: 1, stiffness: 0.1 kN*m/rad}}}",
          Joint("revolute", stiffness=2, damping=0.1, rest=30 * DEG, friction=0.01, creep=DEG,
                limits=Limit(-90 * DEG, 1.0, stiffness=100))),
-        ("{prismatic: {axis: [1, 0, 0], stiffness: 1 N/cm, damping: 1 N*s/cm, rest: 5 mm, friction: 1 mN, creep: 1 cm/s, "
-         "limits: {low: -1 mm, stiffness: 1 N/mm}}}",
+        ("{prismatic: {axis: [1, 0, 0], stiffness: 1 N/cm, damping: 1 N*s/cm, rest: 5 mm, friction: 1 mN, "
+         "creep: 1 cm/s, limits: {low: -1 mm, stiffness: 1 N/mm}}}",
          Joint("prismatic", axis=(1, 0, 0), stiffness=100, damping=100, rest=0.005, friction=0.001, creep=0.01,
                limits=Limit(-0.001, stiffness=1000))),
         ("{helical: {axis: [1, 0, 0], pitch: 5 mm/rev, stiffness: 3}}",
@@ -206,8 +209,13 @@ parts:
 
 
 def test_values_and_rates_of_coordinates():
-    robot = robot_with("{cylindrical: {axis: [0, 0, 1]}}", "initial:\n  hand.cylindrical.angle: {value: 30 deg, rate: 2 rad/s}\n"
-                       "  hand.cylindrical.slide: {rate: 3 cm/s}\n  base.free.tz: 3 cm\n")  # fmt: skip
+    initial = """\
+initial:
+  hand.cylindrical.angle: {value: 30 deg, rate: 2 rad/s}
+  hand.cylindrical.slide: {rate: 3 cm/s}
+  base.free.tz: 3 cm
+"""
+    robot = robot_with("{cylindrical: {axis: [0, 0, 1]}}", initial)
     assert robot.description.initial == {"hand.cylindrical.angle": 30 * DEG, "base.free.tz": 0.03}
     assert robot.description.initial_rates == {"hand.cylindrical.angle": 2.0, "hand.cylindrical.slide": 0.03}
     assert_allclose(robot.initial_q[-2:], [30 * DEG, 0.0])

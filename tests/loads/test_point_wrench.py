@@ -80,10 +80,11 @@ def test_a_push_that_grows_moves_a_free_body_as_it_must():
         ((1, 2, 3), ModelError, "wrench: expected six numbers or signals: moment [N m], force [N], got (1, 2, 3)"),
         ("8*t", ModelError, "wrench: expected six numbers or signals: moment [N m], force [N], got '8*t'"),
         ((0, np.nan, 0, 0, 0, 0), ModelError, "wrench[1]: expected a finite number, got nan"),
-        ((0, 0, None, 0, 0, 0), InputError, "wrench[2]: expected a number, an expression of t, (times, values), a table, "
-                                            "a CSV file or a function, got NoneType None"),
-        ((0, 0, 0, {"times": [0, 1]}, 0, 0), InputError, "wrench[3]: expected the key 'values', got a table without it; "
-                                                         "or give a csv file and its column"),
+        ((0, 0, None, 0, 0, 0), InputError,
+         "wrench[2]: expected a number, an expression of t, (times, values), a table, a CSV file or a function, "
+         "got NoneType None"),
+        ((0, 0, 0, {"times": [0, 1]}, 0, 0), InputError,
+         "wrench[3]: expected the key 'values', got a table without it; or give a csv file and its column"),
     ],
 )  # fmt: skip
 def test_what_is_no_wrench(wrench, error, message):
