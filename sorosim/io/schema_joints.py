@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field as Key
-from pydantic import GetJsonSchemaHandler, Tag, field_validator, model_validator
+from pydantic import GetJsonSchemaHandler, Tag, ValidationInfo, field_validator, model_validator
 from pydantic_core import CoreSchema
 
 from sorosim.errors import ModelError, nearest
@@ -97,8 +97,8 @@ class SpringsBlock(Block):
 
     @field_validator(*DIMENSIONS_OF, mode="before")
     @classmethod
-    def _fits_the_coordinates(cls, value: Any, info: Any) -> Any:
-        return None if value is None else Each(info.field_name, cls.joint).check(value)
+    def _fits_the_coordinates(cls, value: Any, info: ValidationInfo) -> Any:
+        return None if value is None else Each(str(info.field_name), cls.joint).check(value)
 
     @field_validator("limits", mode="after", check_fields=False)
     @classmethod
@@ -109,9 +109,7 @@ class SpringsBlock(Block):
             try:
                 found.append(None if entry is None else entry.limit(dimension))
             except ModelError as error:
-                name = error.where.removeprefix("limits.")
-                at = f"{where}.{name}" if where and name else where or name
-                raise ModelError(at, error.expected, error.got, error.hint) from None
+                raise ModelError(f"{where}.{error.where}", error.expected, error.got, error.hint) from None
         return tuple(found)
 
     @classmethod
