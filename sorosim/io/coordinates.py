@@ -98,10 +98,13 @@ class CoordinateBuilder:
     def fitted(self, path: Path, joint: Joint, make: Callable[[Array], Array]) -> Array | None:
         """Coordinates or rates from the joint's unit twists; None if the joint cannot be or move so, which is noted."""
         try:
-            return make(joint.stages[0].columns)
+            found = make(joint.stages[0].columns)
         except ModelError as error:
             self.todo.add(path, error.expected, error.got, _FREEDOM.get(joint.kind, ""))
             return None
+        if not np.isfinite(found).all():
+            self.todo.add(path, "a pose and a motion that can be computed with", "an overflow", "look for a wrong unit")
+        return found
 
     def say(self, path: Path, key: str, names: list[str]) -> None:
         """Keep which key speaks of coordinates; note what has been said already."""
