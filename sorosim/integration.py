@@ -156,7 +156,7 @@ class Integration:
         return self.prepared(t, x)
 
     def prepared(self, t: float, x: Array) -> Array:
-        """The state to go on from: with the inputs of a controller, and rotations in the middle of their coordinates."""
+        """The state to go on from: with the inputs of a controller, and rotations amid their coordinates."""
         if self.controller is not None and (t in self.samples or t == self.start.t):
             q, qd, _ = self.system.coordinates(t, x)
             u = self.controller(t, q, qd)

@@ -1,9 +1,9 @@
 """Exponential coordinates of spherical, planar and free joints: poses, twists, and large rotations.
 
-The joint's pose is exp((P^T q)^) with orthonormal unit twists P (n, 6). Its coordinates are singular where the rotation is a whole
-turn, but every rotation has others: a whole turn less about the same axis, the other way round. Changing between the
-two beyond half a turn keeps every motion away from the singular points; poses and twists go on as they were
-(docs/theory.md, 8).
+The joint's pose is exp((P^T q)^) with orthonormal unit twists P (n, 6). Its coordinates are singular where the rotation
+is a whole turn, but every rotation has others: a whole turn less about the same axis, the other way round. Changing
+between the two beyond half a turn keeps every motion away from the singular points; poses and twists go on as they
+were (docs/theory.md, 8).
 """
 
 from __future__ import annotations
