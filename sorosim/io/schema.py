@@ -1,4 +1,4 @@
-"""The file format, part two: links, actuators, loads, inputs, and the whole."""
+"""The file format, part three: links, actuators, loads, inputs, and the whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
 from sorosim.io.fields import Choice, Name, Numbers, Quantity, Raw, Vector
-from sorosim.io.problems import shown
+from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.loads.point_wrench import FRAMES
 from sorosim.signals import INTERPOLATIONS
@@ -56,35 +56,9 @@ JointBlock = Annotated[
 ]
 
 
-class RotationBlock(Block):
-    """By axis and angle, by roll, pitch and yaw, by a quaternion, or by a matrix."""
-
-    axis: Axis | None = None
-    angle: Annotated[float, Quantity("angle")] | None = None
-    rpy: Annotated[tuple[float, ...], Vector("angle")] | None = None
-    quaternion: Annotated[tuple[float, ...], Vector("number", (4,))] | None = None
-    matrix: list[Axis] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_form(cls, value: Any) -> Any:
-        known = isinstance(value, Mapping) and set(value) <= set(cls.model_fields)
-        forms = ({"axis", "angle"}, {"rpy"}, {"quaternion"}, {"matrix"})
-        if not isinstance(value, Mapping) or (known and set(value) not in forms):
-            raise ModelError("", "{axis, angle}, {rpy}, {quaternion} or {matrix}", shown(value))
-        return value
-
-
-class PoseBlock(Block):
-    position: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    rotation: RotationBlock | None = None
+class PoseBlock(FrameBlock):
     s: Fraction | None = None
-
-
-class BodyBlock(Block):
-    mass: Annotated[float, Quantity("mass", above=0.0)] = Key(examples=["200 g"])
-    centre: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    inertia: Annotated[tuple[float, ...], Vector("inertia", (3, 6))] = Key(examples=["[1e-4, 1e-4, 1e-4]"])
+    frame: Annotated[str, Name()] | None = None
 
 
 class LinkBlock(Block):
@@ -98,7 +72,9 @@ class LinkBlock(Block):
         | None
     ) = None
     rod: RodBlock | None = None
-    body: BodyBlock | None = None
+    body: LinkBody | None = None
+    visual: LinkVisual | None = None
+    frames: dict[Annotated[str, Name()], FrameBlock] = Key(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
