@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.errors import ModelError
 from sorosim.io.meshes import MAX_EMBEDDED, mesh_block
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.mesh import Mesh
 from sorosim.model.shape import Array, Shape
 from sorosim.model.visual import Visual
+
+MAX_WRITTEN = 10_000  # triangles; more would make too large a file
 
 
 def pose_block(g: Array) -> dict[str, Any]:
@@ -26,10 +29,13 @@ def pose_block(g: Array) -> dict[str, Any]:
 
 
 class BodyWriter:
-    """Writes the bodies of one robot; small meshes of them go into the text, as `with_meshes` puts them there."""
+    """Writes the bodies of one robot; small meshes of them go into the text, as `with_meshes` puts them there.
+
+    So do larger ones that are from no file, as far as a text can hold them.
+    """
 
     def __init__(self) -> None:
-        self._left = MAX_EMBEDDED
+        self._left, self._written = MAX_EMBEDDED, 0
 
     def body(self, body: RigidBody) -> Any:
         """A rigid body: one part, or a list of them."""
@@ -48,11 +54,19 @@ class BodyWriter:
 
     def _shape(self, shape: Shape) -> dict[str, Any]:
         if isinstance(shape, Mesh):
-            fits = len(shape.faces) <= self._left
-            self._left -= len(shape.faces) if fits else 0
-            return {shape.kind: mesh_block(shape, fits)}
+            return {shape.kind: self._mesh(shape)}
         sizes = asdict(shape)  # type: ignore[call-overload]  # all others are dataclasses of their sizes
         return {shape.kind: {name: list(size) if isinstance(size, tuple) else size for name, size in sizes.items()}}
+
+    def _mesh(self, mesh: Mesh) -> dict[str, Any]:
+        n = len(mesh.faces)
+        fits = n <= self._left
+        self._left -= n if fits else 0
+        self._written += n if fits or not mesh.file else 0
+        if self._written > MAX_WRITTEN:
+            hint = "write it to a file and read it with sorosim.io.meshes.read_mesh"
+            raise ModelError("mesh", f"at most {MAX_WRITTEN} triangles that are from no file", "more", hint)
+        return mesh_block(mesh, fits)
 
 
 def _numbers(body: RigidBody) -> dict[str, Any]:

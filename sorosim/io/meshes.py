@@ -46,7 +46,8 @@ def mesh_of(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
     """As `read_mesh`; its errors are ModelErrors without an object."""
     suffix = FilePath(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        raise ModelError("", "a mesh that ends in " + listed([f".{known}" for known in FORMATS]), shown(str(path)))
+        endings = listed([f".{known}" for known in FORMATS])
+        raise ModelError("", f"a mesh that ends in {endings}", shown(FilePath(path).name))
     try:
         with open(path, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)
