@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+import yaml
 
 import sorosim
 from sorosim.doctor import ODD, OK, WRONG, examine
@@ -93,6 +94,11 @@ def test_a_load_without_its_tangent_is_wrong():
     assert "look at its tangents" in wrong[0].remedy
 
 
+def with_palm(body):
+    palm = {"parent": "arm", "body": yaml.safe_load(body)}
+    return examine(sorosim.load({**SOUND, "links": {**SOUND["links"], "palm": palm}}))
+
+
 @pytest.mark.parametrize(
     ("body", "where", "what", "remedy"),
     [
@@ -105,12 +111,12 @@ def test_a_load_without_its_tangent_is_wrong():
     ],
 )  # fmt: skip
 def test_a_body_of_an_odd_density_is_named(body, where, what, remedy):
-    found = findings(**{"links.palm": f"{{parent: arm, body: {body}}}"})
+    found = with_palm(body)
     odd = [finding for finding in found if finding.what == what]
     assert [(finding.level, finding.where) for finding in odd] == [(ODD, where)], found
     assert remedy in odd[0].remedy
 
 
 def test_a_body_of_a_usual_density_is_sound():
-    found = findings(**{"links.palm": "{parent: arm, body: {sphere: {radius: 1 cm}, density: 1000}}"})
+    found = with_palm("{sphere: {radius: 1 cm}, density: 1000}")
     assert not [finding for finding in found if "palm" in finding.where]

@@ -96,8 +96,8 @@ def shape_skin(shape: Shape, n_around: int) -> Skin:
         slope = np.array([2.0 * h, r]) / np.hypot(2.0 * h, r)
         # triangles that end in the tip are shaded unevenly: they are kept small
         left = np.append(0.5 ** np.arange(TIP_ROWS), 0.0)[:, None]
-        side = left * [r, -2.0 * h] + [0.0, h]
-        return _revolved([base, (side, np.broadcast_to(slope, side.shape))], n_around)
+        line = left * [r, -2.0 * h] + [0.0, h]
+        return _revolved([base, (line, np.broadcast_to(slope, line.shape))], n_around)
     side = np.array([[r, -h], [r, h]]), np.array([[1.0, 0.0]] * 2)
     top = np.array([[r, h], [0.0, h]]), np.array([[0.0, 1.0]] * 2)
     return _revolved([base, side, top], n_around)

@@ -22,6 +22,7 @@ from sorosim.viz.geometry import BODY, Geometry
 from sorosim.viz.scene import RIGID, Scene
 from sorosim.viz.side_view import side_view
 from sorosim.viz.skins import shape_skin
+from sorosim.viz.space import _split
 
 EXTENTS = {
     Box((0.2, 0.4, 0.6)): (0.1, 0.2, 0.3),
@@ -163,3 +164,11 @@ def test_a_scene_has_an_actor_for_each_colour():
     assert_allclose(bounds[COLOURS["red"]], [0.9, 2.2, -0.2, 0.2, -0.2, 0.2], atol=1e-6)
     red = (image[..., 0] - image[..., 2] > 60) & (image[..., 0] - image[..., 1] > 60)
     assert 0.002 < red.mean() < 0.2
+
+
+def test_long_triangles_of_a_plot_are_halved_with_their_values(rng):
+    corners, values = rng.normal(size=(20, 3, 3)), np.arange(20.0)
+    fine, of_fine = _split(corners, values, 0.5)
+    area = [0.5 * np.linalg.norm(np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]), axis=1) for t in (corners, fine)]
+    assert_allclose(np.bincount(of_fine.astype(int), weights=area[1]), area[0], rtol=1e-12)
+    assert np.linalg.norm(fine - np.roll(fine, 1, axis=1), axis=2).max() <= 0.5
