@@ -99,7 +99,14 @@ def own_robot() -> None:
     write(picture(pulled, run.q[: frame + 1 : 20], run.u[: frame + 1 : 20], title=None)[-1], "tentacle_8_film")
 
 
+def rigid_bodies() -> None:
+    """The gripper at rest."""
+    gripper = robots("rigid_bodies.md")[0]
+    write(picture(gripper, [sorosim.statics(gripper).q])[0], "gripper")
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     getting_started()
     own_robot()
+    rigid_bodies()

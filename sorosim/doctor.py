@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sorosim.analysis import statics
 from sorosim.drive import driven_motion
 from sorosim.errors import ConvergenceError, ModelError
-from sorosim.model.body import RigidBody
+from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
 from sorosim.model.material import Material
+from sorosim.model.mesh import Mesh
 from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
 from sorosim.result import Equilibrium
@@ -25,6 +26,7 @@ OK, ODD, WRONG = "ok", "odd", "wrong"
 
 YOUNG = 1e3, 2e12  # Pa: from the softest gels to diamond
 DENSITY = 5.0, 25e3  # kg/m^3: from foams to osmium
+SOLID_DENSITY = 10.0, 25e3  # of a part of a body, hollows included
 LENGTH = 1e-4, 100.0  # m
 SLENDER = 10.0  # length over thickness below which shear and end effects matter
 STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
@@ -105,7 +107,24 @@ def _gravity(robot: Robot) -> Iterator[Finding]:
         yield Finding(ODD, "gravity", f"{g:g} m/s^2", "on Earth it is 9.81")
 
 
+def _solids(robot: Robot) -> Iterator[tuple[str, Solid]]:
+    for link in robot.links:
+        if isinstance(link.body, Assembly):
+            several = len(link.body.parts) > 1
+            for i, part in enumerate(link.body.parts):
+                if isinstance(part, Solid):
+                    yield f"links.{link.name}.body" + (f"[{i}]" if several else ""), part
+
+
 def _masses(robot: Robot) -> Iterator[Finding]:
+    for where, solid in _solids(robot):
+        density = solid.properties.mass / solid.shape.moments.volume
+        if _outside(density, SOLID_DENSITY):
+            what = f"density {density:.4g} kg/m^3" + (" by its mass" if solid.mass is not None else "")
+            remedy = "was a size meant in mm or cm?" if solid.mass is not None else "was it meant in g/cm^3?"
+            if isinstance(solid.shape, Mesh):
+                remedy += " `scale` is the length of the unit of a mesh file"
+            yield Finding(ODD, where, what, remedy)
     masses = {link.name: link_mass(robot, link.name) for link in robot.links}
     carried = {name: mass for name, mass in masses.items() if mass > 0.0}
     if not carried:

@@ -16,13 +16,16 @@ import numpy as np
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
 from sorosim.errors import ModelError
+from sorosim.io.bodies import BodyBuilder
 from sorosim.io.coordinates import CoordinateBuilder
 from sorosim.io.expand import Expanded
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.joints import effort_of, joint_of, motor_of
+from sorosim.io.meshes import with_meshes
+from sorosim.io.override import LABEL
 from sorosim.io.pose import Array, chained, pose_matrix
-from sorosim.io.problems import Collector, Path, failure, locate, shown
+from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
@@ -65,7 +68,7 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     checked = check(data)
     if checked.file is None:
         raise failure(checked.problems, places)
-    builder = Builder(checked.file, checked, data, folder)
+    builder = Builder(checked.file, checked, data, folder, places)
     description = builder.description(name, text)
     if builder.todo.problems or description is None:
         raise failure(builder.todo.problems, places)
@@ -83,7 +86,8 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     builder.check_routes(robot)
     if builder.todo.problems:
         raise failure(builder.todo.problems, places)
-    whole = with_tables(data, builder.signals_of(description), folder)
+    tables = with_tables(data, builder.signals_of(description), folder)
+    whole = with_meshes(tables, builder.body_builder.read)
     if expanded.stands_alone and whole is data:
         return robot
     return Robot(replace(description, text=to_yaml({**whole, "name": description.name})))
@@ -99,17 +103,26 @@ class _AnyName(list[str]):
 class Builder:
     """The parts of one file."""
 
-    def __init__(self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None) -> None:
-        self.file, self.broken, self.folder = file, checked.broken, folder
+    def __init__(
+        self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None, places: Located
+    ) -> None:  # fmt: skip
+        self.file, self.broken, self.folder, self.places = file, checked.broken, folder, places
         self.todo = Collector(data, list(checked.problems))
         self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}
         self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
+        self.body_builder = BodyBuilder(self.todo, self.folder_of)
 
     def names(self, block: str) -> list[str]:
         """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
         given = self.todo.data.get(block)
         return list(given) if isinstance(given, dict) else _AnyName() if (block,) in self.broken else []
+
+    def folder_of(self, path: Path) -> FilePath | None:
+        """Folder where a relative path begins: that of the file in which it is written."""
+        file = self.places.place(path).file
+        here = self.folder is None or file in ("", LABEL, self.places.place(()).file)
+        return self.folder if here else FilePath(file).parent
 
     def description(self, name: str, text: str) -> Description | None:
         """The whole; None, or with problems noted, if something is wrong."""
@@ -158,7 +171,7 @@ class Builder:
         n_problems = len(todo.problems)
         parents = [WORLD, *(other for other in self.names("links") if other != name)]
         todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
-        at, s = self.pose((*path, "at"), block)
+        at, s, frame = self.pose((*path, "at"), block)
         joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
         body: Rod | RigidBody | None = None
         if block.rod is not None:
@@ -167,30 +180,51 @@ class Builder:
                 return None
             self.rods[name] = body
         elif block.body is not None:
-            body = todo.attempt((*path, "body"), lambda: RigidBody(**block.body.model_dump()))  # type: ignore[union-attr]
+            body = self.body_builder.body((*path, "body"), block.body)
+        visual = self.body_builder.visuals((*path, "visual"), block.visual)
+        frames = self.body_builder.frames((*path, "frames"), block.frames)
         if joint is None or at is None or len(todo.problems) > n_problems:
             return None
-        return todo.attempt(path, lambda: Link(name, body, joint=joint, parent=block.parent, at=at, s=s))
+        return todo.attempt(
+            path,
+            lambda: Link(
+                name, body, joint=joint, parent=block.parent, at=at, s=s, frame=frame, frames=frames, visual=visual
+            ),
+        )  # fmt: skip
 
-    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float]:
-        """Pose of a link's joint in its parent, and the place s on it."""
-        found, s = [], 1.0
+    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float, str]:
+        """Pose of a link's joint in its parent, the place s on it, and the frame of the parent, "" if none is named."""
+        found, s, frame = [], 1.0, ""
         for i, pose in enumerate(block.poses):
             here = (*path, i) if isinstance(block.at, list) else path
-            if pose.s is not None and i > 0:
-                self.todo.add((*here, "s"), "no place s", "one", "only the first pose of a list is on the parent")
-            elif pose.s is not None:
+            for key in ("s", "frame"):
+                if getattr(pose, key) is not None and i > 0:
+                    what = f"no {'place s' if key == 's' else key}"
+                    self.todo.add((*here, key), what, "one", "only the first pose of a list is on the parent")
+            if pose.s is not None and i == 0:
                 s = pose.s
                 self.check_place((*here, "s"), block.parent)
+            if pose.frame is not None and i == 0:
+                frame = pose.frame
+                self.check_frame((*here, "frame"), frame, block.parent)
             found.append(self.todo.attempt((*here, "rotation"), lambda pose=pose: pose_matrix(pose)))  # type: ignore[misc]
         right = [pose for pose in found if pose is not None]
-        return chained(right) if len(right) == len(found) else None, s
+        return chained(right) if len(right) == len(found) else None, s, frame
 
     def check_place(self, path: Path, link: str) -> None:
         """Note a place s on what is no rod."""
         block = self.file.links.get(link)
         if link == WORLD or (block is not None and block.rod is None):
             self.todo.add(path, "no place s", "one", f"{shown(link)} is not a rod")
+
+    def check_frame(self, path: Path, frame: str, link: str) -> None:
+        """Note a frame that the link does not have."""
+        block = self.file.links.get(link)
+        if link == WORLD or (block is not None and block.rod is not None):
+            hint = "the world has none" if link == WORLD else f"{shown(link)} is a rod; say where on it, with s"
+            self.todo.add(path, "no frame", shown(frame), hint)
+        elif block is not None:
+            self.todo.known(path, f"the name of a frame of {shown(link)}", frame, block.frames)
 
     def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | None:
         """An actuator."""

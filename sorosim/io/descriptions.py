@@ -18,6 +18,18 @@ _SHAPE: Keys = {
     "shear_factor": ("Factor of the shear stiffness G A; two for y and z.", "0.9"),
     "torsion": ("Torsion constant: of the warping section, or simply the polar moment.", "polar"),
 }
+_SHAPES: Keys = {
+    "box": ("A box around the origin.", "{size: [10 cm, 5 cm, 2 cm]}"),
+    "cylinder": ("A cylinder along z, its middle at the origin.", "{radius: 2 cm, length: 10 cm}"),
+    "cone": ("A cone along z, half its height at the origin: base at -length/2, tip at +length/2.",
+             "{radius: 2 cm, length: 10 cm}"),
+    "sphere": ("A sphere around the origin.", "{radius: 2 cm}"),
+    "ellipsoid": ("An ellipsoid around the origin.", "{radii: [5 cm, 3 cm, 2 cm]}"),
+    "capsule": ("A cylinder along z with half a sphere on either end, its middle at the origin.",
+                "{radius: 2 cm, length: 10 cm}"),
+    "mesh": ("Triangles, of a file or given here; to have mass they must enclose a volume.", "{file: wedge.obj}"),
+    "at": ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm]}"),
+}  # fmt: skip
 _ORDER = "Order of its basis, or {basis, order}; a strain that is left out is locked."
 
 # what acts on the coordinates of joints: meaning, and an example for an angle and for a length
@@ -101,13 +113,22 @@ BLOCKS: dict[str, Keys] = {
         "at": ("Pose of the joint on the parent; a list of poses is one after the other.", "{position: [1 cm, 0, 0]}"),
         "rod": ("The link is a soft rod, from the joint along x.",
                 "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}"),
-        "body": ("The link is a rigid body. Without rod and body it is a massless frame.",
-                 "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+        "body": ("The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body it "
+                 "is a massless frame.", "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+        "visual": ("What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
+                   "nothing. Not on a rod.", "[{sphere: {radius: 3 cm}, colour: orange}]"),
+        "frames": ("Frames in that of the body, by names of your choice, for other links to hang on. Not on a rod.",
+                   "{socket: {position: [0, 0, 1 cm]}}"),
     },
     "PoseBlock": {
         "position": ("Origin in the parent's frame.", "[1 cm, 0, 0]"),
         "rotation": ("Rotation from the parent's axes.", "{rpy: [0, 0, 90 deg]}"),
         "s": ("Place on a parent rod, 0 at its base, 1 at its tip (the default).", "0.5"),
+        "frame": ("Name of one of the parent's frames; position and rotation are seen from it.", "top"),
+    },
+    "FrameBlock": {
+        "position": ("Origin in the frame of the link.", "[0, 0, 1 cm]"),
+        "rotation": ("Rotation from the axes of the link.", "{axis: [1, 0, 0], angle: 90 deg}"),
     },
     "RotationBlock": {
         "axis": ("Direction to turn about, with angle.", "[0, 0, 1]"),
@@ -153,6 +174,34 @@ BLOCKS: dict[str, Keys] = {
         "centre": ("Centre of mass in the frame of the link.", "[0, 0, 1 cm]"),
         "inertia": ("Moments of inertia about the centre of mass: Ixx, Iyy, Izz, and Ixy, Ixz, Iyz of the matrix if "
                     "they are not zero.", "[1e-4, 1e-4, 1e-4]"),
+        "at": ("Pose, in the frame of the link, of the frame that centre and inertia are in.",
+               "{position: [0, 0, 1 cm]}"),
+    },
+    "SolidBlock": {
+        **_SHAPES,
+        "density": ("Mass per volume; or give the mass.", "2700 kg/m^3"),
+        "mass": ("Mass, instead of the density.", "200 g"),
+    },
+    "VisualBlock": {
+        **_SHAPES,
+        "colour": ("black, grey, white, red, orange, yellow, green, blue, purple, brown, or a code in quotes.",
+                   "'#e58a2e'"),
+    },
+    "BoxBlock": {"size": ("Lengths of the edges along x, y and z.", "[10 cm, 5 cm, 2 cm]")},
+    "RoundBlock": {
+        "radius": ("Radius; of a cone, that of its base.", "2 cm"),
+        "length": ("Length along z; of a capsule, that of the cylinder between the half spheres.", "10 cm"),
+    },
+    "SphereBlock": {"radius": ("Radius.", "2 cm")},
+    "EllipsoidBlock": {"radii": ("Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")},
+    "MeshFileBlock": {
+        "file": ("Path of a file, STL, OBJ, PLY, OFF or GLB; relative to the file that it is written in.", "wedge.obj"),
+        "scale": ("Length of the unit of that file.", "1 mm"),
+    },
+    "MeshBlock": {
+        "vertices": ("Points.", "[[0, 0, 0], [3 cm, 0, 0], [0, 3 cm, 0], [0, 0, 2 cm]]"),
+        "faces": ("Triangles: three numbers of vertices each, from 0 on, counter-clockwise seen from outside.",
+                  "[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]"),
     },
     "PieceBlock": {
         "length": ("Length.", "50 cm"),
@@ -273,7 +322,11 @@ TITLES = {
     "RevoluteBlock": "Revolute joints", "PrismaticBlock": "Prismatic joints", "HelicalBlock": "Helical joints",
     "CylindricalBlock": "Cylindrical joints", "UniversalBlock": "Universal joints", "PlanarBlock": "Planar joints",
     "SphericalBlock": "Spherical joints", "FreeBlock": "Free joints", "LimitBlock": "End stops",
-    "BodyBlock": "Rigid bodies", "PieceBlock": "Rods", "DivisionsBlock": "Rods of several pieces",
+    "FrameBlock": "Frames, and poses of shapes", "SolidBlock": "Rigid bodies by shapes",
+    "BodyBlock": "Rigid bodies by numbers", "VisualBlock": "What is drawn of a link", "BoxBlock": "Boxes",
+    "RoundBlock": "Cylinders, cones and capsules", "SphereBlock": "Spheres", "EllipsoidBlock": "Ellipsoids",
+    "MeshFileBlock": "Meshes from files", "MeshBlock": "Meshes by triangles",
+    "PieceBlock": "Rods", "DivisionsBlock": "Rods of several pieces",
     "SectionBlock": "Sections", "CircleBlock": "Circles", "HollowCircleBlock": "Tubes",
     "SidesBlock": "Rectangles and ellipses", "PropertiesBlock": "Sections by their integrals",
     "TableBox": "Sizes by tables", "TableBlock": "Tables of sizes", "StrainBlock": "Strains",

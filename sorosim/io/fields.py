@@ -21,6 +21,7 @@ from sorosim.io.problems import listed, shown
 from sorosim.io.quantities import in_si, is_quantity, quantity
 from sorosim.io.units import DIMENSIONS, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
+from sorosim.model.visual import COLOURS, colour_code
 from sorosim.parser import CONSTANTS, FUNCTIONS
 
 MAX_NAME = 60
@@ -113,16 +114,19 @@ class Vector(Field):
 
     dimension: str
     counts: tuple[int, ...] = (3,)
+    _: KW_ONLY
+    above: float = -math.inf
 
     def check(self, value: Any) -> tuple[float, ...]:
         label, counts = DIMENSIONS[self.dimension].label, listed([str(n) for n in self.counts])
         if not isinstance(value, list) or len(value) not in self.counts:
             raise ModelError("", f"a list of {counts}, each {label}", shown(value))
-        return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
+        one = Quantity(self.dimension, above=self.above)
+        return tuple(checked_at(f"[{i}]", one, entry) for i, entry in enumerate(value))
 
     def json_schema(self) -> dict[str, Any]:
         counts = {"minItems": min(self.counts), "maxItems": max(self.counts)}
-        return {"type": "array", "items": _quantity_schema(self.dimension), **counts}
+        return {"type": "array", "items": Quantity(self.dimension, above=self.above).json_schema(), **counts}
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,23 @@ class Choice(Field):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words())}
+
+
+@dataclass(frozen=True)
+class Colour(Field):
+    """The name or the code of a colour."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ModelError("", "the name of a colour, or its code in quotes", shown(value))
+        try:
+            colour_code(value)
+        except ModelError as error:
+            raise ModelError("", error.expected, shown(value), error.hint) from None
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(COLOURS)}, {"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}]}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sorosim.actuation.tendon import Run, Tendon
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.expressions import Expression, parse
 from sorosim.io import load_text
+from sorosim.io.body_writer import BodyWriter, pose_block
 from sorosim.io.fields import FORMAT_VERSION
 from sorosim.io.units import unit_factor
 from sorosim.io.yaml_writer import to_yaml
@@ -66,9 +67,9 @@ def write(robot: Robot, path: str | Path | None) -> str:
 def data_of(robot: Robot) -> dict[str, Any]:
     """The description of a robot as the data of a file."""
     description = robot.description
-    materials = _Materials()
+    materials, bodies = _Materials(), BodyWriter()
     rods = {link.name for link in description.links if link.rod is not None}  # only there a place s has a meaning
-    links = {link.name: _link(link, materials, rods) for link in description.links}
+    links = {link.name: _link(link, materials, bodies, rods) for link in description.links}
     out = {
         "sorosim": FORMAT_VERSION,
         "name": description.name,
@@ -112,17 +113,15 @@ def _material(material: Material) -> dict[str, float]:
     return given | {name: value for name in dampings if (value := getattr(material, name))}
 
 
-def _link(link: Link, materials: _Materials, rods: set[str]) -> dict[str, Any]:
+def _link(link: Link, materials: _Materials, bodies: BodyWriter, rods: set[str]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if link.parent != WORLD:
         out["parent"] = link.parent
-    pose: dict[str, Any] = {}
-    if link.at[:3, 3].any():
-        pose["position"] = link.at[:3, 3].tolist()
-    if not np.array_equal(link.at[:3, :3], np.eye(3)):
-        pose["rotation"] = {"matrix": link.at[:3, :3].tolist()}
+    pose = pose_block(link.at)
     if link.s != 1.0 and link.parent in rods:
         pose["s"] = link.s
+    if link.frame:
+        pose["frame"] = link.frame
     if pose:
         out["at"] = pose
     if link.joint.kind != "fixed":
@@ -131,9 +130,11 @@ def _link(link: Link, materials: _Materials, rods: set[str]) -> dict[str, Any]:
         pieces = [_division(f"links.{link.name}.rod", piece, materials) for piece in link.body.divisions]
         out["rod"] = pieces[0] if len(pieces) == 1 else {"divisions": pieces}
     elif isinstance(link.body, RigidBody):
-        body = link.body
-        inertia = list(body.inertia if any(body.inertia[3:]) else body.inertia[:3])
-        out["body"] = {"mass": body.mass, "centre": list(body.centre), "inertia": inertia}
+        out["body"] = bodies.body(link.body)
+    if link.visual is not None:
+        out["visual"] = bodies.visuals(link.visual)
+    if link.frames:
+        out["frames"] = {name: pose_block(pose) for name, pose in link.frames.items()}
     return out
 
 

@@ -1,4 +1,4 @@
-"""The file format, part two: links, actuators, loads, how a robot is run, and the whole."""
+"""The file format: links, actuators, loads, how a robot is run, and the whole."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
 from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
-from sorosim.io.problems import close, shown
-from sorosim.io.schema_joints import Axis, JointBlock, Number
+from sorosim.io.problems import close
+from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual
+from sorosim.io.schema_joints import JointBlock, Number
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.io.schema_signals import Force, Moment, SignalBlock
 from sorosim.loads.point_wrench import FRAMES
@@ -27,35 +28,9 @@ Fraction = Annotated[float, fields.Fraction()]
 # -- links
 
 
-class RotationBlock(Block):
-    """By axis and angle, by roll, pitch and yaw, by a quaternion, or by a matrix."""
-
-    axis: Axis | None = None
-    angle: Annotated[float, Quantity("angle")] | None = None
-    rpy: Annotated[tuple[float, ...], Vector("angle")] | None = None
-    quaternion: Annotated[tuple[float, ...], Vector("number", (4,))] | None = None
-    matrix: list[Axis] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_form(cls, value: Any) -> Any:
-        known = isinstance(value, Mapping) and set(value) <= set(cls.model_fields)
-        forms = ({"axis", "angle"}, {"rpy"}, {"quaternion"}, {"matrix"})
-        if not isinstance(value, Mapping) or (known and set(value) not in forms):
-            raise ModelError("", "{axis, angle}, {rpy}, {quaternion} or {matrix}", shown(value))
-        return value
-
-
-class PoseBlock(Block):
-    position: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    rotation: RotationBlock | None = None
+class PoseBlock(FrameBlock):
     s: Fraction | None = None
-
-
-class BodyBlock(Block):
-    mass: Annotated[float, Quantity("mass", above=0.0)] = Key(examples=["200 g"])
-    centre: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    inertia: Annotated[tuple[float, ...], Vector("inertia", (3, 6))] = Key(examples=["[1e-4, 1e-4, 1e-4]"])
+    frame: Annotated[str, Name()] | None = None
 
 
 class LinkBlock(Block):
@@ -69,7 +44,9 @@ class LinkBlock(Block):
         | None
     ) = None
     rod: RodBlock | None = None
-    body: BodyBlock | None = None
+    body: LinkBody | None = None
+    visual: LinkVisual | None = None
+    frames: dict[Annotated[str, Name()], FrameBlock] = Key(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -150,11 +127,9 @@ class StartBlock(Block):
         return value
 
 
-class MovingPoseBlock(Block):
+class MovingPoseBlock(FrameBlock):
     """Pose and motion of the moved frame of a joint in its fixed frame, in the axes of the fixed one."""
 
-    position: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    rotation: RotationBlock | None = None
     velocity: Annotated[tuple[float, ...], Vector("speed")] | None = None
     angular_velocity: Annotated[tuple[float, ...], Vector("angular speed")] | None = None
 

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from sorosim.errors import ModelError
-from sorosim.model.body import vector3
 from sorosim.model.link import Link, ordered_links
+from sorosim.model.pose import vector3
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
