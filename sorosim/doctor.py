@@ -27,6 +27,7 @@ OK, ODD, WRONG = "ok", "odd", "wrong"
 YOUNG = 1e3, 2e12  # Pa: from the softest gels to diamond
 DENSITY = 5.0, 25e3  # kg/m^3: from foams to osmium
 SOLID_DENSITY = 10.0, 25e3  # of a part of a body, hollows included
+LARGE_MESH = 5.0  # m, of a file without a unit
 LENGTH = 1e-4, 100.0  # m
 SLENDER = 10.0  # length over thickness below which shear and end effects matter
 STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
@@ -122,9 +123,11 @@ def _masses(robot: Robot) -> Iterator[Finding]:
         if _outside(density, SOLID_DENSITY):
             what = f"density {density:.4g} kg/m^3" + (" by its mass" if solid.mass is not None else "")
             remedy = "was a size meant in mm or cm?" if solid.mass is not None else "was it meant in g/cm^3?"
-            if isinstance(solid.shape, Mesh):
-                remedy += " `scale` is the length of the unit of a mesh file"
             yield Finding(ODD, where, what, remedy)
+        if isinstance(solid.shape, Mesh) and solid.shape.file and solid.shape.scale == 1.0:
+            size = float(np.ptp(solid.shape.vertices, axis=0).max())
+            if size > LARGE_MESH:
+                yield Finding(ODD, where, f"a mesh of {size:.4g} m", "is its file in mm? Then write scale: 1 mm")
     masses = {link.name: link_mass(robot, link.name) for link in robot.links}
     carried = {name: mass for name, mass in masses.items() if mass > 0.0}
     if not carried:

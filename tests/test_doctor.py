@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+import trimesh
 import yaml
 
 import sorosim
@@ -107,7 +108,7 @@ def with_palm(body):
         ("[{sphere: {radius: 1 cm}, density: 1000}, {sphere: {radius: 1 mm}, mass: 1 kg}]", "links.palm.body[1]",
          "density 2.387e+08 kg/m^3 by its mass", "in mm or cm?"),
         ("{mesh: {vertices: [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], faces: [[0, 2, 1], [0, 1, 3], [0, 3, 2], "
-         "[1, 2, 3]]}, mass: 1 kg}", "links.palm.body", "density 0.00823 kg/m^3 by its mass", "unit of a mesh file"),
+         "[1, 2, 3]]}, mass: 1 kg}", "links.palm.body", "density 0.00823 kg/m^3 by its mass", "in mm or cm?"),
     ],
 )  # fmt: skip
 def test_a_body_of_an_odd_density_is_named(body, where, what, remedy):
@@ -120,3 +121,11 @@ def test_a_body_of_an_odd_density_is_named(body, where, what, remedy):
 def test_a_body_of_a_usual_density_is_sound():
     found = with_palm("{sphere: {radius: 1 cm}, density: 1000}")
     assert not [finding for finding in found if "palm" in finding.where]
+
+
+def test_a_mesh_in_a_wrong_unit_is_named(tmp_path):
+    trimesh.creation.box((80.0, 40.0, 20.0)).export(tmp_path / "palm.stl")
+    for scale, expected in (("", ["a mesh of 80 m"]), (", scale: 1 mm", [])):
+        found = with_palm(f"{{mesh: {{file: {tmp_path / 'palm.stl'}{scale}}}, density: 1200}}")
+        named = [finding.what for finding in found if finding.where == "links.palm.body"]
+        assert named == expected

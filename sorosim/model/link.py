@@ -64,7 +64,7 @@ class Link:
         if not isinstance(self.joint, Joint):
             raise ModelError(f"{self.name}.joint", "a Joint", describe(self.joint))
         if not isinstance(self.body, Rod | RigidBody | None):
-            hint = "put solids into an Assembly" if isinstance(self.body, Solid | Sequence) else ""
+            hint = "put solids into an Assembly" if isinstance(self.body, Solid | list | tuple) else ""
             raise ModelError(f"{self.name}.body", "a Rod, a RigidBody or None", describe(self.body), hint)
         object.__setattr__(self, "at", check_pose(f"{self.name}.at", self.at))
         s = real_number(f"{self.name}.s", self.s, "a place from 0 to 1", least=0.0, upto=1.0)

@@ -66,7 +66,7 @@ class Mesh(Shape):
     @cached_property
     def moments(self) -> Moments:
         """Volume, centroid and second moments; refused if the mesh encloses no volume."""
-        self.check_closed()
+        self._check_closed()
         # tetrahedra over the faces, from a point amid them
         amid = self.vertices[self.faces].mean(axis=(0, 1))
         corners = self.vertices[self.faces] - amid
@@ -79,7 +79,7 @@ class Mesh(Shape):
         second = np.einsum("k,kij->ij", volumes, squares) / 20.0 - volume * np.outer(centroid, centroid)
         return Moments(volume, centroid + amid, second)
 
-    def check_closed(self) -> None:
+    def _check_closed(self) -> None:
         """Refuse a mesh that has open edges, or neighbours wound against each other."""
         _, balance, count = _edges(self.faces)
         n_open, n_against = int(np.sum(count % 2)), int(np.sum((count % 2 == 0) & (balance != 0)))
@@ -88,15 +88,6 @@ class Mesh(Shape):
         if n_against:
             got = f"{n_against} edges where neighbours are wound against each other"
             raise ModelError("mesh", "faces wound the same way", got, f"turn some of them round, {_INSTEAD}")
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it encloses volumes."""
-        try:
-            self.check_closed()
-        except ModelError:
-            return False
-        return True
 
     def _check_outward(self, volumes: Array) -> None:
         """Refuse pieces of the surface that are wound inwards, but for hollows inside of others."""
