@@ -56,7 +56,7 @@ def statics(
     u : mapping of actuator name to number, or array_like
         Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
     driven : mapping of link or coordinate name to float
-        Coordinates held at a value [rad or m].
+        Coordinates held at a value [rad or m]. Default: the robot file's `statics` block, else none.
     q0 : (ndof,) array_like
         Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
         depends on it.
@@ -85,7 +85,8 @@ def statics(
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
-    given = {name: number(f"driven.{name}", value) for name, value in by_link(driven).items()}
+    held = robot.description.statics.get("driven") if driven is None else driven
+    given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     system = StaticSystem(robot, inputs, given)
     free = system.partition.free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")

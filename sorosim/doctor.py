@@ -202,7 +202,8 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
             worst, name = miss, label
     # accelerations solve M qdd + ID - internal force = 0: no differences needed, in which cond(M) would drown digits
     rest = robot.inverse_dynamics(q, qd, forward.qdd) - robot.internal_force(q, qd, u)
-    size = max(float(np.abs(robot.internal_force(q, qd, u)).max()), 1e-300)
+    forces = robot.internal_force(q, qd, u), robot.inverse_dynamics(q, qd, 0.0 * q)
+    size = max(*(float(np.abs(force).max()) for force in forces), 1e-300)
     if not worst <= WRONG_DERIVATIVE:
         remedy = "if a load of your own is in it, look at its tangents; if not, please report this"
         yield Finding(WRONG, "derivatives", f"{name} misses differences by {worst:.1e}", remedy)
@@ -229,8 +230,11 @@ def _rest(robot: Robot) -> Iterator[Finding]:
         return
     motions = robot.description.simulate.get("driven", {})
     held = dict(zip(motions, map(float, driven_motion(motions).value(0.0)), strict=True))
+    none = np.zeros(len(robot.actuator_names))
     try:
-        rest = statics(robot, np.zeros(len(robot.actuator_names)), held)
+        rest = statics(robot, none, held)
+        if not rest.stable:  # near the initial state, but perhaps not near the state without any load
+            rest = statics(robot, none, held, np.zeros(robot.ndof))
     except ConvergenceError as error:
         yield Finding(ODD, "equilibrium", str(error), "gravity may be too much for the stiffness")
         return

@@ -137,7 +137,7 @@ class Builder:
         tree = self.todo.attempt((), lambda: ordered_links(tuple(links.values())))
         if tree is None:
             return None
-        initial, rates, driven = self.coordinates(tree, actuators)
+        initial, rates, driven, held = self.coordinates(tree, actuators)
         return self.todo.attempt(
             (),
             lambda: Description(
@@ -147,7 +147,7 @@ class Builder:
                 actuators=actuators,
                 loads=loads,
                 simulate=simulate | driven,
-                statics=statics,
+                statics=statics | held,
                 initial=initial,
                 initial_rates=rates,
                 text=text,
@@ -333,15 +333,18 @@ class Builder:
 
     def coordinates(
         self, tree: tuple[Link, ...], actuators: Mapping[str, Any]
-    ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
-        """Initial coordinates and rates, and driven coordinates as an argument of `sorosim.simulate`."""
+    ) -> tuple[dict[str, float], dict[str, float], dict[str, Any], dict[str, Any]]:
+        """Initial coordinates and rates; driven coordinates as arguments of `sorosim.simulate` and of `statics`."""
         driven = self.file.simulate.driven if self.file.simulate else {}
-        if not self.file.initial and not driven:
-            return {}, {}, {}
+        held = self.file.statics.driven if self.file.statics else {}
+        if not (self.file.initial or driven or held):
+            return {}, {}, {}, {}
         builder = CoordinateBuilder(self.todo, compile_tree(tree)[2])
         builder.initial(self.file.initial)
         moved = builder.driven(driven, self.signals, actuators)
-        return builder.values, builder.rates, {"driven": moved} if driven else {}
+        values = builder.held(held, actuators)
+        blocks = ({"driven": moved} if driven else {}), ({"driven": values} if held else {})
+        return builder.values, builder.rates, *blocks
 
     # -- the whole -------------------------------------------------------------------------------------------------
 

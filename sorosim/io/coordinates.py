@@ -136,7 +136,23 @@ class CoordinateBuilder:
                 self.todo.attempt(path, lambda name=name, signal=signal: driven_motion({name: signal}))  # type: ignore[misc]
         return found
 
-    def index(self, path: Path, name: str, chosen: Mapping[int, str], actuators: Mapping[str, Any]) -> int | None:
+    def held(self, blocks: Mapping[str, Any], actuators: Mapping[str, Any]) -> dict[str, float]:
+        """Values of coordinates that are held in an equilibrium."""
+        chosen: dict[int, str] = {}
+        found: dict[str, float] = {}
+        for name, block in blocks.items():
+            path: Path = ("statics", "driven", name)
+            index = self.index(path, name, chosen, actuators, moving=False)
+            if index is not None:
+                chosen[index] = name
+                dimension = self.layout.dimensions[index]
+                value = self.todo.attempt(path, lambda block=block, dimension=dimension: quantity(block, dimension))  # type: ignore[misc]
+                found |= {} if value is None else {name: value}
+        return found
+
+    def index(
+        self, path: Path, name: str, chosen: Mapping[int, str], actuators: Mapping[str, Any], *, moving: bool = True
+    ) -> int | None:
         """Which coordinate a name drives; None, with a note, where nothing can drive it or something does already."""
 
         def partition(*names: str) -> Partition:
@@ -150,7 +166,7 @@ class CoordinateBuilder:
             self.todo.attempt(path, lambda: partition(chosen[index], name), at_key=True)
             return None
         coordinate = self.layout.coordinate_names[index]
-        if coordinate in self.said:
+        if moving and coordinate in self.said:
             hint = f"the motion says where it begins: leave {dotted(('initial', self.said[coordinate]))} out"
             got = "both: it has an initial value"
             self.todo.add(path, "a coordinate that is driven or free", got, hint, at_key=True)

@@ -304,7 +304,10 @@ BLOCKS: dict[str, Keys] = {
         "velocity": ("Velocity of the origin, in the axes of the frame on the parent.", "[0, 0, 1 m/s]"),
         "angular_velocity": ("Angular velocity, in the same axes.", "[0, 90 deg/s, 0]"),
     },
-    "StaticsBlock": {"u": ("Inputs by the names of actuators.", "{cable: 3 N}")},
+    "StaticsBlock": {
+        "u": ("Inputs by the names of actuators.", "{cable: 3 N}"),
+        "driven": ("Coordinates that are held: names of links whose joint has one, or of coordinates.", "{lid: 30 deg}"),
+    },
     "SignalTable": {
         "times": ("Increasing times.", "[0, 1 s, 2 s]"), "values": ("Value at each time.", "[0, 5, 0]"),
         "interpolation": (_INTERPOLATION, "cubic"),

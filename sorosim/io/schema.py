@@ -165,6 +165,7 @@ class SimulateBlock(Block):
 
 class StaticsBlock(Block):
     u: dict[Annotated[str, Name()], Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
+    driven: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
 
 
 # -- reuse: expanded before the rest is checked, so that values here are open
