@@ -3,8 +3,8 @@ A controller that is sampled
 ============================
 
 Two motors hold an arm at a posture: proportional and derivative feedback of the joint angles with gravity compensated,
-sampled two hundred times a second. The arm ends in a soft rod that sways when the arm stops; the controller knows nothing
-of it.
+sampled two hundred times a second. The arm ends in a soft rod that sways when the arm stops; the controller knows
+nothing of it.
 
 Run: ``python examples/pd_control.py``
 """

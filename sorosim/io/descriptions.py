@@ -306,7 +306,7 @@ BLOCKS: dict[str, Keys] = {
     },
     "StaticsBlock": {
         "u": ("Inputs by the names of actuators.", "{cable: 3 N}"),
-        "driven": ("Coordinates that are held: names of links whose joint has one, or of coordinates.", "{lid: 30 deg}"),
+        "driven": ("Coordinates that are held, by name or by the link whose joint has one.", "{lid: 30 deg}"),
     },
     "SignalTable": {
         "times": ("Increasing times.", "[0, 1 s, 2 s]"), "values": ("Value at each time.", "[0, 5, 0]"),
