@@ -1,4 +1,4 @@
-"""Rigid bodies on joints against exact solutions: heavy top, free body, double pendulum; and how they hang at rest."""
+"""Rigid bodies on joints against exact solutions: heavy top, free body, double pendulum."""
 
 import numpy as np
 import pytest
@@ -21,9 +21,7 @@ from validation.motions import (
     twists_of,
 )
 
-from sorosim.analysis import statics
 from sorosim.lie import log_so3
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
@@ -261,70 +259,3 @@ def test_wild_double_pendulum_keeps_its_energy():
     energy = run.energy()
     assert np.abs(run.q[:, 1]).max() > 3.0 * np.pi
     assert WORST.note("wild double pendulum, energy", drift(energy.total, energy.kinetic.max())) < 2e-9
-
-
-# -- at rest
-
-
-def hanging_chain(n, force=0.0):
-    """Pendulums of mass 1, 2, .. kg, 30 cm from hinge to hinge, the centres half-way; a force along x at the end."""
-    at, links = pose(p=(0.0, 0.0, -0.3)), []
-    for i in range(n):
-        body = RigidBody(1.0 + i, centre=(0.0, 0.0, -0.15), inertia=(0.01, 0.01, 0.01))
-        where = {"parent": f"link{i - 1}", "at": at} if i else {}
-        links.append(Link(f"link{i}", body, joint=Joint("revolute", axis=Y), **where))
-    links.append(Link("end", None, parent=links[-1].name, at=at))
-    return Robot(Description("chain", tuple(links), loads={"pull": PointWrench("end", wrench=(0, 0, 0, force, 0, 0))}))
-
-
-@pytest.mark.parametrize("force", [0.0, 15.0])
-def test_chain_hangs_with_angles_nearest_to_the_start(rng, force):
-    n = 5
-    robot, mass = hanging_chain(n, force), np.arange(1.0, n + 1.0)
-    # moment about each hinge: the force at the end against half the own weight and all that is below
-    below = G * (np.cumsum(mass[::-1])[::-1] - 0.5 * mass)
-    exact = np.diff(-np.arctan2(force, below), prepend=0.0)
-    for turns in rng.integers(-3, 4, size=(4, n)):
-        start = exact + 2.0 * np.pi * turns + rng.uniform(-0.3, 0.3, size=n)
-        found = statics(robot, q0=start)
-        assert found.stable
-        assert WORST.note("hanging chain [rad]", np.abs(found.q - exact - 2.0 * np.pi * turns).max()) < 1e-12
-    # from far away any equilibrium may be found; its angles are nearest to the start
-    start = rng.uniform(-20.0, 20.0, size=n)
-    assert np.abs(statics(robot, q0=start).q - start).max() <= np.pi
-
-
-FORCES = np.array([[3.0, -4.0, 1.0], [-2.0, 1.0, 5.0], [0.5, 6.0, 2.0]])
-HOOKS = np.array([[0.3, 0.0, 0.1], [-0.1, 0.2, 0.3], [0.0, 0.25, -0.2]])
-
-
-@pytest.mark.parametrize("size", [0.3, 3.1, 4.5, 6.0])
-def test_body_pulled_by_strings_takes_the_rotation_of_least_energy(rng, size):
-    # -sum F . R r over all rotations is least at the orthogonal factor of sum F r^T (Wahba's problem)
-    body = oblique_body(0.5, MOMENTS, (0.0, 0.0, -0.2), ASKEW)
-    hooks = [Link(f"hook{i}", None, parent="body", at=pose(p=r)) for i, r in enumerate(HOOKS)]
-    pulls = {f"pull{i}": PointWrench(f"hook{i}", wrench=(0, 0, 0, *F)) for i, F in enumerate(FORCES)}
-    link = Link("body", body, joint=Joint("spherical"), at=pose(ASKEW, PIVOT))
-    robot = Robot(Description("strings", (link, *hooks), loads=pulls))
-    B = FORCES.T @ HOOKS + np.outer([0.0, 0.0, -0.5 * G], body.centre)
-    U, _, Vt = np.linalg.svd(B)
-    exact = U @ np.diag([1.0, 1.0, np.linalg.det(U) * np.linalg.det(Vt)]) @ Vt
-    axis = rng.normal(size=3)
-    # a small turn away, written as a rotation vector of any size
-    q = log_so3(ASKEW.T @ exact) + 0.3 * axis / np.linalg.norm(axis)
-    q *= 1.0 + 2.0 * np.pi * np.round((size - np.linalg.norm(q)) / (2.0 * np.pi)) / np.linalg.norm(q)
-    found = statics(robot, q0=q)
-    assert found.stable
-    assert np.linalg.norm(found.q) <= np.pi
-    R = robot.pose(found.q, "body")[:3, :3]
-    assert WORST.note("strings, rotation", np.abs(R - exact).max()) < 1e-13
-
-
-def test_body_hangs_from_a_spherical_joint():
-    # any turn about the vertical is as good: there is a whole circle of equilibria
-    body = RigidBody(2.0, centre=(0.0, 0.0, -0.3), inertia=(0.1, 0.1, 0.1))
-    robot = Robot(Description("lamp", (Link("lamp", body, joint=Joint("spherical")),)))
-    found = statics(robot, q0=[0.3, -0.4, 0.2])
-    assert np.linalg.norm(found.q) <= np.pi
-    assert "singular" in found.message
-    assert_allclose(robot.pose(found.q, "lamp")[:3, :3] @ body.centre, [0.0, 0.0, -0.3], atol=1e-12)
