@@ -99,7 +99,39 @@ def own_robot() -> None:
     write(picture(pulled, run.q[: frame + 1 : 20], run.u[: frame + 1 : 20], title=None)[-1], "tentacle_8_film")
 
 
+def rigid_bodies() -> None:
+    """The gripper at rest."""
+    gripper = robots("rigid_bodies.md")[0]
+    write(picture(gripper, [sorosim.statics(gripper).q])[0], "gripper")
+
+
+# bundled robot -> times of its run [s], which are drawn one over the other, the last one the darkest
+TIMES = {
+    "hybrid_serial": (0.0, 1.5, 3.0, 4.5),
+    "soft_gripper": (0.0, 4.0),
+    "free_fall_rod": (0.0, 0.2, 0.4, 0.6, 0.8),
+    "flying_rod": (0.0, 1.5, 3.0, 4.5, 6.0, 7.5),
+    "pendulum": (0.0, 0.2, 0.4, 0.6),
+    "double_pendulum": (0.0, 0.4, 0.7, 0.9),
+    "heavy_top": (0.0, 0.25, 0.5),
+    "tree_of_rods": (0.0, 1.0),
+}
+
+
+def bundled(names: list[str] | None = None) -> None:
+    """A picture of each bundled robot."""
+    for name in names or TIMES:
+        run = sorosim.simulate(sorosim.load(name), t_end=max(TIMES[name][-1], 0.1))
+        rows = [int(np.argmin(np.abs(run.t - t))) for t in TIMES[name]]
+        images = picture(run.robot, run.q[rows], run.u[rows], size=(480, 360), floor=False, tendons=True)
+        shares = np.linspace(0.35, 1.0, len(images))
+        layers = [255.0 - a * (255.0 - np.asarray(image, dtype=float)) for a, image in zip(shares, images, strict=True)]
+        write(Image.fromarray(np.min(layers, axis=0).astype(np.uint8)), name)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    bundled()
     getting_started()
     own_robot()
+    rigid_bodies()

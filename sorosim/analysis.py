@@ -20,7 +20,8 @@ Array = NDArray[np.float64]
 
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
-MAX_OUTPUTS = 10_000_000
+# solutions beyond half a turn that are looked at again from within
+MAX_TURNS = 5
 
 
 def check_robot(robot: Any) -> Robot:
@@ -55,7 +56,7 @@ def statics(
     u : mapping of actuator name to number, or array_like
         Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
     driven : mapping of link or coordinate name to float
-        Coordinates held at a value [rad or m].
+        Coordinates held at a value [rad or m]. Default: the robot file's `statics` block, else none.
     q0 : (ndof,) array_like
         Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
         depends on it.
@@ -84,18 +85,24 @@ def statics(
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
-    given = {name: number(f"driven.{name}", value) for name, value in by_link(driven).items()}
+    held = robot.description.statics.get("driven") if driven is None else driven
+    given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     system = StaticSystem(robot, inputs, given)
     free = system.partition.free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+    start = system.q(system.without_turns(start[free], start[free]))
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
     problem = StaticProblem(trials.residual, trials.jacobian, robot.engine.elastic.rest[free], analytic)
     found = solve_equilibrium(problem, start[free])
-    settled = system.without_turns(found.x, start[free])
-    if not np.array_equal(settled, found.x):
-        residual, stiffness = system.jacobian(settled, 1.0)
-        found = replace(found, x=settled, residual=residual, jacobian=stiffness)
+    for _ in range(MAX_TURNS):
+        settled = system.without_turns(found.x, start[free])
+        if not found.success or np.array_equal(settled, found.x):
+            break
+        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
+        again = solve_equilibrium(problem, settled, near=True)
+        found = replace(again, n_residual=found.n_residual + again.n_residual,
+                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
     q = system.q(found.x)
     forces = system.full_residual(q)[system.partition.driven]
     norm = float(np.abs(found.residual).max(initial=0.0))

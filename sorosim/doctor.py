@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.analysis import statics
+from sorosim.drive import driven_motion
 from sorosim.errors import ConvergenceError, ModelError
-from sorosim.model.body import RigidBody
+from sorosim.model.body import Assembly, RigidBody, Solid
+from sorosim.model.link import WORLD
 from sorosim.model.material import Material
+from sorosim.model.mesh import Mesh
 from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
 from sorosim.result import Equilibrium
@@ -23,6 +26,8 @@ OK, ODD, WRONG = "ok", "odd", "wrong"
 
 YOUNG = 1e3, 2e12  # Pa: from the softest gels to diamond
 DENSITY = 5.0, 25e3  # kg/m^3: from foams to osmium
+SOLID_DENSITY = 10.0, 25e3  # of a part of a body, hollows included
+LARGE_MESH = 5.0  # m, of a file without a unit
 LENGTH = 1e-4, 100.0  # m
 SLENDER = 10.0  # length over thickness below which shear and end effects matter
 STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
@@ -103,7 +108,26 @@ def _gravity(robot: Robot) -> Iterator[Finding]:
         yield Finding(ODD, "gravity", f"{g:g} m/s^2", "on Earth it is 9.81")
 
 
+def _solids(robot: Robot) -> Iterator[tuple[str, Solid]]:
+    for link in robot.links:
+        if isinstance(link.body, Assembly):
+            several = len(link.body.parts) > 1
+            for i, part in enumerate(link.body.parts):
+                if isinstance(part, Solid):
+                    yield f"links.{link.name}.body" + (f"[{i}]" if several else ""), part
+
+
 def _masses(robot: Robot) -> Iterator[Finding]:
+    for where, solid in _solids(robot):
+        density = solid.properties.mass / solid.shape.moments.volume
+        if _outside(density, SOLID_DENSITY):
+            what = f"density {density:.4g} kg/m^3" + (" by its mass" if solid.mass is not None else "")
+            remedy = "was a size meant in mm or cm?" if solid.mass is not None else "was it meant in g/cm^3?"
+            yield Finding(ODD, where, what, remedy)
+        if isinstance(solid.shape, Mesh) and solid.shape.file and solid.shape.scale == 1.0:
+            size = float(np.ptp(solid.shape.vertices, axis=0).max())
+            if size > LARGE_MESH:
+                yield Finding(ODD, where, f"a mesh of {size:.4g} m", "is its file in mm? Then write scale: 1 mm")
     masses = {link.name: link_mass(robot, link.name) for link in robot.links}
     carried = {name: mass for name, mass in masses.items() if mass > 0.0}
     if not carried:
@@ -155,7 +179,7 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
     q, qd, qdd, u = _some_state(robot)
     try:
         inverse = robot.inverse_dynamics_derivatives(q, qd, qdd)
-        forward = robot.forward_dynamics_derivatives(q, qd, u)
+        forward = robot.forward_dynamics_derivatives(q, qd, u, driven={})
     except ModelError as error:
         yield Finding(WRONG, "dynamics", str(error))
         return
@@ -169,7 +193,8 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
     ]
     worst, name = 0.0, ""
     for label, analytic, function, at in pairs:
-        differences = _differences(function, at)
+        # friction changes within its creep
+        differences = _differences(function, at, 0.1 * STEP if at is qd else STEP)
         # what is small against the function itself, differences cannot see
         size = max(float(np.abs(differences).max(initial=0.0)), float(np.abs(function(at)).max(initial=0.0)), 1e-300)
         miss = float(np.abs(analytic - differences).max(initial=0.0) / size)
@@ -177,7 +202,8 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
             worst, name = miss, label
     # accelerations solve M qdd + ID - internal force = 0: no differences needed, in which cond(M) would drown digits
     rest = robot.inverse_dynamics(q, qd, forward.qdd) - robot.internal_force(q, qd, u)
-    size = max(float(np.abs(robot.internal_force(q, qd, u)).max()), 1e-300)
+    forces = robot.internal_force(q, qd, u), robot.inverse_dynamics(q, qd, 0.0 * q)
+    size = max(*(float(np.abs(force).max()) for force in forces), 1e-300)
     if not worst <= WRONG_DERIVATIVE:
         remedy = "if a load of your own is in it, look at its tangents; if not, please report this"
         yield Finding(WRONG, "derivatives", f"{name} misses differences by {worst:.1e}", remedy)
@@ -187,19 +213,28 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
         yield Finding(OK, "derivatives", f"agree with differences to {worst:.1e}")
 
 
-def _differences(function: Callable[[Array], Array], at: Array) -> Array:
+def _differences(function: Callable[[Array], Array], at: Array, step: float) -> Array:
     """Derivative of a vector by a vector, by central differences of fourth order."""
     columns = [
         8.0 * (function(at + h) - function(at - h)) - (function(at + 2.0 * h) - function(at - 2.0 * h))
-        for h in STEP * np.eye(len(at))
+        for h in step * np.eye(len(at))
     ]
-    return np.asarray(np.array(columns).T / (12.0 * STEP))
+    return np.asarray(np.array(columns).T / (12.0 * step))
 
 
 def _rest(robot: Robot) -> Iterator[Finding]:
-    """The equilibrium without inputs, and what is stiff and soft about it."""
+    """The equilibrium without inputs, driven coordinates held where they start, and what is stiff and soft about it."""
+    floating = [link.name for link in robot.links if link.parent == WORLD and link.joint.kind == "free"]
+    if any(not robot.engine.layout.links[name].link.joint.is_wound for name in floating):
+        yield Finding(OK, "equilibrium", f"'{floating[0]}' floats freely: none was looked for")
+        return
+    motions = robot.description.simulate.get("driven", {})
+    held = dict(zip(motions, map(float, driven_motion(motions).value(0.0)), strict=True))
+    none = np.zeros(len(robot.actuator_names))
     try:
-        rest = statics(robot, np.zeros(len(robot.actuator_names)))
+        rest = statics(robot, none, held)
+        if not rest.stable:  # near the initial state, but perhaps not near the state without any load
+            rest = statics(robot, none, held, np.zeros(robot.ndof))
     except ConvergenceError as error:
         yield Finding(ODD, "equilibrium", str(error), "gravity may be too much for the stiffness")
         return
@@ -212,7 +247,7 @@ def _rest(robot: Robot) -> Iterator[Finding]:
 
 
 def _stiffness(robot: Robot, rest: Equilibrium) -> Iterator[Finding]:
-    frequencies = robot.linearize(rest.q, rest.u).frequencies
+    frequencies = robot.linearize(rest.q, rest.u, free=rest.free).frequencies
     known = frequencies[np.isfinite(frequencies) & (frequencies > 0.0)]
     if len(known):
         low, high = known.min(), known.max()

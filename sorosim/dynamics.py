@@ -291,4 +291,6 @@ class Dynamics:
             chosen = np.ix_(rows, rows)
             return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[rows])
         except np.linalg.LinAlgError:
-            raise ModelError(self.name, "a mass matrix that is positive definite", "a singular one") from None
+            raise ModelError(
+                self.description.name, "a mass matrix that is positive definite", "a singular one"
+            ) from None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import number
+from sorosim.drive import Held
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError
 from sorosim.result import Checkpoints, Run
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
@@ -155,11 +156,12 @@ class Integration:
         return self.prepared(t, x)
 
     def prepared(self, t: float, x: Array) -> Array:
-        """The state to go on from: with the inputs of a controller, and rotations in the middle of their coordinates."""
+        """The state to go on from: with the inputs of a controller, and rotations amid their coordinates."""
         if self.controller is not None and (t in self.samples or t == self.start.t):
             q, qd, _ = self.system.coordinates(t, x)
             u = self.controller(t, q, qd)
-            self.system.inputs.hold(t, self.system.robot.inputs(u, f"controller at t = {t:g} s"))  # type: ignore[union-attr]
+            assert isinstance(self.system.inputs, Held)  # for the type checker: with a controller they are
+            self.system.inputs.hold(t, self.system.robot.inputs(u, f"controller at t = {t:g} s"))
         return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
 
     def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:

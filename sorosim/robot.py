@@ -77,6 +77,18 @@ class Robot(Dynamics):
         return len(self.engine.layout.points)
 
     @property
+    def actuator_units(self) -> tuple[str, ...]:
+        """Unit of each input: N, or N m for motors that turn."""
+        layout = self.engine.layout
+        return tuple(
+            "N m"
+            if isinstance(actuator, JointForce)
+            and layout.dimensions[layout.links[actuator.link].column + actuator.index(layout)] == "angle"
+            else "N"
+            for actuator in self.description.actuators.values()
+        )
+
+    @property
     def links(self) -> tuple[Link, ...]:
         """The links, parents first."""
         return self.description.links

@@ -79,16 +79,14 @@ class OdeSystem:
 
     def coordinates(self, t: float, x: Array) -> tuple[Array, Array, Array]:
         """Coordinates, rates, and accelerations as far as they are prescribed (zero elsewhere)."""
-        n = self.n_free
-        if n == self.robot.ndof:
-            # fresh arrays: integrators may pass read-only views, for which the kernels would be compiled anew
-            return np.array(x[:n]), np.array(x[n:]), np.zeros(n)
-        q, qd, qdd = np.empty(self.robot.ndof), np.empty(self.robot.ndof), np.zeros(self.robot.ndof)
-        q[self.partition.free], qd[self.partition.free] = x[:n], x[n:]
-        jets = self.driven.jets(t)
-        for out, order in ((q, 0), (qd, 1), (qdd, 2)):
-            out[self.partition.driven] = jets[:, order]
-        return q, qd, qdd
+        # fresh arrays: integrators may pass read-only views, for which the kernels would be compiled anew
+        out = np.zeros((3, self.robot.ndof))
+        if self.n_free == self.robot.ndof:
+            out[:2] = x.reshape(2, -1)
+        else:
+            out[:2, self.partition.free] = x.reshape(2, -1)
+            out[:, self.partition.driven] = self.driven.jets(t).T
+        return out[0], out[1], out[2]
 
     def rhs(self, t: float, x: Array) -> Array:
         """dx/dt (2 n_free,)."""

@@ -55,7 +55,7 @@ NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a
 LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "integration", "motion"}, {"io", "viz"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
-HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic"}
+HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}
 LONGEST_FILE = 400  # lines
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+import trimesh
+import yaml
 
 import sorosim
 from sorosim.doctor import ODD, OK, WRONG, examine
@@ -91,3 +93,39 @@ def test_a_load_without_its_tangent_is_wrong():
     assert len(wrong) == 1
     assert "inverse dynamics by q misses differences by" in wrong[0].what
     assert "look at its tangents" in wrong[0].remedy
+
+
+def with_palm(body):
+    palm = {"parent": "arm", "body": yaml.safe_load(body)}
+    return examine(sorosim.load({**SOUND, "links": {**SOUND["links"], "palm": palm}}))
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "what", "remedy"),
+    [
+        ("{box: {size: [1, 1, 1]}, mass: 1 g}", "links.palm.body", "density 0.001 kg/m^3 by its mass", "in mm or cm?"),
+        ("{sphere: {radius: 1 cm}, density: 1.2}", "links.palm.body", "density 1.2 kg/m^3", "in g/cm^3?"),
+        ("[{sphere: {radius: 1 cm}, density: 1000}, {sphere: {radius: 1 mm}, mass: 1 kg}]", "links.palm.body[1]",
+         "density 2.387e+08 kg/m^3 by its mass", "in mm or cm?"),
+        ("{mesh: {vertices: [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], faces: [[0, 2, 1], [0, 1, 3], [0, 3, 2], "
+         "[1, 2, 3]]}, mass: 1 kg}", "links.palm.body", "density 0.00823 kg/m^3 by its mass", "in mm or cm?"),
+    ],
+)  # fmt: skip
+def test_a_body_of_an_odd_density_is_named(body, where, what, remedy):
+    found = with_palm(body)
+    odd = [finding for finding in found if finding.what == what]
+    assert [(finding.level, finding.where) for finding in odd] == [(ODD, where)], found
+    assert remedy in odd[0].remedy
+
+
+def test_a_body_of_a_usual_density_is_sound():
+    found = with_palm("{sphere: {radius: 1 cm}, density: 1000}")
+    assert not [finding for finding in found if "palm" in finding.where]
+
+
+def test_a_mesh_in_a_wrong_unit_is_named(tmp_path):
+    trimesh.creation.box((80.0, 40.0, 20.0)).export(tmp_path / "palm.stl")
+    for scale, expected in (("", ["a mesh of 80 m"]), (", scale: 1 mm", [])):
+        found = with_palm(f"{{mesh: {{file: {tmp_path / 'palm.stl'}{scale}}}, density: 1200}}")
+        named = [finding.what for finding in found if finding.where == "links.palm.body"]
+        assert named == expected

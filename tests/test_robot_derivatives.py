@@ -62,12 +62,14 @@ def test_the_random_trees_have_everything():
     assert {len(link.rod.divisions) for link in links if link.rod} == {1, 2}
     actuators = [actuator for robot in robots for actuator in robot.description.actuators.values()]
     assert {len(actuator.runs) for actuator in actuators if isinstance(actuator, Tendon)} == {1, 2}
-    moved = {(robot.description.links[[x.name for x in robot.links].index(a.link)].joint.kind, a.along)
-             for robot in robots for a in robot.description.actuators.values() if isinstance(a, JointForce)}  # fmt: skip
-    assert {kind for kind, _ in moved} == set(JOINT_KINDS) - {"fixed"}
+    of_link = {(id(robot), link.name): link.joint for robot in robots for link in robot.links}
+    moved = {of_link[id(robot), actuator.link].kind for robot in robots
+             for actuator in robot.description.actuators.values() if isinstance(actuator, JointForce)}  # fmt: skip
+    assert moved == set(JOINT_KINDS) - {"fixed"}
     joints = [link.joint for link in links]
     for name in ("stiffness", "damping", "rest", "friction"):
-        assert {joint.kind for joint in joints if any(getattr(joint, name))} >= {
+        kinds = {joint.kind for joint in joints if any(getattr(joint, name))}
+        assert kinds >= {
             "universal",
             "spherical",
             "free",

@@ -99,7 +99,6 @@ class Tendon:
     """
 
     runs: tuple[Run, ...]
-    unit = "N"
 
     def __post_init__(self) -> None:
         given: Any = self.runs

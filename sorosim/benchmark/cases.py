@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,6 +133,18 @@ def _statics(jacobian: str) -> Callable[[Setting], Action]:
     return make
 
 
+def _held_statics(setting: Setting) -> Action:
+    """Equilibria at random angles of all driven joints, from -pi/4 to pi/4."""
+    names = list(setting.robot.description.simulate["driven"])
+    angles = np.random.default_rng(100).uniform(-np.pi / 4, np.pi / 4, (N_TENSIONS, len(names)))
+
+    def action() -> tuple[list[int], int]:
+        found = [statics(setting.robot, driven=dict(zip(names, row, strict=True))) for row in angles.tolist()]
+        return [equilibrium.n_evaluations for equilibrium in found], 0
+
+    return action
+
+
 def _motion(method: str, jacobian: str) -> Callable[[Setting], Action]:
     def make(setting: Setting) -> Action:
         robot = setting.robot
@@ -190,6 +202,15 @@ def _say_opening(_: Setting, found: dict[str, float]) -> str:
     return f"{found['states']:.0f} states, off screen; the next picture in {1e3 * found['next']:.0f} ms"
 
 
+def _of(name: str, case: Case) -> Case:
+    """The case with another robot."""
+    make, beside = case.make, case.beside
+    return replace(
+        case, name=f"{name}: {case.name}", make=lambda setting: make(setting.of(name)),
+        beside=None if beside is None else lambda setting, found: beside(setting.of(name), found),
+    )  # fmt: skip
+
+
 def _yardsticks(value: float) -> Target:
     return Target(value, "yardsticks")
 
@@ -233,6 +254,39 @@ CASES: tuple[Case, ...] = (
     Case(
         "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
         paper=PAPER["run"][0], beside=_say_motion,
+    ),
+    _of("hybrid_serial", Case("ID + derivatives", _public("inverse_dynamics_derivatives", "qva"), iterations=100)),
+    _of(
+        "hybrid_serial",
+        Case(
+            "FD derivatives", _public("forward_dynamics_derivatives", "qvu"), iterations=100,
+            target=_seconds(0.16e-3, scaled=True), paper=2.5e-3,
+        ),
+    ),
+    _of(
+        "hybrid_serial",
+        Case(
+            "statics, mean", _held_statics, rounds=5, per=N_TENSIONS,
+            target=_seconds(1.5e-3, scaled=True), paper=6.3e-3, beside=_say_statics,
+        ),
+    ),
+    _of(
+        "hybrid_serial",
+        Case(
+            "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
+            target=_seconds(0.35, scaled=True), paper=2.49, beside=_say_motion,
+        ),
+    ),
+    _of(
+        "hybrid_serial",
+        Case("10 s run, CVODE", _motion("cvode", "analytic"), rounds=5, paper=2.49, beside=_say_motion),
+    ),
+    _of(
+        "hybrid_serial",
+        Case(
+            "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
+            paper=7.08, beside=_say_motion,
+        ),
     ),
     Case(
         "cold compilation", _cold_start, rounds=1, target=_seconds(60),

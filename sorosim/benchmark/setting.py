@@ -79,12 +79,18 @@ print(json.dumps({"first": first, "next": time.perf_counter() - begin, "states":
 class Setting:
     """What the cases share: robot, state, inputs, reference results, compiled code, samples of the yardstick."""
 
+    name: str = ROBOT
     yardsticks: list[float] = field(default_factory=list)
+    others: dict[str, Setting] = field(default_factory=dict)
+
+    def of(self, name: str) -> Setting:
+        """What the cases of another robot share."""
+        return self.others.setdefault(name, Setting(name))
 
     @cached_property
     def robot(self) -> Robot:
-        """The cable-driven manipulator of the paper."""
-        return load(ROBOT)
+        """The bundled robot of this name: the cable-driven manipulator of the paper, if it is not `of` another."""
+        return load(self.name)
 
     @cached_property
     def state(self) -> tuple[Array, Array, Array, Array]:

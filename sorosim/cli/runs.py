@@ -166,7 +166,7 @@ def statics(
     held = numbers(assignments(driven, "--driven", "joint1=0.1"), "--driven")
     _compile(loaded)
     try:
-        found = sorosim.statics(loaded, inputs, held)
+        found = sorosim.statics(loaded, inputs, held or None)
     except ConvergenceError as error:
         if output and error.partial is not None:
             error.partial.save(output)

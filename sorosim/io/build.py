@@ -5,8 +5,7 @@ Each part is tried on its own, so that one run names all that is wrong; parts th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -14,17 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
 from sorosim.errors import ModelError
+from sorosim.io.bodies import BodyBuilder
+from sorosim.io.coordinates import CoordinateBuilder
 from sorosim.io.expand import Expanded
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder, with_tables
+from sorosim.io.joints import effort_of, joint_of, motor_of
+from sorosim.io.meshes import with_meshes
+from sorosim.io.override import LABEL
 from sorosim.io.pose import Array, chained, pose_matrix
-from sorosim.io.problems import Collector, Path, failure, locate, shown
+from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
-from sorosim.io.schema import LinkBlock, MovingJoint, PathBlock, RobotFile, RunBlock, WrenchBlock
+from sorosim.io.schema import ActuatorBlock, LinkBlock, PathBlock, RobotFile, RunBlock, WrenchBlock
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
 from sorosim.io.yaml_writer import to_yaml
@@ -32,7 +37,6 @@ from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import compile_tree
 from sorosim.model.description import STANDARD_GRAVITY, Description
-from sorosim.model.joint import Joint
 from sorosim.model.link import WORLD, Link, ordered_links
 from sorosim.model.material import Material
 from sorosim.model.profile import PLACE_VARIABLES
@@ -40,8 +44,6 @@ from sorosim.model.rod import Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.robot import Robot
 
-# what an input is, by the type of its actuator
-_INPUTS = {"tendon": "force"}
 _ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
 
 
@@ -66,7 +68,7 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     checked = check(data)
     if checked.file is None:
         raise failure(checked.problems, places)
-    builder = Builder(checked.file, checked, data, folder)
+    builder = Builder(checked.file, checked, data, folder, places)
     description = builder.description(name, text)
     if builder.todo.problems or description is None:
         raise failure(builder.todo.problems, places)
@@ -84,7 +86,8 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     builder.check_routes(robot)
     if builder.todo.problems:
         raise failure(builder.todo.problems, places)
-    whole = with_tables(data, description.simulate, folder)
+    tables = with_tables(data, builder.signals_of(description), folder)
+    whole = with_meshes(tables, builder.body_builder.read)
     if expanded.stands_alone and whole is data:
         return robot
     return Robot(replace(description, text=to_yaml({**whole, "name": description.name})))
@@ -100,31 +103,41 @@ class _AnyName(list[str]):
 class Builder:
     """The parts of one file."""
 
-    def __init__(self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None) -> None:
-        self.file, self.broken, self.folder = file, checked.broken, folder
+    def __init__(
+        self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None, places: Located
+    ) -> None:  # fmt: skip
+        self.file, self.broken, self.folder, self.places = file, checked.broken, folder, places
         self.todo = Collector(data, list(checked.problems))
         self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}
         self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
+        self.body_builder = BodyBuilder(self.todo, self.folder_of)
 
     def names(self, block: str) -> list[str]:
         """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
         given = self.todo.data.get(block)
         return list(given) if isinstance(given, dict) else _AnyName() if (block,) in self.broken else []
 
+    def folder_of(self, path: Path) -> FilePath | None:
+        """Folder where a relative path begins: that of the file in which it is written."""
+        file = self.places.place(path).file
+        here = self.folder is None or file in ("", LABEL, self.places.place(()).file)
+        return self.folder if here else FilePath(file).parent
+
     def description(self, name: str, text: str) -> Description | None:
         """The whole; None, or with problems noted, if something is wrong."""
         self.materials.update(self.every(self.file.materials, "materials", self.material))
         links = self.every(self.file.links, "links", self.link)
-        actuators = self.every(self.file.actuators, "actuators", lambda path, block: self.tendon(path, block.tendon))
+        actuators = self.every(self.file.actuators, "actuators", self.actuator)
         loads = self.every(self.file.loads, "loads", lambda path, block: self.wrench(path, block.wrench))
-        simulate, statics = self.simulate(), self.statics()
+        dimensions = {name: self.input_dimension(name, actuators.get(name)) for name in self.names("actuators")}
+        simulate, statics = self.simulate(dimensions), self.statics(dimensions)
         if len(links) < len(self.names("links")) or ("links",) in self.broken:
             return None
         tree = self.todo.attempt((), lambda: ordered_links(tuple(links.values())))
         if tree is None:
             return None
-        initial = self.initial(tree)
+        initial, rates, driven, held = self.coordinates(tree, actuators)
         return self.todo.attempt(
             (),
             lambda: Description(
@@ -133,9 +146,10 @@ class Builder:
                 gravity=self.file.gravity or STANDARD_GRAVITY,  # type: ignore[arg-type]  # three, by the schema
                 actuators=actuators,
                 loads=loads,
-                simulate=simulate,
-                statics=statics,
+                simulate=simulate | driven,
+                statics=statics | held,
                 initial=initial,
+                initial_rates=rates,
                 text=text,
             ),
         )
@@ -157,7 +171,7 @@ class Builder:
         n_problems = len(todo.problems)
         parents = [WORLD, *(other for other in self.names("links") if other != name)]
         todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
-        at, s = self.pose((*path, "at"), block)
+        at, s, frame = self.pose((*path, "at"), block)
         joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
         body: Rod | RigidBody | None = None
         if block.rod is not None:
@@ -166,24 +180,36 @@ class Builder:
                 return None
             self.rods[name] = body
         elif block.body is not None:
-            body = todo.attempt((*path, "body"), lambda: RigidBody(**block.body.model_dump()))  # type: ignore[union-attr]
+            body = self.body_builder.body((*path, "body"), block.body)
+        visual = self.body_builder.visuals((*path, "visual"), block.visual)
+        frames = self.body_builder.frames((*path, "frames"), block.frames)
         if joint is None or at is None or len(todo.problems) > n_problems:
             return None
-        return todo.attempt(path, lambda: Link(name, body, joint=joint, parent=block.parent, at=at, s=s))
+        return todo.attempt(
+            path,
+            lambda: Link(
+                name, body, joint=joint, parent=block.parent, at=at, s=s, frame=frame, frames=frames, visual=visual
+            ),
+        )  # fmt: skip
 
-    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float]:
-        """Pose of a link's joint in its parent, and the place s on it."""
-        found, s = [], 1.0
+    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float, str]:
+        """Pose of a link's joint in its parent, the place s on it, and the frame of the parent, "" if none is named."""
+        found, s, frame = [], 1.0, ""
         for i, pose in enumerate(block.poses):
             here = (*path, i) if isinstance(block.at, list) else path
-            if pose.s is not None and i > 0:
-                self.todo.add((*here, "s"), "no place s", "one", "only the first pose of a list is on the parent")
-            elif pose.s is not None:
+            for key in ("s", "frame"):
+                if getattr(pose, key) is not None and i > 0:
+                    what = f"no {'place s' if key == 's' else key}"
+                    self.todo.add((*here, key), what, "one", "only the first pose of a list is on the parent")
+            if pose.s is not None and i == 0:
                 s = pose.s
                 self.check_place((*here, "s"), block.parent)
+            if pose.frame is not None and i == 0:
+                frame = pose.frame
+                self.check_frame((*here, "frame"), frame, block.parent)
             found.append(self.todo.attempt((*here, "rotation"), lambda pose=pose: pose_matrix(pose)))  # type: ignore[misc]
         right = [pose for pose in found if pose is not None]
-        return chained(right) if len(right) == len(found) else None, s
+        return chained(right) if len(right) == len(found) else None, s, frame
 
     def check_place(self, path: Path, link: str) -> None:
         """Note a place s on what is no rod."""
@@ -191,15 +217,30 @@ class Builder:
         if link == WORLD or (block is not None and block.rod is None):
             self.todo.add(path, "no place s", "one", f"{shown(link)} is not a rod")
 
-    def tendon(self, path: Path, block: RunBlock | PathBlock | None) -> Tendon | None:
+    def check_frame(self, path: Path, frame: str, link: str) -> None:
+        """Note a frame that the link does not have."""
+        block = self.file.links.get(link)
+        if link == WORLD or (block is not None and block.rod is not None):
+            hint = "the world has none" if link == WORLD else f"{shown(link)} is a rod; say where on it, with s"
+            self.todo.add(path, "no frame", shown(frame), hint)
+        elif block is not None:
+            self.todo.known(path, f"the name of a frame of {shown(link)}", frame, block.frames)
+
+    def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | None:
+        """An actuator."""
+        if block.joint is not None:
+            return motor_of(self.todo, (*path, "joint"), block.joint, self.file.links, self.names("links"))
+        assert block.tendon is not None  # for the type checker: an actuator has exactly one key
+        return self.tendon((*path, "tendon"), block.tendon)
+
+    def tendon(self, path: Path, block: RunBlock | PathBlock) -> Tendon | None:
         """A tendon."""
-        path = (*path, "tendon")
         if isinstance(block, PathBlock):
             runs = [self.run((*path, "path", i), run) for i, run in enumerate(block.path)]
             if not runs:
                 self.todo.add((*path, "path"), "one rod or several", "an empty list")
         else:
-            runs = [self.run(path, block)] if block is not None else []
+            runs = [self.run(path, block)]
         right = tuple(run for run in runs if run is not None)
         return Tendon(right) if right and len(right) == len(runs) else None
 
@@ -238,74 +279,72 @@ class Builder:
             return None
         if block.s is not None:
             self.check_place((*path, "s"), block.link)
-        wrench = (*(block.moment or (0.0,) * 3), *(block.force or (0.0,) * 3))
+        wrench: list[Any] = [
+            self.signals.signal((*path, name, i), entry, name)
+            for name, entries in (("moment", block.moment), ("force", block.force))
+            for i, entry in enumerate(entries or [0.0] * 3)
+        ]
+        if None in wrench:
+            return None
         s = 1.0 if block.s is None else block.s
-        return self.todo.attempt(path, lambda: PointWrench(block.link, s, wrench=wrench, frame=block.frame))
+        return self.todo.attempt(path, lambda: PointWrench(block.link, s, wrench=tuple(wrench), frame=block.frame))
 
     # -- how it is run ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def input_dimensions(self) -> dict[str, str]:
-        """Dimension of the input of each actuator; a wrong one counts as a tendon."""
-        kinds = {name: block.kind for name, block in self.file.actuators.items()}
-        return {name: _INPUTS[kinds.get(name, "tendon")] for name in self.names("actuators")}
+    def signals(self) -> SignalBuilder:
+        """Builds signals of this file."""
+        return SignalBuilder(self.todo, self.folder, self.file.simulate.t_end if self.file.simulate else None)
 
-    @cached_property
-    def joint_dimensions(self) -> dict[str, str]:
-        """Dimension of the coordinate of each link whose joint moves."""
-        moving = {n: b.joint.kind for n, b in self.file.links.items() if isinstance(b.joint, MovingJoint)}
-        return {name: "length" if kind == "prismatic" else "angle" for name, kind in moving.items()}
+    def input_dimension(self, name: str, actuator: Tendon | JointForce | None) -> str:
+        """Dimension of the input of an actuator, "" where it is wrong and may be anything."""
+        if isinstance(actuator, JointForce):
+            return effort_of(actuator, self.file.links)
+        block = self.file.actuators.get(name)
+        return "force" if block is not None and block.tendon is not None else ""
 
-    def check_names(self, path: Path, names: Any, what: str, known: dict[str, str]) -> None:
-        """Note the names that are not known."""
-        block = "links" if path[-1] == "driven" else "actuators"
-        for name in names:
-            if (block,) not in self.broken and (block, name) not in self.broken:
-                self.todo.known((*path, name), what, name, known, at_key=True)
+    def inputs(self, path: Path, blocks: dict[str, Any], dimensions: dict[str, str]) -> dict[str, str]:
+        """Dimensions of those inputs that can be read; names that are not known are noted."""
+        for name in blocks:
+            if ("actuators",) not in self.broken and ("actuators", name) not in self.broken:
+                self.todo.known((*path, name), "the name of an actuator", name, dimensions, at_key=True)
+        return {name: dimensions[name] for name in blocks if dimensions.get(name)}
 
-    def simulate(self) -> dict[str, Any]:
-        """Default arguments of `sorosim.simulate`."""
-        block = self.file.simulate
+    def simulate(self, dimensions: dict[str, str]) -> dict[str, Any]:
+        """Default arguments of `sorosim.simulate`, but for driven coordinates."""
+        block, path = self.file.simulate, ("simulate", "u")
         if block is None:
             return {}
-        signals = SignalBuilder(self.todo, self.folder, block.t_end)
-        out = {key: value for key, value in block.model_dump().items() if value is not None}
-        for key, what, known in (
-            ("u", "the name of an actuator", self.input_dimensions),
-            ("driven", "the name of a link with a joint", self.joint_dimensions),
-        ):
-            del out[key]
-            given = getattr(block, key)
-            self.check_names(("simulate", key), given, what, known)
-            if given:
-                out[key] = signals.mapping(("simulate", key), given, known)
-        return out
+        own = {name: value for name, value in block if name not in ("u", "driven") and value is not None}
+        known = self.inputs(path, block.u, dimensions)
+        return own | ({"u": self.signals.mapping(path, block.u, known)} if block.u else {})
 
-    def statics(self) -> dict[str, Any]:
+    def statics(self, dimensions: dict[str, str]) -> dict[str, Any]:
         """Default arguments of `sorosim.statics`."""
         block, path = self.file.statics, ("statics", "u")
         if block is None or not block.u:
             return {}
-        self.check_names(path, block.u, "the name of an actuator", self.input_dimensions)
-        known = {name: value for name, value in block.u.items() if name in self.input_dimensions}
-        return {"u": {name: self.number((*path, name), known[name], self.input_dimensions[name]) for name in known}}
+        known = self.inputs(path, block.u, dimensions)
+        return {"u": {name: self.number((*path, name), block.u[name], known[name]) for name in known}}
 
     def number(self, path: Path, value: Any, dimension: str) -> float | None:
         """A quantity."""
         return self.todo.attempt(path, lambda: quantity(value, dimension))
 
-    def initial(self, tree: tuple[Link, ...]) -> dict[str, float]:
-        """Initial coordinates; an angular strain's coordinate is an angle, as a revolute joint's is."""
-        if not self.file.initial:
-            return {}
-        names = compile_tree(tree)[2].coordinate_names
-        out = {}
-        for name, value in self.file.initial.items():
-            if self.todo.known(("initial", name), "the name of a coordinate", name, names, at_key=True):
-                last = name.rpartition(".")[2]
-                dimension = "length" if last == "prismatic" else "number" if re.match("elong|shear", last) else "angle"
-                out[name] = self.number(("initial", name), value, dimension) or 0.0
-        return out
+    def coordinates(
+        self, tree: tuple[Link, ...], actuators: Mapping[str, Any]
+    ) -> tuple[dict[str, float], dict[str, float], dict[str, Any], dict[str, Any]]:
+        """Initial coordinates and rates; driven coordinates as arguments of `sorosim.simulate` and of `statics`."""
+        driven = self.file.simulate.driven if self.file.simulate else {}
+        held = self.file.statics.driven if self.file.statics else {}
+        if not (self.file.initial or driven or held):
+            return {}, {}, {}, {}
+        builder = CoordinateBuilder(self.todo, compile_tree(tree)[2])
+        builder.initial(self.file.initial)
+        moved = builder.driven(driven, self.signals, actuators)
+        values = builder.held(held, actuators)
+        blocks = ({"driven": moved} if driven else {}), ({"driven": values} if held else {})
+        return builder.values, builder.rates, *blocks
 
     # -- the whole -------------------------------------------------------------------------------------------------
 
@@ -317,12 +356,21 @@ class Builder:
             tendon.check(layout)
             compile_tendons({0: tendon}, layout)
 
-        for name, tendon in description.actuators.items():
+        for name, tendon in _tendons(description):
             self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+
+    def signals_of(self, description: Description) -> Iterator[tuple[Path, Any]]:
+        """Signals that the file may take from other files, with their paths."""
+        for key in ("u", "driven"):
+            for name, signal in description.simulate.get(key, {}).items():
+                yield ("simulate", key, name), signal
+        for name, load in description.loads.items():
+            for i, entry in enumerate(load.wrench):
+                yield ("loads", name, "wrench", "moment" if i < 3 else "force", i % 3), entry
 
     def check_routes(self, robot: Robot) -> None:
         """Note which tendons leave their rods."""
-        for name, tendon in robot.description.actuators.items():
+        for name, tendon in _tendons(robot.description):
             path: Path = ("actuators", name, "tendon")
             several = isinstance(self.file.actuators[name].tendon, PathBlock)
             for i, run in enumerate(tendon.runs):
@@ -330,6 +378,5 @@ class Builder:
                 self.todo.attempt(where, lambda run=run: check_inside(run, robot.engine.layout))  # type: ignore[misc]
 
 
-def joint_of(block: str | MovingJoint) -> Joint:
-    """A joint."""
-    return Joint() if isinstance(block, str) else Joint(block.kind, **block.chosen.model_dump())
+def _tendons(description: Description) -> list[tuple[str, Tendon]]:
+    return [(name, actuator) for name, actuator in description.actuators.items() if isinstance(actuator, Tendon)]

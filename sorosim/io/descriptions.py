@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
+from sorosim.model.joint import COORDINATES
+
 Keys = dict[str, tuple[str, str]]
 
-_STIFFNESS = "Stiffness of a spring in the joint."
-_DAMPING = "Damping of a damper in the joint."
-_AXIS = "Direction of the axis in the joint's frame, of any length."
+_AXIS = ("Direction of the axis in the joint's frame, of any length.", "[0, 0, 1]")
 _SIZE = "A number, [base, tip] for a straight taper, an expression of X, s and L, or a table."
-_REST = "Coordinate at which the spring is relaxed."
 _SIDE = "Full length of the section along its"
 _INTERPOLATION = "How values between the given ones are found."
 
@@ -19,7 +18,48 @@ _SHAPE: Keys = {
     "shear_factor": ("Factor of the shear stiffness G A; two for y and z.", "0.9"),
     "torsion": ("Torsion constant: of the warping section, or simply the polar moment.", "polar"),
 }
+_SHAPES: Keys = {
+    "box": ("A box around the origin.", "{size: [10 cm, 5 cm, 2 cm]}"),
+    "cylinder": ("A cylinder along z, its middle at the origin.", "{radius: 2 cm, length: 10 cm}"),
+    "cone": ("A cone along z, half its height at the origin: base at -length/2, tip at +length/2.",
+             "{radius: 2 cm, length: 10 cm}"),
+    "sphere": ("A sphere around the origin.", "{radius: 2 cm}"),
+    "ellipsoid": ("An ellipsoid around the origin.", "{radii: [5 cm, 3 cm, 2 cm]}"),
+    "capsule": ("A cylinder along z with half a sphere on either end, its middle at the origin.",
+                "{radius: 2 cm, length: 10 cm}"),
+    "mesh": ("Triangles, of a file or given here; to have mass they must enclose a volume.", "{file: wedge.obj}"),
+    "at": ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm]}"),
+}  # fmt: skip
 _ORDER = "Order of its basis, or {basis, order}; a strain that is left out is locked."
+
+# what acts on the coordinates of joints: meaning, and an example for an angle and for a length
+_ACTING = {
+    "stiffness": ("Stiffness of a spring in the joint.", "2 N*m/rad", "100 N/m"),
+    "damping": ("Damping of a damper in the joint, which acts on the relative motion.", "0.1 N*m*s/rad", "2 N*s/m"),
+    "rest": ("Coordinate at which the spring is relaxed.", "10 deg", "1 cm"),
+    "friction": ("Coulomb friction; coordinates of one dimension share it.", "0.1 N*m", "0.5 N"),
+    "creep": ("Rate at which friction has come to 71 % of its size; 0.01 rad/s and 1 mm/s where it is not given.",
+              "0.01 rad/s", "1 mm/s"),
+    "limits": ("End stops: beyond them a spring pushes back.", "{low: -90 deg, high: 90 deg, stiffness: 100 N*m/rad}",
+               "{low: -1 cm, high: 5 cm, stiffness: 10 kN/m}"),
+}  # fmt: skip
+
+
+def _acting(kind: str) -> Keys:
+    """What acts on the coordinates of a kind of joint."""
+    names, dimensions = zip(*COORDINATES[kind], strict=True)
+    each = f" A list with an entry for each coordinate ({', '.join(names)})"
+    found: Keys = {}
+    for key, (meaning, angle, length) in _ACTING.items():
+        examples = [angle if dimension == "angle" else length for dimension in dimensions]
+        one_for_all = len(set(dimensions)) == 1 and key != "limits"
+        if len(names) > 1:
+            meaning += f"{each}{', or a number for all' if one_for_all else ', null: none' if key == 'limits' else ''}."
+            if key == "limits":
+                examples[:-1] = ["null"] * (len(names) - 1)
+        found[key] = (meaning, examples[0] if len(names) == 1 or one_for_all else f"[{', '.join(examples)}]")
+    return found
+
 
 BLOCKS: dict[str, Keys] = {
     "RobotFile": {
@@ -37,7 +77,8 @@ BLOCKS: dict[str, Keys] = {
         "actuators": ("Actuators by name, in the order of the inputs u.",
                       "{cable: {tendon: {rod: arm, y: 0, z: 1 cm}}}"),
         "loads": ("Loads by name.", "{push: {wrench: {link: arm, force: [0, 0, 1 N]}}}"),
-        "initial": ("Initial coordinates by name; those not named are zero.", "{'arm.bending_y[0]': 0.1}"),
+        "initial": ("Where the robot starts: coordinates by name, poses of joints by link. What is not named is zero, "
+                    "and rests.", "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}"),
         "simulate": ("Default arguments of simulate.", "{t_end: 10 s}"),
         "statics": ("Default arguments of statics.", "{u: {cable: 3 N}}"),
     },
@@ -72,13 +113,22 @@ BLOCKS: dict[str, Keys] = {
         "at": ("Pose of the joint on the parent; a list of poses is one after the other.", "{position: [1 cm, 0, 0]}"),
         "rod": ("The link is a soft rod, from the joint along x.",
                 "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}"),
-        "body": ("The link is a rigid body. Without rod and body it is a massless frame.",
-                 "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+        "body": ("The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body it "
+                 "is a massless frame.", "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+        "visual": ("What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
+                   "nothing. Not on a rod.", "[{sphere: {radius: 3 cm}, colour: orange}]"),
+        "frames": ("Frames in that of the body, by names of your choice, for other links to hang on. Not on a rod.",
+                   "{socket: {position: [0, 0, 1 cm]}}"),
     },
     "PoseBlock": {
         "position": ("Origin in the parent's frame.", "[1 cm, 0, 0]"),
         "rotation": ("Rotation from the parent's axes.", "{rpy: [0, 0, 90 deg]}"),
         "s": ("Place on a parent rod, 0 at its base, 1 at its tip (the default).", "0.5"),
+        "frame": ("Name of one of the parent's frames; position and rotation are seen from it.", "top"),
+    },
+    "FrameBlock": {
+        "position": ("Origin in the frame of the link.", "[0, 0, 1 cm]"),
+        "rotation": ("Rotation from the axes of the link.", "{axis: [1, 0, 0], angle: 90 deg}"),
     },
     "RotationBlock": {
         "axis": ("Direction to turn about, with angle.", "[0, 0, 1]"),
@@ -92,24 +142,66 @@ BLOCKS: dict[str, Keys] = {
         "revolute": ("Turns about an axis.", "{axis: [0, 0, 1]}"),
         "prismatic": ("Slides along an axis.", "{axis: [1, 0, 0]}"),
         "helical": ("Turns about an axis and advances along it.", "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+        "cylindrical": ("Turns about an axis and slides along it: angle, slide.", "{axis: [0, 0, 1]}"),
+        "universal": ("Turns about an axis, then about a second one that turns with it: first, second.",
+                      "{axis: [1, 0, 0], second_axis: [0, 1, 0]}"),
+        "planar": ("Turns about the normal of a plane and moves in the plane: angle, tx, ty.", "{axis: [0, 0, 1]}"),
+        "spherical": ("Turns about its origin: rx, ry, rz. Where nothing acts in it, the word spherical is enough.",
+                      "{damping: 0.1 N*m*s/rad}"),
+        "free": ("Moves in any way: rx, ry, rz, tx, ty, tz. Where nothing acts in it, the word free is enough.",
+                 "{damping: [0.1, 0.1, 0.1, 2 N*s/m, 2 N*s/m, 2 N*s/m]}"),
     },
-    "TurningBlock": {
-        "axis": (_AXIS, "[0, 0, 1]"), "stiffness": (_STIFFNESS, "2 N*m/rad"), "damping": (_DAMPING, "0.1 N*m*s/rad"),
-        "rest": (_REST, "10 deg"),
+    "RevoluteBlock": {"axis": _AXIS, **_acting("revolute")},
+    "PrismaticBlock": {"axis": _AXIS, **_acting("prismatic")},
+    "HelicalBlock": {"axis": _AXIS, **_acting("helical"), "pitch": ("Advance per angle.", "5 mm/rev")},
+    "CylindricalBlock": {"axis": _AXIS, **_acting("cylindrical")},
+    "UniversalBlock": {
+        "axis": ("Direction of the first axis in the joint's frame, of any length.", "[1, 0, 0]"),
+        **_acting("universal"),
+        "second_axis": ("Direction of the second axis in the frame that the first one moves; y where it is not given, "
+                        "or x if the first one is y.", "[0, 1, 0]"),
     },
-    "HelicalBlock": {
-        "axis": (_AXIS, "[0, 0, 1]"), "stiffness": (_STIFFNESS, "2 N*m/rad"), "damping": (_DAMPING, "0.1 N*m*s/rad"),
-        "rest": (_REST, "10 deg"), "pitch": ("Advance per angle.", "5 mm/rev"),
-    },
-    "PrismaticBlock": {
-        "axis": (_AXIS, "[1, 0, 0]"), "stiffness": (_STIFFNESS, "100 N/m"), "damping": (_DAMPING, "2 N*s/m"),
-        "rest": (_REST, "1 cm"),
+    "PlanarBlock": {"axis": ("Normal of the plane, of any length.", "[0, 0, 1]"), **_acting("planar")},
+    "SphericalBlock": _acting("spherical"),
+    "FreeBlock": _acting("free"),
+    "LimitBlock": {
+        "low": ("Lower end, an angle or a length; without it there is none.", "-90 deg"),
+        "high": ("Upper end; without it there is none.", "90 deg"),
+        "stiffness": ("Stiffness of the ends, N*m/rad or N/m.", "200 N*m/rad"),
     },
     "BodyBlock": {
         "mass": ("Mass.", "200 g"),
         "centre": ("Centre of mass in the frame of the link.", "[0, 0, 1 cm]"),
         "inertia": ("Moments of inertia about the centre of mass: Ixx, Iyy, Izz, and Ixy, Ixz, Iyz of the matrix if "
                     "they are not zero.", "[1e-4, 1e-4, 1e-4]"),
+        "at": ("Pose, in the frame of the link, of the frame that centre and inertia are in.",
+               "{position: [0, 0, 1 cm]}"),
+    },
+    "SolidBlock": {
+        **_SHAPES,
+        "density": ("Mass per volume; or give the mass.", "2700 kg/m^3"),
+        "mass": ("Mass, instead of the density.", "200 g"),
+    },
+    "VisualBlock": {
+        **_SHAPES,
+        "colour": ("black, grey, white, red, orange, yellow, green, blue, purple, brown, or a code in quotes.",
+                   "'#e58a2e'"),
+    },
+    "BoxBlock": {"size": ("Lengths of the edges along x, y and z.", "[10 cm, 5 cm, 2 cm]")},
+    "RoundBlock": {
+        "radius": ("Radius; of a cone, that of its base.", "2 cm"),
+        "length": ("Length along z; of a capsule, that of the cylinder between the half spheres.", "10 cm"),
+    },
+    "SphereBlock": {"radius": ("Radius.", "2 cm")},
+    "EllipsoidBlock": {"radii": ("Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")},
+    "MeshFileBlock": {
+        "file": ("Path of a file, STL, OBJ, PLY, OFF or GLB; relative to the file that it is written in.", "wedge.obj"),
+        "scale": ("Length of the unit of that file.", "1 mm"),
+    },
+    "MeshBlock": {
+        "vertices": ("Points.", "[[0, 0, 0], [3 cm, 0, 0], [0, 3 cm, 0], [0, 0, 2 cm]]"),
+        "faces": ("Triangles: three numbers of vertices each, from 0 on, counter-clockwise seen from outside.",
+                  "[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]"),
     },
     "PieceBlock": {
         "length": ("Length.", "50 cm"),
@@ -169,7 +261,12 @@ BLOCKS: dict[str, Keys] = {
         "shear_y": ("Shear along y.", "0.01"), "shear_z": ("Shear along z.", "0.01"),
     },
     "ActuatorBlock": {"tendon": ("A cable through one rod or several; its input is its tension, positive in pull.",
-                                 "{rod: arm, y: 0, z: 1 cm}")},
+                                 "{rod: arm, y: 0, z: 1 cm}"),
+                      "joint": ("A motor in a joint; its input is a moment or a force on the link.", "{link: lid}")},
+    "MotorBlock": {
+        "link": ("Link whose joint it drives.", "ball"),
+        "along": ("Which coordinate of a joint of several: the end of its name.", "rx"),
+    },
     "RunBlock": {
         "rod": ("Name of the link that it runs through.", "arm"),
         "y": ("Place in the section. Expressions may use X, s, L, the radius r and the sizes of the section.", "0"),
@@ -181,20 +278,36 @@ BLOCKS: dict[str, Keys] = {
     "LoadBlock": {"wrench": ("Moment and force at one point.", "{link: arm, force: [0, 0, 1 N]}")},
     "WrenchBlock": {
         "link": ("Link that it acts on.", "arm"), "s": ("Place on a rod, 0 to 1 (the tip, the default).", "0.5"),
-        "moment": ("Moment.", "[0, 0, 5 N*cm]"), "force": ("Force.", "[0, 0, 1 N]"),
+        "moment": ("Moment; each entry a number, an expression of t, a table or a CSV file.", "[0, 0, 5 N*cm]"),
+        "force": ("Force, as the moment.", "['2 N*smoothstep(t)', 0, {times: [0, 1 s], values: [0, 1 N]}]"),
         "frame": ("Axes: world (directions stay) or body (they turn with the point).", "body"),
     },
     "SimulateBlock": {
         "t_end": ("End of the simulation; it begins at 0.", "10 s"), "dt_out": ("Interval of the results.", "10 ms"),
         "u": ("Inputs by the names of actuators: a number, an expression of t, a table or a CSV file.",
               "{cable: 5 N*sin(2*t)}"),
-        "driven": ("Motions of joints by the names of their links, as u.", "{lid: 30 deg*t}"),
+        "driven": ("Motions, as u: by the names of links whose joint has one coordinate, or of coordinates. They must "
+                   "not jump, nor must their rates.", "{lid: 30 deg*t, ball.free.rx: 0.1*sin(t)}"),
         "q0": ("Start: coordinates, or the word equilibrium.", "equilibrium"),
         "checkpoint": ("The integrator starts anew every so often; sorosim resume then repeats the very bits.", "1 s"),
         "method": ("Integrator.", "bdf"), "rtol": ("Relative tolerance.", "1e-4"),
         "atol": ("Absolute tolerance.", "1e-7"),
     },
-    "StaticsBlock": {"u": ("Inputs by the names of actuators.", "{cable: 3 N}")},
+    "StartBlock": {
+        "value": ("Value of the coordinate, zero where it is not given.", "10 deg"),
+        "rate": ("Its rate, rad/s or m/s, zero where it is not given.", "2 rad/s"),
+    },
+    "MovingPoseBlock": {
+        "position": ("Origin of the frame that the joint moves, in the frame of the joint on the parent.",
+                     "[1 cm, 0, 2 cm]"),
+        "rotation": ("Rotation between the two.", "{axis: [0, 0, 1], angle: 30 deg}"),
+        "velocity": ("Velocity of the origin, in the axes of the frame on the parent.", "[0, 0, 1 m/s]"),
+        "angular_velocity": ("Angular velocity, in the same axes.", "[0, 90 deg/s, 0]"),
+    },
+    "StaticsBlock": {
+        "u": ("Inputs by the names of actuators.", "{cable: 3 N}"),
+        "driven": ("Coordinates that are held, by name or by the link whose joint has one.", "{lid: 30 deg}"),
+    },
     "SignalTable": {
         "times": ("Increasing times.", "[0, 1 s, 2 s]"), "values": ("Value at each time.", "[0, 5, 0]"),
         "interpolation": (_INTERPOLATION, "cubic"),
@@ -209,13 +322,21 @@ BLOCKS: dict[str, Keys] = {
 TITLES = {
     "RobotFile": "The file", "PrefabBlock": "Prefabs", "PartBlock": "Parts", "MaterialBlock": "Materials",
     "LinkBlock": "Links", "PoseBlock": "Poses", "RotationBlock": "Rotations", "MovingJoint": "Joints",
-    "TurningBlock": "Revolute joints", "HelicalBlock": "Helical joints", "PrismaticBlock": "Prismatic joints",
-    "BodyBlock": "Rigid bodies", "PieceBlock": "Rods", "DivisionsBlock": "Rods of several pieces",
+    "RevoluteBlock": "Revolute joints", "PrismaticBlock": "Prismatic joints", "HelicalBlock": "Helical joints",
+    "CylindricalBlock": "Cylindrical joints", "UniversalBlock": "Universal joints", "PlanarBlock": "Planar joints",
+    "SphericalBlock": "Spherical joints", "FreeBlock": "Free joints", "LimitBlock": "End stops",
+    "FrameBlock": "Frames, and poses of shapes", "SolidBlock": "Rigid bodies by shapes",
+    "BodyBlock": "Rigid bodies by numbers", "VisualBlock": "What is drawn of a link", "BoxBlock": "Boxes",
+    "RoundBlock": "Cylinders, cones and capsules", "SphereBlock": "Spheres", "EllipsoidBlock": "Ellipsoids",
+    "MeshFileBlock": "Meshes from files", "MeshBlock": "Meshes by triangles",
+    "PieceBlock": "Rods", "DivisionsBlock": "Rods of several pieces",
     "SectionBlock": "Sections", "CircleBlock": "Circles", "HollowCircleBlock": "Tubes",
     "SidesBlock": "Rectangles and ellipses", "PropertiesBlock": "Sections by their integrals",
     "TableBox": "Sizes by tables", "TableBlock": "Tables of sizes", "StrainBlock": "Strains",
     "OrderBlock": "Strains with a basis of their own", "ReferenceBlock": "Reference strains",
-    "ActuatorBlock": "Actuators", "RunBlock": "Tendons", "PathBlock": "Tendons through several rods",
+    "ActuatorBlock": "Actuators", "MotorBlock": "Motors in joints", "RunBlock": "Tendons",
+    "PathBlock": "Tendons through several rods",
     "LoadBlock": "Loads", "WrenchBlock": "Point wrenches", "SimulateBlock": "Simulation", "StaticsBlock": "Statics",
+    "StartBlock": "Initial coordinates", "MovingPoseBlock": "Initial poses",
     "SignalTable": "Signals by tables", "SignalFile": "Signals from CSV files",
 }  # fmt: skip

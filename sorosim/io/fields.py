@@ -21,6 +21,7 @@ from sorosim.io.problems import listed, shown
 from sorosim.io.quantities import in_si, is_quantity, quantity
 from sorosim.io.units import DIMENSIONS, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
+from sorosim.model.visual import COLOURS, colour_code
 from sorosim.parser import CONSTANTS, FUNCTIONS
 
 MAX_NAME = 60
@@ -28,9 +29,9 @@ FORMAT_VERSION = 1
 
 SI_UNITS = {
     "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
-    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "speed": "m/s", "acceleration": "m/s^2",
-    "force": "N", "moment": "N*m", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m", "damping": "N*s/m",
-    "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
+    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "speed": "m/s", "angular speed": "rad/s",
+    "acceleration": "m/s^2", "force": "N", "moment": "N*m", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m",
+    "damping": "N*s/m", "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
 }  # fmt: skip
 
 
@@ -90,21 +91,42 @@ class Quantity(Field):
 
 
 @dataclass(frozen=True)
+class Fraction(Field):
+    """A place on a rod, s = X/L."""
+
+    def check(self, value: Any) -> float:
+        try:
+            return _FRACTION.check(value)
+        except ModelError as error:
+            hint = "it is a fraction of the rod's length, X/L"
+            raise ModelError("", error.expected, error.got, error.hint if "%" in error.hint else hint) from None
+
+    def json_schema(self) -> dict[str, Any]:
+        return _FRACTION.json_schema()
+
+
+_FRACTION = Quantity("number", least=0.0, upto=1.0)
+
+
+@dataclass(frozen=True)
 class Vector(Field):
     """A list of quantities of one dimension; `counts` are the lengths that it may have."""
 
     dimension: str
     counts: tuple[int, ...] = (3,)
+    _: KW_ONLY
+    above: float = -math.inf
 
     def check(self, value: Any) -> tuple[float, ...]:
         label, counts = DIMENSIONS[self.dimension].label, listed([str(n) for n in self.counts])
         if not isinstance(value, list) or len(value) not in self.counts:
             raise ModelError("", f"a list of {counts}, each {label}", shown(value))
-        return tuple(quantity(entry, self.dimension, f"[{i}]") for i, entry in enumerate(value))
+        one = Quantity(self.dimension, above=self.above)
+        return tuple(checked_at(f"[{i}]", one, entry) for i, entry in enumerate(value))
 
     def json_schema(self) -> dict[str, Any]:
         counts = {"minItems": min(self.counts), "maxItems": max(self.counts)}
-        return {"type": "array", "items": _quantity_schema(self.dimension), **counts}
+        return {"type": "array", "items": Quantity(self.dimension, above=self.above).json_schema(), **counts}
 
 
 @dataclass(frozen=True)
@@ -144,6 +166,17 @@ class Name(Field):
         if len(text) > MAX_NAME or not re.fullmatch(r"\w[\w-]*", text):
             raise ModelError("", f"a name of at most {MAX_NAME} letters, digits, _ and -", shown(text))
         return text
+
+
+@dataclass(frozen=True)
+class Parent(Field):
+    """The name of a link's parent."""
+
+    def check(self, value: Any) -> str:
+        if isinstance(value, list):
+            hint = "a closed chain is a loop, not a second parent"
+            raise ModelError("", "the name of one link", shown(value), hint)
+        return Name().check(value)
 
 
 @dataclass(frozen=True)
@@ -199,17 +232,20 @@ class Choice(Field):
 
 
 @dataclass(frozen=True)
-class Fixed(Field):
-    """The word fixed, the only joint that is a word."""
+class Colour(Field):
+    """The name or the code of a colour."""
 
     def check(self, value: Any) -> str:
-        if value != "fixed":
-            hint = f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in ("revolute", "prismatic", "helical") else ""
-            raise ModelError("", "fixed, {revolute: ...}, {prismatic: ...} or {helical: ...}", shown(value), hint)
-        return "fixed"
+        if not isinstance(value, str):
+            raise ModelError("", "the name of a colour, or its code in quotes", shown(value))
+        try:
+            colour_code(value)
+        except ModelError as error:
+            raise ModelError("", error.expected, shown(value), error.hint) from None
+        return value
 
     def json_schema(self) -> dict[str, Any]:
-        return {"const": "fixed"}
+        return {"anyOf": [{"enum": list(COLOURS)}, {"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}]}
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""Inputs of a file: numbers and signals of actuators and of driven joints."""
+"""Numbers of a file that depend on time: inputs, driven coordinates, loads."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -13,9 +13,9 @@ import numpy as np
 from sorosim.errors import FileError, ModelError
 from sorosim.expressions import Expression
 from sorosim.io.fields import formula_or_quantity
-from sorosim.io.problems import Collector, Path, shown
+from sorosim.io.problems import Collector, Path, at_path, dotted, shown
 from sorosim.io.quantities import quantity
-from sorosim.io.schema import SignalFile, SignalTable
+from sorosim.io.schema_signals import SignalFile, SignalTable
 from sorosim.signals import CallableSignal, ExpressionSignal, Signal, TableSignal, as_signal
 
 N_SAMPLES = 201
@@ -60,7 +60,7 @@ class SignalBuilder:
     def from_file(self, path: Path, block: SignalFile) -> Signal | None:
         """A signal from a CSV file."""
         if self.folder is None and not os.path.isfile(absolute(block.csv)):
-            return CallableSignal(_missing(block.csv), ".".join(map(str, path)))
+            return CallableSignal(_missing(block.csv), dotted(path))
         file = (self.folder or FilePath()) / block.csv
         if not os.path.isfile(file):  # False for impossible names too
             hint = "relative paths begin in the folder of the robot's file"
@@ -81,26 +81,29 @@ def absolute(file: str) -> str:
     return file if os.path.isabs(file) else ""
 
 
-def with_tables(data: Any, simulate: Mapping[str, Any], folder: FilePath | None) -> Any:
+def with_tables(data: Any, signals: Iterable[tuple[Path, Any]], folder: FilePath | None) -> Any:
     """Data of a file whose signals from CSV files are tables, so that it stands alone; the same object without any.
 
     Tables that are too long for a text keep the absolute path of their file.
     """
     left, out = MAX_EMBEDDED, data
-    for key in ("u", "driven"):
-        for name, signal in simulate.get(key, {}).items():
-            block = data["simulate"][key][name]
-            if not isinstance(block, Mapping) or "csv" not in block or not isinstance(signal, TableSignal):
-                continue
-            left -= len(signal.times)
-            if left >= 0:
-                new = {"times": signal.times.tolist(), "values": signal.values.tolist()}
-                new |= {"interpolation": signal.interpolation}
-            else:
-                new = {**block, "csv": os.path.abspath((folder or FilePath()) / block["csv"])}
-            inputs = {**out["simulate"][key], name: new}
-            out = {**out, "simulate": {**out["simulate"], key: inputs}}
+    for path, signal in signals:
+        block = at_path(data, path)
+        if not isinstance(block, Mapping) or "csv" not in block or not isinstance(signal, TableSignal):
+            continue
+        left -= len(signal.times)
+        long = {**block, "csv": os.path.abspath((folder or FilePath()) / block["csv"])}
+        out = _replaced(out, path, signal.spec if left >= 0 else long)
     return out
+
+
+def _replaced(data: Any, path: Path, new: Any) -> Any:
+    """A copy of data with another value at a path."""
+    if not path:
+        return new
+    entries: Any = dict(enumerate(data)) if isinstance(data, list) else data
+    entries = {**entries, path[0]: _replaced(entries[path[0]], path[1:], new)}
+    return list(entries.values()) if isinstance(data, list) else entries
 
 
 def _plain_signal(block: Any, dimension: str) -> Signal:

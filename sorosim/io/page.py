@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sorosim.io.descriptions import BLOCKS, TITLES
+from sorosim.io.schema_bodies import SHAPES
 from sorosim.io.schema_json import ABOUT, data, schema, unit_of
 from sorosim.io.yaml_reader import read_text
 from sorosim.io.yaml_writer import inline
@@ -28,6 +29,14 @@ links:
     parent: arm
     joint: {revolute: {axis: [0, 0, 1]}}
     body: {mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}
+    frames: {top: {position: [0, 0, 2 cm]}}
+  knob:
+    parent: lid
+    body: {sphere: {radius: 1 cm}, density: 2700 kg/m^3}
+  ball:
+    parent: lid
+    joint: free
+    body: {mass: 50 g, inertia: [1e-5, 1e-5, 1e-5]}
 parts:
   left: {prefab: stub, parent: arm}
 actuators:
@@ -40,6 +49,7 @@ simulate: {t_end: 1 s}
 FILES = {  # that the examples speak of
     "common.yaml": "materials: {wood: {young: 10 GPa, poisson: 0.3, density: 600 kg/m^3}}\n",
     "pull.csv": "0,0\n1,5\n",
+    "wedge.obj": "v 0 0 0\nv 3 0 0\nv 0 3 0\nv 0 0 2\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
 }
 
 
@@ -57,12 +67,31 @@ CONTEXTS = {
     "MaterialBlock": Context("materials.rubber", (), "{young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}"),
     "LinkBlock": Context("links.lid", (), "{parent: arm, body: {mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}}"),
     "PoseBlock": Context("links.lid.at"),
+    "FrameBlock": Context("links.lid.frames.top"),
     "RotationBlock": Context("links.lid.at.rotation"),
     "MovingJoint": Context("links.lid.joint"),
-    "TurningBlock": Context("links.lid.joint", ("revolute",), "{axis: [0, 0, 1]}"),
-    "HelicalBlock": Context("links.lid.joint", ("helical",), "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+    "RevoluteBlock": Context("links.lid.joint", ("revolute",), "{axis: [0, 0, 1]}"),
     "PrismaticBlock": Context("links.lid.joint", ("prismatic",), "{axis: [0, 0, 1]}"),
+    "HelicalBlock": Context("links.lid.joint", ("helical",), "{axis: [0, 0, 1], pitch: 5 mm/rev}"),
+    "CylindricalBlock": Context("links.lid.joint", ("cylindrical",), "{axis: [0, 0, 1]}"),
+    "UniversalBlock": Context("links.lid.joint", ("universal",), "{axis: [1, 0, 0]}"),
+    "PlanarBlock": Context("links.lid.joint", ("planar",), "{axis: [0, 0, 1]}"),
+    "SphericalBlock": Context("links.lid.joint", ("spherical",)),
+    "FreeBlock": Context("links.lid.joint", ("free",)),
+    "LimitBlock": Context("links.lid.joint.revolute.limits", (), "{high: 90 deg, stiffness: 100 N*m/rad}"),
+    "SolidBlock": Context("links.knob.body", (), "{sphere: {radius: 1 cm}, density: 2700 kg/m^3}"),
     "BodyBlock": Context("links.lid.body", (), "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
+    "VisualBlock": Context("links.knob.visual", (), "{sphere: {radius: 1 cm}}"),
+    "BoxBlock": Context("links.knob.visual", ("box",)),
+    "RoundBlock": Context("links.knob.visual", ("cylinder",), "{radius: 2 cm, length: 10 cm}"),
+    "SphereBlock": Context("links.knob.visual", ("sphere",)),
+    "EllipsoidBlock": Context("links.knob.visual", ("ellipsoid",)),
+    "MeshFileBlock": Context("links.knob.visual", ("mesh",), "{file: wedge.obj}"),
+    "MeshBlock": Context(
+        "links.knob.visual",
+        ("mesh",),
+        "{vertices: [[0, 0, 0], [1 cm, 0, 0], [0, 1 cm, 0], [0, 0, 1 cm]], faces: [[0, 2, 1], [0, 1, 3]]}",
+    ),
     "PieceBlock": Context(
         "links.arm.rod",
         (),
@@ -84,10 +113,13 @@ CONTEXTS = {
     "OrderBlock": Context("links.arm.rod.strain.bending", (), "{basis: legendre, order: 3}"),
     "ReferenceBlock": Context("links.arm.rod.reference"),
     "ActuatorBlock": Context("actuators.cable"),
+    "MotorBlock": Context("actuators.cable", ("joint",), "{link: ball, along: rx}"),
     "RunBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
     "PathBlock": Context("actuators.cable.tendon"),
     "LoadBlock": Context("loads.push"),
     "WrenchBlock": Context("loads.push.wrench", (), "{link: arm, force: [0, 0, 1 N]}"),
+    "StartBlock": Context("initial.lid.revolute"),
+    "MovingPoseBlock": Context("initial.ball"),
     "SimulateBlock": Context("simulate", (), "{t_end: 1 s}"),
     "StaticsBlock": Context("statics"),
     "SignalTable": Context("simulate.u.cable", (), "{times: [0, 1 s, 2 s], values: [0, 5, 0]}"),
@@ -97,12 +129,15 @@ CONTEXTS = {
 # keys that take the place of others, or need one more
 _INSTEAD = {
     ("MaterialBlock", "shear"): "poisson", ("LinkBlock", "rod"): "body", ("PropertiesBlock", "torsion"): "J",
-    ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending",
+    ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending", ("SolidBlock", "mass"): "density",
+    **{(block, shape): "sphere" for block in ("SolidBlock", "VisualBlock") for shape in SHAPES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("RotationBlock", "axis"): {"angle": "90 deg"},
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
 }
+
+_ELSEWHERE = {("PoseBlock", "frame"): "links.knob.at"}  # not at the path of their context
 
 HEAD = f"""\
 <!-- written by `python -m sorosim.io.page docs/file_format.md`; do not edit -->
@@ -132,7 +167,7 @@ def example(block: str, key: str) -> tuple[str, Any]:
     out: dict[str, Any] = {**left, **_WITH.get((block, key), {}), key: value}
     for name in reversed(context.around):
         out = {name: out}
-    return context.path, out
+    return _ELSEWHERE.get((block, key), context.path), out
 
 
 def page() -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sorosim.errors import ModelError
 from sorosim.io.problems import shown
-from sorosim.io.schema import PoseBlock, RotationBlock
+from sorosim.io.schema_bodies import FrameBlock, RotationBlock
 from sorosim.model.joint import unit_vector
 
 Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ MATRIX_TOLERANCE = 1e-3
 EXACT = 1e-9  # a matrix that is this near already is taken as it is
 
 
-def pose_matrix(block: PoseBlock) -> Array:
+def pose_matrix(block: FrameBlock) -> Array:
     """Pose (4, 4) of a block."""
     g = np.eye(4)
     g[:3, 3] = block.position

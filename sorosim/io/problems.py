@@ -121,10 +121,10 @@ def locate(error: Any, path: Path, data: Any) -> Problem:
 
     Parts of the error's own path that the file does not have (the kind of an object, its name) are left out.
     """
-    here, value = path, _lookup(data, path)
+    here, value = path, at_path(data, path)
     for part in split_where(error.where):
         for step in _candidates(part, value):
-            here, value = here + step, _lookup(value, step)
+            here, value = here + step, at_path(value, step)
             break
     # a quantity reads better as the user wrote it
     written = isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?|nan|-?inf", error.got)
@@ -146,7 +146,8 @@ def _candidates(part: str | int, value: Any) -> Iterable[Path]:
             yield (key, part)
 
 
-def _lookup(data: Any, path: Path) -> Any:
+def at_path(data: Any, path: Path) -> Any:
+    """What is at a path of data; None where there is nothing."""
     for part in path:
         try:
             data = data[part]
@@ -254,16 +255,16 @@ class Collector:
     data: Any
     problems: list[Problem] = field(default_factory=list)
 
-    def add(self, path: Path, expected: str, got: str, hint: str = "") -> None:
+    def add(self, path: Path, expected: str, got: str, hint: str = "", at_key: bool = False) -> None:
         """Note a mistake."""
-        self.problems.append(Problem(path, expected, got, hint))
+        self.problems.append(Problem(path, expected, got, hint, at_key))
 
-    def attempt(self, path: Path, make: Callable[[], T]) -> T | None:
-        """What `make` returns; None if it refuses what stands at the path, which is then noted."""
+    def attempt(self, path: Path, make: Callable[[], T], at_key: bool = False) -> T | None:
+        """What `make` returns; None if it refuses what stands at the path (or the key there), which is then noted."""
         try:
             return make()
         except (ModelError, InputError, ExpressionError) as error:
-            self.problems.append(locate(error, path, self.data))
+            self.problems.append(replace(locate(error, path, self.data), at_key=at_key))
             return None
 
     def known(self, path: Path, what: str, name: str, names: Collection[str], at_key: bool = False) -> bool:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Run, Tendon
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.expressions import Expression, parse
 from sorosim.io import load_text
+from sorosim.io.body_writer import BodyWriter, pose_block
 from sorosim.io.fields import FORMAT_VERSION
 from sorosim.io.units import unit_factor
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import STRAINS
 from sorosim.model.body import RigidBody
-from sorosim.model.joint import Joint
+from sorosim.model.joint import CREEP, WITHOUT_AXIS, Joint, Limit
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Constant, Formula, Linear, Profile, Table
@@ -64,9 +67,9 @@ def write(robot: Robot, path: str | Path | None) -> str:
 def data_of(robot: Robot) -> dict[str, Any]:
     """The description of a robot as the data of a file."""
     description = robot.description
-    materials = _Materials()
+    materials, bodies = _Materials(), BodyWriter()
     rods = {link.name for link in description.links if link.rod is not None}  # only there a place s has a meaning
-    links = {link.name: _link(link, materials, rods) for link in description.links}
+    links = {link.name: _link(link, materials, bodies, rods) for link in description.links}
     out = {
         "sorosim": FORMAT_VERSION,
         "name": description.name,
@@ -75,7 +78,7 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "links": links,
         "actuators": {name: _actuator(f"actuators.{name}", a) for name, a in description.actuators.items()},
         "loads": {name: _load(f"loads.{name}", load, rods) for name, load in description.loads.items()},
-        "initial": {name: float(value) for name, value in description.initial.items()},
+        "initial": _initial(description.initial, description.initial_rates),
         "simulate": _run_block("simulate", description.simulate),
         "statics": _run_block("statics", description.statics),
     }
@@ -110,17 +113,15 @@ def _material(material: Material) -> dict[str, float]:
     return given | {name: value for name in dampings if (value := getattr(material, name))}
 
 
-def _link(link: Link, materials: _Materials, rods: set[str]) -> dict[str, Any]:
+def _link(link: Link, materials: _Materials, bodies: BodyWriter, rods: set[str]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if link.parent != WORLD:
         out["parent"] = link.parent
-    pose: dict[str, Any] = {}
-    if link.at[:3, 3].any():
-        pose["position"] = link.at[:3, 3].tolist()
-    if not np.array_equal(link.at[:3, :3], np.eye(3)):
-        pose["rotation"] = {"matrix": link.at[:3, :3].tolist()}
+    pose = pose_block(link.at)
     if link.s != 1.0 and link.parent in rods:
         pose["s"] = link.s
+    if link.frame:
+        pose["frame"] = link.frame
     if pose:
         out["at"] = pose
     if link.joint.kind != "fixed":
@@ -129,16 +130,35 @@ def _link(link: Link, materials: _Materials, rods: set[str]) -> dict[str, Any]:
         pieces = [_division(f"links.{link.name}.rod", piece, materials) for piece in link.body.divisions]
         out["rod"] = pieces[0] if len(pieces) == 1 else {"divisions": pieces}
     elif isinstance(link.body, RigidBody):
-        body = link.body
-        inertia = list(body.inertia if any(body.inertia[3:]) else body.inertia[:3])
-        out["body"] = {"mass": body.mass, "centre": list(body.centre), "inertia": inertia}
+        out["body"] = bodies.body(link.body)
+    if link.visual is not None:
+        out["visual"] = bodies.visuals(link.visual)
+    if link.frames:
+        out["frames"] = {name: pose_block(pose) for name, pose in link.frames.items()}
     return out
 
 
-def _joint(joint: Joint) -> dict[str, Any]:
-    names = ("pitch", "stiffness", "damping", "rest") if joint.kind == "helical" else ("stiffness", "damping", "rest")
-    sizes = {name: getattr(joint, name) for name in names if getattr(joint, name) or name == "pitch"}
-    return {joint.kind: {"axis": list(joint.axis), **sizes}}
+def _joint(joint: Joint) -> str | dict[str, Any]:
+    out: dict[str, Any] = {} if joint.kind in WITHOUT_AXIS else {"axis": list(joint.axis)}
+    for name in ("stiffness", "damping", "rest", "friction", "creep"):
+        values: Any = getattr(joint, name)
+        default = tuple(CREEP[d] for d in joint.dimensions) if name == "creep" else (0.0,) * joint.n
+        if values != default:
+            alike = len(set(values)) == len(set(joint.dimensions)) == 1
+            out[name] = values[0] if alike else list(values)
+    if any(joint.stops):
+        limits = [None if limit is None else _limit(limit) for limit in joint.stops]
+        out["limits"] = limits if joint.n > 1 else limits[0]
+    if joint.second_axis is not None:
+        out["second_axis"] = list(joint.second_axis)
+    if joint.kind == "helical":
+        out["pitch"] = joint.pitch
+    return {joint.kind: out} if out else joint.kind
+
+
+def _limit(limit: Limit) -> dict[str, float]:
+    ends = {name: end for name in ("low", "high") if math.isfinite(end := getattr(limit, name))}
+    return {**ends, "stiffness": limit.stiffness}
 
 
 def _division(where: str, piece: Division, materials: _Materials) -> dict[str, Any]:
@@ -206,8 +226,10 @@ def _formula(where: str, value: float | Expression) -> float | str:
 
 
 def _actuator(where: str, actuator: Any) -> dict[str, Any]:
+    if isinstance(actuator, JointForce):
+        return {"joint": {"link": actuator.link, **({"along": actuator.along} if actuator.along else {})}}
     if not isinstance(actuator, Tendon):
-        raise _inexpressible(where, "a tendon", actuator)
+        raise _inexpressible(where, "a tendon or a motor", actuator)
     runs = [_run(where, run) for run in actuator.runs]
     return {"tendon": runs[0] if len(runs) == 1 else {"path": runs}}
 
@@ -224,9 +246,17 @@ def _load(where: str, load: Any, rods: set[str]) -> dict[str, Any]:
     out: dict[str, Any] = {"link": load.link}
     if load.s != 1.0 and load.link in rods:
         out["s"] = load.s
-    if any(load.wrench[:3]):
-        out["moment"] = list(load.wrench[:3])
-    return {"wrench": {**out, "force": list(load.wrench[3:]), "frame": load.frame}}
+    entries = [_signal(f"{where}.wrench[{i}]", entry) for i, entry in enumerate(load.wrench)]
+    if any(entries[:3]):
+        out["moment"] = entries[:3]
+    return {"wrench": {**out, "force": entries[3:], "frame": load.frame}}
+
+
+def _initial(values: Mapping[str, float], rates: Mapping[str, float]) -> dict[str, Any]:
+    out: dict[str, Any] = {name: float(value) for name, value in values.items()}
+    for name, rate in rates.items():
+        out[name] = {**({"value": out[name]} if name in out else {}), "rate": float(rate)}
+    return out
 
 
 def _run_block(where: str, block: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The file format, part two: links, actuators, loads, inputs, and the whole."""
+"""The file format: links, actuators, loads, how a robot is run, and the whole."""
 
 from __future__ import annotations
 
@@ -11,85 +11,31 @@ from pydantic import Field as Key
 from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
-from sorosim.io.fields import Choice, Name, Numbers, Quantity, Raw, Vector
-from sorosim.io.problems import shown
+from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
+from sorosim.io.problems import close
+from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual
+from sorosim.io.schema_joints import JointBlock, Number
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
+from sorosim.io.schema_signals import Force, Moment, SignalBlock
 from sorosim.loads.point_wrench import FRAMES
-from sorosim.signals import INTERPOLATIONS
 from sorosim.solvers.registry import INTEGRATORS
 
 LinkName = Annotated[str, Name()]
-Fraction = Annotated[float, Quantity("number", least=0.0, upto=1.0)]
-Axis = Annotated[tuple[float, ...], Vector("number")]
+CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]
+Fraction = Annotated[float, fields.Fraction()]
 
 
 # -- links
 
 
-class TurningBlock(Block):
-    axis: Axis = Key(examples=["[0, 0, 1]"])
-    stiffness: Annotated[float, Quantity("rotary stiffness", least=0.0)] = 0.0
-    damping: Annotated[float, Quantity("rotary damping", least=0.0)] = 0.0
-    rest: Annotated[float, Quantity("angle")] = 0.0
-
-
-class HelicalBlock(TurningBlock):
-    pitch: Annotated[float, Quantity("length")] = Key(examples=["5 mm/rev"])
-
-
-class PrismaticBlock(Block):
-    axis: Axis = Key(examples=["[0, 0, 1]"])
-    stiffness: Annotated[float, Quantity("stiffness", least=0.0)] = 0.0
-    damping: Annotated[float, Quantity("damping", least=0.0)] = 0.0
-    rest: Annotated[float, Quantity("length")] = 0.0
-
-
-class MovingJoint(OneOf):
-    revolute: TurningBlock | None = None
-    prismatic: PrismaticBlock | None = None
-    helical: HelicalBlock | None = None
-
-
-JointBlock = Annotated[
-    Annotated[str, fields.Fixed(), Tag("<word>")] | Annotated[MovingJoint, Tag("<moving>")],
-    by_shape({dict: "<moving>"}, "<word>"),
-]
-
-
-class RotationBlock(Block):
-    """By axis and angle, by roll, pitch and yaw, by a quaternion, or by a matrix."""
-
-    axis: Axis | None = None
-    angle: Annotated[float, Quantity("angle")] | None = None
-    rpy: Annotated[tuple[float, ...], Vector("angle")] | None = None
-    quaternion: Annotated[tuple[float, ...], Vector("number", (4,))] | None = None
-    matrix: list[Axis] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_form(cls, value: Any) -> Any:
-        known = isinstance(value, Mapping) and set(value) <= set(cls.model_fields)
-        forms = ({"axis", "angle"}, {"rpy"}, {"quaternion"}, {"matrix"})
-        if not isinstance(value, Mapping) or (known and set(value) not in forms):
-            raise ModelError("", "{axis, angle}, {rpy}, {quaternion} or {matrix}", shown(value))
-        return value
-
-
-class PoseBlock(Block):
-    position: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    rotation: RotationBlock | None = None
+class PoseBlock(FrameBlock):
     s: Fraction | None = None
-
-
-class BodyBlock(Block):
-    mass: Annotated[float, Quantity("mass", above=0.0)] = Key(examples=["200 g"])
-    centre: Annotated[tuple[float, ...], Vector("length")] = (0.0, 0.0, 0.0)
-    inertia: Annotated[tuple[float, ...], Vector("inertia", (3, 6))] = Key(examples=["[1e-4, 1e-4, 1e-4]"])
+    frame: Annotated[str, Name()] | None = None
 
 
 class LinkBlock(Block):
     joint: JointBlock = "fixed"
-    parent: LinkName = "world"
+    parent: Annotated[str, fields.Parent()] = "world"
     at: (
         Annotated[
             Annotated[PoseBlock, Tag("<pose>")] | Annotated[list[PoseBlock], Tag("<poses>")],
@@ -98,7 +44,9 @@ class LinkBlock(Block):
         | None
     ) = None
     rod: RodBlock | None = None
-    body: BodyBlock | None = None
+    body: LinkBody | None = None
+    visual: LinkVisual | None = None
+    frames: dict[Annotated[str, Name()], FrameBlock] = Key(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -128,6 +76,11 @@ class PathBlock(Alone):
     path: list[RunBlock] = Key(examples=["[{rod: arm, y: 0, z: 1 cm}, ...]"])
 
 
+class MotorBlock(Block):
+    link: LinkName = Key(examples=["shoulder"])
+    along: Annotated[str, Name()] | None = None
+
+
 class ActuatorBlock(OneOf):
     tendon: (
         Annotated[
@@ -135,13 +88,14 @@ class ActuatorBlock(OneOf):
         ]
         | None
     ) = None
+    joint: MotorBlock | None = None
 
 
 class WrenchBlock(Block):
     link: LinkName = Key(examples=["arm"])
     s: Fraction | None = None
-    moment: Annotated[tuple[float, ...], Vector("moment")] | None = None
-    force: Annotated[tuple[float, ...], Vector("force")] | None = None
+    moment: Moment | None = None
+    force: Force | None = None
     frame: Annotated[str, Choice(words(*FRAMES))] = "world"
 
     @model_validator(mode="before")
@@ -159,26 +113,39 @@ class LoadBlock(OneOf):
 # -- how it is run
 
 
-class SignalTable(Block):
-    times: Annotated[tuple[float, ...], Numbers("time")] = Key(examples=["[0, 1 s, 2 s]"])
-    values: list[Annotated[float | str, Raw("a number or a quantity")]] = Key(examples=["[0, 5, 0]"])
-    interpolation: Annotated[str, Choice(words(*INTERPOLATIONS))] = "linear"
+class StartBlock(Block):
+    """Value and rate of one coordinate."""
+
+    value: Number | None = None
+    rate: Number | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_something(cls, value: Any) -> Any:
+        if value == {}:
+            raise ModelError("", "a value, a rate, or both", "neither")
+        return value
 
 
-class SignalFile(Block):
-    csv: Annotated[str, fields.Text("the path of a CSV file")]
-    column: Annotated[int | str, Raw("the name or the number of a column")] | None = None
-    interpolation: Annotated[str, Choice(words(*INTERPOLATIONS))] = "linear"
+class MovingPoseBlock(FrameBlock):
+    """Pose and motion of the moved frame of a joint in its fixed frame, in the axes of the fixed one."""
+
+    velocity: Annotated[tuple[float, ...], Vector("speed")] | None = None
+    angular_velocity: Annotated[tuple[float, ...], Vector("angular speed")] | None = None
 
 
-_SIGNAL_SHAPE = Discriminator(
-    lambda value: ("<csv>" if "csv" in value else "<table>") if isinstance(value, Mapping) else "<value>"
-)
-SignalBlock = Annotated[
-    Annotated[float | str, Raw("a number, an expression of t, {times, values} or {csv}"), Tag("<value>")]
-    | Annotated[SignalTable, Tag("<table>")]
-    | Annotated[SignalFile, Tag("<csv>")],
-    _SIGNAL_SHAPE,
+def _start_shape(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return "<value>"
+    is_pose = any(close(str(key), name) for key in value for name in MovingPoseBlock.model_fields)
+    return "<pose>" if is_pose else "<start>"
+
+
+InitialBlock = Annotated[
+    Annotated[float | str, Raw("a number, a quantity, {value, rate} or a pose"), Tag("<value>")]
+    | Annotated[StartBlock, Tag("<start>")]
+    | Annotated[MovingPoseBlock, Tag("<pose>")],
+    Discriminator(_start_shape),
 ]
 Positive = Annotated[float, Quantity("number", above=0.0)]
 Seconds = Annotated[float, Quantity("time", above=0.0)]
@@ -188,7 +155,7 @@ class SimulateBlock(Block):
     t_end: Seconds | None = None
     dt_out: Seconds | None = None
     u: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
-    driven: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
+    driven: dict[CoordinateName, SignalBlock] = Key(default_factory=dict)
     q0: Annotated[tuple[float, ...] | str, fields.Start()] | None = None
     method: Annotated[str, Choice(lambda: tuple(INTEGRATORS))] | None = None
     checkpoint: Seconds | None = None
@@ -198,6 +165,7 @@ class SimulateBlock(Block):
 
 class StaticsBlock(Block):
     u: dict[Annotated[str, Name()], Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
+    driven: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
 
 
 # -- reuse: expanded before the rest is checked, so that values here are open
@@ -231,7 +199,7 @@ class RobotFile(Block):
     parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
-    initial: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
+    initial: dict[CoordinateName, InitialBlock] = Key(default_factory=dict)
     simulate: SimulateBlock | None = None
     statics: StaticsBlock | None = None
 

@@ -9,6 +9,8 @@ from sorosim.io.fields import FORMAT_VERSION
 from sorosim.io.schema import RobotFile
 from sorosim.io.yaml_reader import read_text
 
+# $name, for any value
+PARAMETER = {"type": "string", "pattern": r"^\$[^\W\d]\w*$"}
 ABOUT = (
     f"Version {FORMAT_VERSION} of the format of sorosim's robots. The version is a whole number. It grows when a file "
     "of the version before would be read otherwise or refused; new keys alone do not change it. A file of a newer "
@@ -44,9 +46,36 @@ def _describe(name: str, block: dict[str, Any]) -> None:
             "description": f"{meaning} [{unit}]" if unit else meaning,
             "examples": [data(example)],
         }
-        if "$ref" in entry:
-            entry = {"allOf": [entry]}
-        block["properties"][key] = {**entry, **described}
+        block["properties"][key] = {**_or_parameter(entry), **described}
+
+
+def _or_parameter(entry: Any) -> Any:
+    """The schema of a value, or of a parameter in its place: the same where a text may stand anyway."""
+    if not isinstance(entry, dict) or not entry:
+        return entry
+    entry = _with_parameters_inside(entry)
+    if _takes_text(entry):
+        return entry
+    for options in ("anyOf", "oneOf"):
+        if options in entry:
+            return {**entry, options: [*entry[options], PARAMETER]}
+    about = {key: entry.pop(key) for key in ("default", "x-unit") if key in entry}
+    return {"anyOf": [entry, PARAMETER], **about}
+
+
+def _with_parameters_inside(entry: dict[str, Any]) -> dict[str, Any]:
+    """The schema with parameters in the place of items and values, not of the whole."""
+    inner = {key: _or_parameter(entry[key]) for key in ("items", "additionalProperties") if key in entry}
+    options = {key: [_with_parameters_inside(x) for x in entry[key]] for key in ("anyOf", "oneOf") if key in entry}
+    return {**entry, **inner, **options}
+
+
+def _takes_text(entry: dict[str, Any]) -> bool:
+    """Whether a text of any kind is right."""
+    kinds = entry.get("type", [])
+    options = entry.get("anyOf", []) + entry.get("oneOf", [])
+    is_text = "string" in ([kinds] if isinstance(kinds, str) else kinds) and not {"enum", "const"} & set(entry)
+    return is_text or any(map(_takes_text, options))
 
 
 def data(example: str) -> Any:
@@ -68,5 +97,7 @@ def unit_of(entry: Any) -> str:
     if isinstance(entry, dict):
         if "x-unit" in entry:
             return str(entry["x-unit"])
+        if "prefixItems" in entry:
+            return ", ".join(dict.fromkeys(map(unit_of, entry["prefixItems"])))
         return next((unit for name in ("oneOf", "anyOf", "items") if (unit := unit_of(entry.get(name)))), "")
     return next((unit for option in entry if (unit := unit_of(option))), "") if isinstance(entry, list) else ""

@@ -39,6 +39,7 @@ DIMENSIONS = {
     "time": Dimension("a time", (0, 0, 1), "10 s"),
     "rate": Dimension("a rate", (0, 0, -1), "0.5 1/s"),
     "speed": Dimension("a speed", (1, 0, -1), "3 cm/s"),
+    "angular speed": Dimension("an angular speed", (0, 0, -1), "2 rad/s"),
     "acceleration": Dimension("an acceleration", (1, 0, -2), "9.81 m/s^2"),
     "force": Dimension("a force", (1, 1, -2), "5 N"),
     "moment": Dimension("a moment", (2, 1, -2), "5 N*cm"),
@@ -46,8 +47,8 @@ DIMENSIONS = {
     "viscosity": Dimension("a viscosity", (-1, 1, -1), "10 kPa*s"),
     "stiffness": Dimension("a stiffness", (0, 1, -2), "100 N/m"),
     "damping": Dimension("a damping", (0, 1, -1), "2 N*s/m"),
-    "rotary stiffness": Dimension("a stiffness", (2, 1, -2), "2 N*m/rad"),
-    "rotary damping": Dimension("a damping", (2, 1, -1), "0.1 N*m*s/rad"),
+    "rotary stiffness": Dimension("a rotary stiffness", (2, 1, -2), "2 N*m/rad"),
+    "rotary damping": Dimension("a rotary damping", (2, 1, -1), "0.1 N*m*s/rad"),
 }
 
 

@@ -1,9 +1,9 @@
 """Exponential coordinates of spherical, planar and free joints: poses, twists, and large rotations.
 
-The joint's pose is exp((P^T q)^) with unit twists P (n, 6). Its coordinates are singular where the rotation is a whole
-turn, but every rotation has others: a whole turn less about the same axis, the other way round. Changing between the
-two beyond half a turn keeps every motion away from the singular points; poses and twists go on as they were
-(docs/theory.md, 8).
+The joint's pose is exp((P^T q)^) with orthonormal unit twists P (n, 6). Its coordinates are singular where the rotation
+is a whole turn, but every rotation has others: a whole turn less about the same axis, the other way round. Changing
+between the two beyond half a turn keeps every motion away from the singular points; poses and twists go on as they
+were (docs/theory.md, 8).
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ def rates_of(P: Array, q: Array, twist: Array) -> Array:
     along = P @ twist
     if np.abs(along @ P - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
         raise ModelError("rates", "a motion that the joint allows", "one that it does not")
-    qd: Array = np.linalg.solve(twist_matrix(P, q), along)
-    return qd
+    return np.asarray(np.linalg.solve(twist_matrix(P, q), along))
 
 
 def angle(P: Array, q: Array) -> float:
@@ -80,8 +79,7 @@ def unwound(P: Array, q: Array, qd: Array) -> tuple[Array, Array]:
     # the position p = P(w) v stays
     v = tangent_inv(np.concatenate([w, np.zeros(3)]))[:3, :3] @ exp_se3(Omega)[:3, 3]
     q_new: Array = P @ np.concatenate([w, v])
-    qd_new: Array = np.linalg.solve(twist_matrix(P, q_new), twist_matrix(P, q) @ qd)
-    return q_new, qd_new
+    return q_new, np.asarray(np.linalg.solve(twist_matrix(P, q_new), twist_matrix(P, q) @ qd))
 
 
 class Charts:

@@ -15,7 +15,7 @@ from sorosim.kernels.joints import BRAKE, STOP, Laws
 from sorosim.kernels.tree import COMMUTING, FIXED, GENERAL, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joint import ONSET, Joint, Stage
-from sorosim.model.link import WORLD, Link
+from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.rod import Division, Rod
 
 Array = NDArray[Any]
@@ -231,7 +231,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         column = len(builder.rows)
         body = link.body
         inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
-        node, joint_blocks = builder.add_joint(parent, link.joint, inertia, link.at)
+        node, joint_blocks = builder.add_joint(parent, link.joint, inertia, pose_on_parent(link, links))
         names += [f"{link.name}.{name}" for name in link.joint.names]
         dimensions += link.joint.dimensions
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from sorosim.errors import ModelError
-from sorosim.model.body import vector3
 from sorosim.model.link import Link, ordered_links
+from sorosim.model.pose import vector3
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
@@ -31,6 +31,8 @@ class Description:
         Default arguments of `sorosim.simulate` and `sorosim.statics`, such as ``u`` and ``t_end``.
     initial : mapping of str to float
         Initial coordinates by name; the others are zero.
+    initial_rates : mapping of str to float
+        Initial rates by the names of coordinates; the others are zero.
     text : str
         The file it came from, kept in result files.
     """
@@ -44,6 +46,7 @@ class Description:
     simulate: Mapping[str, Any] = field(default_factory=dict)
     statics: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
+    initial_rates: Mapping[str, float] = field(default_factory=dict)
     text: str = ""
 
     def __post_init__(self) -> None:
@@ -51,5 +54,5 @@ class Description:
             raise ModelError("name", "a name", repr(self.name))
         object.__setattr__(self, "links", ordered_links(tuple(self.links)))
         object.__setattr__(self, "gravity", vector3("gravity", self.gravity, "three numbers [m/s^2]"))
-        for name in ("actuators", "loads", "simulate", "statics", "initial"):
+        for name in ("actuators", "loads", "simulate", "statics", "initial", "initial_rates"):
             object.__setattr__(self, name, dict(getattr(self, name)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -11,27 +11,14 @@ from numpy.typing import NDArray
 
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
-from sorosim.model.body import RigidBody
+from sorosim.model.body import RigidBody, Solid
 from sorosim.model.joint import Joint
 from sorosim.model.material import real_number
+from sorosim.model.pose import check_pose
 from sorosim.model.rod import Rod
+from sorosim.model.visual import Visual
 
 WORLD = "world"
-
-
-def check_pose(where: str, value: Any) -> NDArray[np.float64]:
-    """Return a read-only (4, 4) pose, refusing what is not a rotation and a translation."""
-    try:
-        g = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(where, "a pose, a (4, 4) array", describe(value)) from None
-    if g.shape != (4, 4) or not np.isfinite(g).all():
-        raise ModelError(where, "a pose, a (4, 4) array of finite numbers", f"shape {g.shape}")
-    R = g[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0 or not np.array_equal(g[3], [0, 0, 0, 1]):
-        raise ModelError(where, "a rotation matrix, a position and the row 0 0 0 1", describe(g.tolist()))
-    g.setflags(write=False)
-    return g
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +35,16 @@ class Link:
     parent : str
         Name of the parent link, or "world".
     at : (4, 4) array_like
-        Pose of the joint frame in the parent's frame: in the frame of the rod's section at ``s``, or of the rigid body.
+        Pose of the joint frame in the parent's frame: in the frame of the rod's section at ``s``, of the rigid body, or
+        in that one of its frames that ``frame`` names.
     s : float
         Where on the parent rod, 0 (base) to 1 (tip). Without meaning for other parents.
+    frame : str
+        Name of a frame of the parent; "" for the frame of its body.
+    frames : mapping of str to (4, 4) array_like
+        Poses in this body's frame by names of your choice, for children to hang on. A rod has none.
+    visual : sequence of Visual, optional
+        What is drawn instead of the shapes with mass; of an empty one, nothing. A rod has none.
     """
 
     name: str
@@ -60,6 +54,9 @@ class Link:
     parent: str = WORLD
     at: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
     s: float = 1.0
+    frame: str = ""
+    frames: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    visual: tuple[Visual, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name == WORLD:
@@ -67,15 +64,52 @@ class Link:
         if not isinstance(self.joint, Joint):
             raise ModelError(f"{self.name}.joint", "a Joint", describe(self.joint))
         if not isinstance(self.body, Rod | RigidBody | None):
-            raise ModelError(f"{self.name}.body", "a Rod, a RigidBody or None", describe(self.body))
+            hint = "put solids into an Assembly" if isinstance(self.body, Solid | list | tuple) else ""
+            raise ModelError(f"{self.name}.body", "a Rod, a RigidBody or None", describe(self.body), hint)
         object.__setattr__(self, "at", check_pose(f"{self.name}.at", self.at))
         s = real_number(f"{self.name}.s", self.s, "a place from 0 to 1", least=0.0, upto=1.0)
         object.__setattr__(self, "s", s)
+        if not isinstance(self.frame, str):
+            raise ModelError(f"{self.name}.frame", "the name of a frame of the parent", describe(self.frame))
+        if not isinstance(self.frames, Mapping) or not all(isinstance(key, str) and key for key in self.frames):
+            raise ModelError(f"{self.name}.frames", "poses by name", describe(self.frames))
+        frames = {key: check_pose(f"{self.name}.frames.{key}", pose) for key, pose in self.frames.items()}
+        object.__setattr__(self, "frames", frames)
+        if self.visual is not None:
+            object.__setattr__(self, "visual", self._checked_visual())
+        if self.rod is not None and frames:
+            hint = "children of a rod say where on it they are: at: {s: 0.5}"
+            raise ModelError(f"{self.name}.frames", "no frames on a rod", ", ".join(frames), hint)
+        if self.rod is not None and self.visual is not None:
+            hint = "hang a link without a body on it that has them"
+            raise ModelError(f"{self.name}.visual", "no shapes on a rod, which is drawn as it is", "some", hint)
+
+    def _checked_visual(self) -> tuple[Visual, ...]:
+        given: Any = self.visual
+        if not isinstance(given, Sequence) or not all(isinstance(shape, Visual) for shape in given):
+            raise ModelError(f"{self.name}.visual", "a sequence of Visual", describe(given))
+        return tuple(given)
 
     @property
     def rod(self) -> Rod | None:
         """The rod, None for a rigid link."""
         return self.body if isinstance(self.body, Rod) else None
+
+
+def pose_on_parent(link: Link, links: Sequence[Link]) -> NDArray[np.float64]:
+    """Pose (4, 4) of a link's joint frame in the frame of its parent's body, or of its parent's section at ``s``."""
+    if not link.frame:
+        return link.at
+    parent = next(other for other in links if other.name == link.parent)
+    return parent.frames[link.frame] @ link.at
+
+
+def _check_frame(link: Link, links: Sequence[Link]) -> None:
+    """Refuse the name of a frame that the parent does not have."""
+    frames = {other.name: other.frames for other in links}.get(link.parent, {})
+    if link.frame and link.frame not in frames:
+        what, hint = f"the name of a frame of '{link.parent}'", nearest(link.frame, frames)
+        raise ModelError(f"links.{link.name}.frame", what, f"'{link.frame}'", hint)
 
 
 def ordered_links(links: Sequence[Link]) -> tuple[Link, ...]:
@@ -90,6 +124,7 @@ def ordered_links(links: Sequence[Link]) -> tuple[Link, ...]:
         if link.parent != WORLD and link.parent not in names:
             hint = nearest(link.parent, [n for n in names if n != link.name] + [WORLD])
             raise ModelError(f"links.{link.name}.parent", "a link of this robot or 'world'", f"'{link.parent}'", hint)
+        _check_frame(link, links)
     placed: dict[str, Link] = {}
     waiting = list(links)
     while waiting:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 from scipy.optimize import root
 
@@ -24,6 +25,8 @@ EXACT_STEP = 1e-13
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-14
 MAX_POLISH = 8
+# singular values of J below this part of the largest count as zero where J is singular
+SINGULAR = 1e-9
 # load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
@@ -92,36 +95,45 @@ def _solve(J: Array, r: Array) -> Array:
 def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
     """Newton steps until they are as small as digits allow.
 
-    Steps must shrink; the last one, of size eps, leaves an error of size eps^2. Where they do not shrink although the
-    residual is nothing but rounding, J is singular: a solution with others in its neighbourhood.
+    Steps must shrink; the last one, of size eps, leaves an error of size eps^2. Where they do not, J may be singular
+    because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: then the shortest steps
+    that make the linearised residual least lead to the nearest of them.
     """
-    before = np.inf
+    before, isolated = np.inf, True
     for k in range(max_steps + 1):
         r, J = counter.jacobian(x, load)
         if not (np.isfinite(r).all() and np.isfinite(J).all()):
             return _Point(x, r, J, False)
-        step = _solve(J, r)
+        step = _solve(J, r) if isolated else lstsq(J, r, cond=SINGULAR, check_finite=False)[0]
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
+        if isolated and not size < 2.0 * before:
+            isolated = False
+            step = lstsq(J, r, cond=SINGULAR, check_finite=False)[0]
+            size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
+            before = np.inf
         if size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= before):
-            return _Point(x, r, J, True)
-        if not size < 2.0 * before or k == max_steps:
+            # a step may be short because nothing can be done about the residual
             rounding = (np.abs(r) <= ROUNDING * np.abs(J) @ (1.0 + np.abs(x))).all()
-            return _Point(x, r, J, bool(rounding), isolated=False)
+            return _Point(x, r, J, bool(isolated or rounding), isolated)
+        if not size < 2.0 * before or k == max_steps:
+            return _Point(x, r, J, False, isolated)
         x, before = x - step, size
     raise AssertionError("unreachable")
 
 
-def solve_equilibrium(problem: StaticProblem, x0: Array) -> StaticSolution:
+def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
     """Solve residual(x, 1) = 0 by hybr from x0; when that fails, by raising the load from 0 in steps of its own choice.
 
-    The message says what it did.
+    `near`: x0 may be a solution already, and is then kept. The message says what it did.
     """
     counter = _Counter(problem)
     if len(x0) == 0:
         r, J = counter.jacobian(x0, 1.0)
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, said = _hybr(counter, x0)
+        point, said = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged"
+        if point is None or not point.good:
+            point, said = _hybr(counter, x0)
         if point is None:
             point, course = _continue(counter)
             said = f"hybr failed ({said}); load continuation from the unloaded state {course}"

@@ -62,6 +62,9 @@ def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
             return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))
 
         def step(self) -> Any:
+            # only now: a terminal event may have ended the run within the step before
+            if steps:
+                reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
             t, y = self.before = self.t, self.y
             message = super().step()
             if self.status != "failed" and not np.isfinite(self.y).all():
@@ -70,7 +73,6 @@ def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
                 message = "Required step size is less than spacing between numbers."
             else:
                 steps.append(float(self.t))
-                reporter.passed(steps[-1], lambda times: np.asarray(self.dense_output()(times)).T)
                 return message
             self.status = "failed"
             return message
@@ -116,7 +118,8 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
 
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
-        watched = _watched(method, steps, Reporter(problem))
+        reporter = Reporter(problem)
+        watched = _watched(method, steps, reporter)
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
@@ -125,6 +128,8 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     n = len(problem.x0)
     t = np.asarray(found.t, dtype=float)
     x = np.asarray(found.y, dtype=float).T.reshape(len(t), n)
+    if len(t):
+        reporter.passed(float(t[-1]), lambda times: x[-len(times) :])
     message = str(found.message).rstrip(".")
     if found.status < 0:
         message = f"stopped at t = {steps[-1] if steps else span[0]:.6g} s: {message}"

@@ -6,16 +6,16 @@ So the triangles never change with q, and a new picture is one look of the engin
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
-from sorosim.model.body import RigidBody
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.robot import Robot
+from sorosim.viz.skins import Skin, link_skins
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -26,16 +26,17 @@ EDGE_ANGLE = np.deg2rad(40.0)  # an outline that turns by more at a point has an
 TENDON_SIZE = 0.045  # radius of a drawn tendon, in sizes of the thickest section that it runs through
 TENDON_AROUND = 8
 LEAST_STATIONS = 8  # of each division of a rod
-FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: what has no thickness is still seen
 
 
 class Part(NamedTuple):
-    """A closed surface of the picture."""
+    """A closed surface of the picture; a rigid body has one for each of its shapes."""
 
     kind: str  # ROD, BODY or TENDON
     name: str  # of the link, or of the tendon's actuator
     points: slice  # its points among all
     faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise seen from outside
+    convex: bool = False  # surely; of a rod it may change
+    colour: str = ""  # code of the colour of a body that has one of its own
 
 
 class Shape(NamedTuple):
@@ -98,10 +99,11 @@ class Geometry:
                 tables = _add_rod(build, layout, int(n_stations), int(n_around))
                 self.centrelines[link.name], self.rings[link.name] = tables
                 build.end(ROD, link.name)
-            elif isinstance(link.body, RigidBody):
+                continue
+            for skin in link_skins(link, int(n_around)):
                 build.begin()
-                _add_ellipsoid(build, self.frames[link.name], link.body, int(n_around))
-                build.end(BODY, link.name)
+                build.skin(self.frames[link.name], skin)
+                build.end(BODY, link.name, skin.convex, skin.colour)
         for name, actuator in robot.description.actuators.items():
             if tendons and isinstance(actuator, Tendon):
                 build.begin()
@@ -175,8 +177,8 @@ class _Builder:
     def begin(self) -> None:
         self._start, self._faces = self.size, []
 
-    def end(self, kind: str, name: str) -> None:
-        self.parts.append(Part(kind, name, slice(self._start, self.size), np.concatenate(self._faces)))
+    def end(self, kind: str, name: str, *more: Any) -> None:
+        self.parts.append(Part(kind, name, slice(self._start, self.size), np.concatenate(self._faces), *more))
 
     def stations(self, link: str, s: ArrayLike) -> IntArray:
         """Indices (n,) of the stations at s (n,) of a link; those that are not there yet are added."""
@@ -192,6 +194,11 @@ class _Builder:
         self.normal.append(np.broadcast_to(normal, local.shape).reshape(count, 3))
         self.size += count
         return np.arange(self.size - count, self.size, dtype=np.int64).reshape(shape)
+
+    def skin(self, station: int, skin: Skin) -> None:
+        """Add triangles that are fixed in a station."""
+        index = self.points(station, skin.points, skin.normals)
+        self.triangles(*index[skin.faces.T])
 
     def triangles(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> None:
         """Add triangles of points a, b, c, arrays of one shape."""
@@ -312,29 +319,6 @@ def _continue(before: Array | None, after: Array | None) -> bool:
     if before is None or after is None:
         return before is after
     return bool(np.allclose(before[-1], after[0], rtol=0.0, atol=1e-9 * float(np.abs(before).max())))
-
-
-# -- rigid bodies ------------------------------------------------------------------------------------------------
-
-
-def _add_ellipsoid(build: _Builder, station: int, body: RigidBody, n_around: int) -> None:
-    """Add the homogeneous ellipsoid of a body's mass, centre and inertia."""
-    moments, axes = np.linalg.eigh(body.rotational_inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes = -axes
-    # I_1 = m (b^2 + c^2) / 5 and so on
-    squares = np.maximum(2.5 / body.mass * (moments.sum() - 2.0 * moments), 0.0)
-    half = np.sqrt(squares)
-    half = np.maximum(half, FLATTEST * half.max())
-    around = 2.0 * np.pi * np.arange(n_around) / n_around
-    along = np.pi * np.arange(n_around // 2 + 1) / (n_around // 2)
-    ring = np.stack([np.zeros(n_around), np.cos(around), np.sin(around)], axis=1)
-    unit = np.sin(along)[:, None, None] * ring - np.cos(along)[:, None, None] * np.array([1.0, 0.0, 0.0])
-    normal = unit / half
-    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
-    index = build.points(station, np.array(body.centre) + (unit * half) @ axes.T, normal @ axes.T)
-    k = np.arange(n_around)
-    build.strips(index, np.stack([k, np.roll(k, -1)], axis=1))
 
 
 # -- tendons -----------------------------------------------------------------------------------------------------

@@ -53,8 +53,7 @@ def _position(p: Array) -> str:
 
 
 def _inputs(robot: Robot, u: Array) -> str:
-    units = [str(getattr(actuator, "unit", "")) for actuator in robot.description.actuators.values()]
-    pairs = zip(robot.actuator_names, u, units, strict=True)
+    pairs = zip(robot.actuator_names, u, robot.actuator_units, strict=True)
     return ", ".join(f"{name} {value:.4g} {unit}" for name, value, unit in pairs if value) or "none"
 
 

@@ -191,7 +191,7 @@ def plot_tensions(run: Any, path: str | os.PathLike[str] | None = None) -> Figur
     if not names:
         raise InputError("run", "a robot with actuators", "one without")
     u = np.asarray(run.u).reshape(len(t), len(names))
-    units = [str(getattr(actuator, "unit", "-")) for actuator in run.robot.description.actuators.values()]
+    units = run.robot.actuator_units
     kinds = list(dict.fromkeys(units))
     tendons = [name for name, actuator in run.robot.description.actuators.items() if isinstance(actuator, Tendon)]
     with rc_context(STYLE):
@@ -340,7 +340,7 @@ def plot_equilibrium(eq: Any, path: str | os.PathLike[str] | None = None) -> Fig
                 colours = [_line_style(k)["color"] for k in range(u.size)]
                 panel.barh(robot.actuator_names, u, color=colours, height=0.6)
                 panel.invert_yaxis()
-                units = {str(getattr(actuator, "unit", "-")) for actuator in robot.description.actuators.values()}
+                units = set(robot.actuator_units)
                 kind = "tension" if len(geometry.tendons) == u.size else "input"
                 panel.set_xlabel(f"{kind} [{', '.join(sorted(units))}]")
                 continue

@@ -111,7 +111,11 @@ class Scene:
         return actor
 
     def _add_robot(self) -> None:
-        self._rods, self._bodies, self._cords = self._surface(ROD), self._surface(BODY), self._surface(TENDON)
+        self._rods, self._cords = self._surface(ROD), self._surface(TENDON)
+        self._bodies: dict[str, Surface] = {}
+        for colour in dict.fromkeys(part.colour for part in self.geometry.parts if part.kind == BODY):
+            of_colour = [part for part in self.geometry.parts if part.kind == BODY and part.colour == colour]
+            self._bodies[colour] = Surface(of_colour, self.geometry.n_points)
         self._shade = self._surface(ROD, BODY)
         self._flesh: Any = None
         self._skin: Any = None
@@ -122,14 +126,15 @@ class Scene:
             self._flesh = self._add(self._rods, color=FLESH, lighting=False, culling="front", scalars=None)
             map_ = colour_map(STRAINS[0])
             self._skin = self._add(self._rods, scalars="value", cmap=map_, culling="back", **MATT)
-        if self._bodies is not None:
-            self._add(self._bodies, color=RIGID, scalars=None, **MATT)
+        for colour, surface in self._bodies.items():
+            self._add(surface, color=colour or RIGID, scalars=None, **MATT)
         if self._cords is not None:
             self._cord = self._add(self._cords, scalars="value", cmap=colour_map(TENSION), ambient=0.6, diffuse=0.5)
             self._cord.prop.color = CORD
         if self._shade is not None:
             self._shadow = self._add(self._shade, color=SHADOW, lighting=False, scalars=None)
-        self._surfaces = [surface for surface in (self._rods, self._bodies, self._cords) if surface is not None]
+        every = (self._rods, *self._bodies.values(), self._cords)
+        self._surfaces = [surface for surface in every if surface is not None]
 
     def _add_helpers(self) -> None:
         along = [

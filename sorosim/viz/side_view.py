@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from sorosim.robot import Robot
 from sorosim.viz.camera import AXES, grid_step, level_axes, up_axis
-from sorosim.viz.geometry import ROD, TENDON, Geometry, Shape
+from sorosim.viz.geometry import ROD, TENDON, Geometry, Part, Shape
 
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
 SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#882e72"
-MOST_PARTS = 150  # of a picture that stays small
+MOST_PARTS, MOST_TRIANGLES = 150, 1000  # of a picture that stays small
 
 
 class _Plane(NamedTuple):
@@ -43,7 +43,7 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
     str
         Empty where there is nothing to draw, or too much for a small picture.
     """
-    geometry = Geometry(robot, n_stations=12, n_around=12)
+    geometry = Geometry(robot, n_stations=12, n_around=24)
     if not 0 < len(geometry.parts) <= MOST_PARTS:
         return ""
     shapes = [geometry.at(q) for q in states]
@@ -99,13 +99,23 @@ def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Arr
             rings = place(geometry.ring_points(shape, part.name))
             outlines = [_hull(np.concatenate(pair)) for pair in pairwise(rings)]
         else:
-            outlines = [_hull(place(shape.points[part.points]))]
-        colour = GHOST if ghost else SOFT if part.kind == ROD else RIGID
+            outlines = _body_outlines(part, shape, plane, place)
+        colour = GHOST if ghost else SOFT if part.kind == ROD else part.colour or RIGID
         d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
         lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
     if not ghost:
         lines += [_line(place(geometry.tendon_points(shape, name)), CORD) for name in geometry.tendons]
     return lines
+
+
+def _body_outlines(part: Part, shape: Shape, plane: _Plane, place: Callable[[Array], Array]) -> list[Array]:
+    """The hull of a body that is convex, the triangles in sight of one that is not; of very many, their hull too."""
+    if not part.convex:
+        corners = shape.points[part.faces]
+        seen = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ plane.near > 0.0
+        if seen.sum() <= MOST_TRIANGLES:
+            return list(place(corners[seen]))
+    return [_hull(place(shape.points[part.points]))]
 
 
 def _line(points: Array, colour: str) -> str:

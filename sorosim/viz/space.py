@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 # directions to the eye and to the light: to the right, to the back, up
 EYE, LIGHT = (0.49, -0.79, 0.37), (-0.35, -0.55, 0.76)
 
+LONGEST_SIDE = 0.07  # of a drawn triangle, in sizes of the robot: they are sorted by the depth of their middles
+
 
 def _direction(robot: Robot, parts: tuple[float, float, float]) -> Array:
     """Unit vector in the world from its parts to the right, to the back and up, as the robot's vertical has them."""
@@ -87,16 +89,33 @@ def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: tuple[float,
     triangles = shape.points[index]
     normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     seen = normal @ eye > 0.0
-    lit = shape.normals[index[seen]].mean(axis=1) @ light
+    size = float(np.ptp(visible_points(geometry, shape), axis=0).max())
+    triangles, lit = _split(triangles[seen], shape.normals[index[seen]].mean(axis=1) @ light, LONGEST_SIDE * size)
     # darker away from the light, a little whiter towards it, so that dark colours have a shape too
     shade, shine = np.clip(0.7 + 0.4 * lit, 0.0, 1.0)[:, None], 0.35 * np.clip(lit - 0.2, 0.0, 1.0)[:, None]
     faces = np.array(colour[:3]) * shade * (1.0 - shine) + shine
     alpha = colour[3] if len(colour) > 3 else 1.0
     # edges in the colours of the faces close the hair-thin gaps between them
     edges: Any = faces if alpha == 1.0 else "none"
-    collection = Poly3DCollection(triangles[seen], facecolors=faces, edgecolors=edges, linewidths=0.3, alpha=alpha)
+    collection = Poly3DCollection(triangles, facecolors=faces, edgecolors=edges, linewidths=0.3, alpha=alpha)
     collection.set_zorder(layer)
     axes.add_collection3d(collection)
+
+
+def _split(triangles: Array, values: Array, longest: float) -> tuple[Array, Array]:
+    """Triangles (n, 3, 3) halved until no side is too long, each with its value."""
+    while True:
+        sides = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
+        worst = sides.argmax(axis=1)
+        long = sides[np.arange(len(sides)), worst] > longest
+        if not long.any():
+            return triangles, values
+        at, k = triangles[long], worst[long]
+        a, b, c = (at[np.arange(len(at)), (k + i) % 3] for i in range(3))
+        middle = 0.5 * (a + b)
+        halves = [np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)]
+        triangles = np.concatenate([triangles[~long], *halves])
+        values = np.concatenate([values[~long], values[long], values[long]])
 
 
 def coarse_geometry(robot: Robot) -> Geometry:

@@ -1,6 +1,7 @@
 """Robots for tests: the manipulator of the paper, and random trees with everything in them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -177,8 +178,8 @@ def random_body(rng: np.random.Generator) -> RigidBody:
     return RigidBody(mass, centre=centre, inertia=tuple(float(v) for v in inertia[i, j]))
 
 
-def random_joint(rng: np.random.Generator, kinds: Sequence[str]) -> Joint:
-    """A joint with oblique axes; some have springs with rest values, dampers, and friction that sets in slowly."""
+def random_joint(rng: np.random.Generator, kinds: Sequence[str], *, bare: bool = False) -> Joint:
+    """A joint with oblique axes; unless bare, some have springs with rest values, dampers, and slow friction."""
     kind = str(rng.choice(kinds))
     if kind == "fixed":
         return Joint()
@@ -188,9 +189,9 @@ def random_joint(rng: np.random.Generator, kinds: Sequence[str]) -> Joint:
         return tuple(float(v) for v in size * rng.uniform(0.5, 1.5, size=n))
 
     options: dict[str, Any] = {}
-    if rng.random() < 0.6:
+    if not bare and rng.random() < 0.6:
         options |= {"stiffness": values(2.0), "damping": values(0.05), "rest": values(0.5)}
-    if rng.random() < 0.5:
+    if not bare and rng.random() < 0.5:
         options |= {"friction": values(0.2), "creep": values(8.0)}
     if kind == "helical":
         options["pitch"] = float(0.05 * rng.normal())
@@ -287,7 +288,7 @@ def random_tree(
                 links.append(Link(f"rod{i}b", more, parent=f"rod{i}"))
                 budget -= sum(d.strain.count for d in more.divisions)
         else:
-            joint = random_joint(rng, sorted(set(JOINT_KINDS) - twice) + ["planar"])
+            joint = random_joint(rng, [*sorted(set(JOINT_KINDS) - twice), "planar"])
             links.append(Link(f"body{i}", random_body(rng), joint=joint, **where))
             budget -= joint.n
         if budget < 4:
@@ -298,6 +299,32 @@ def random_tree(
         pulled = {**_random_tendons(rng, links), **_random_motors(rng, links)}
     forces = _random_loads(rng, links) if loads else {}
     return Robot(Description("random tree", tuple(links), gravity=gravity, actuators=pulled, loads=forces))
+
+
+def rigid_tree(
+    rng: np.random.Generator, n_links: int, *, kinds: Sequence[str] = JOINT_KINDS, along: float = 0.7
+) -> Robot:
+    """A tree of rigid links, their oblique joints of all kinds in turn, with a motor for every coordinate in order.
+
+    Parameters
+    ----------
+    along : float
+        How often a link hangs on the link before, 1 is a chain; otherwise on any of them, or on the world.
+    """
+    links: list[Link] = []
+    order = rng.permutation(list(kinds))
+    for i in range(n_links):
+        joint = random_joint(rng, [order[i % len(order)]], bare=True)
+        if joint.kind == "universal" and rng.random() < 0.5:  # a perpendicular cross
+            joint = replace(joint, second_axis=tuple(np.cross(joint.axis, random_axis(rng))))
+        names = [WORLD, *(link.name for link in links)]
+        parent = names[-1] if rng.random() < along else str(rng.choice(names))
+        links.append(Link(f"link{i}", random_body(rng), joint=joint, parent=parent, at=random_pose(rng)))
+    gravity = tuple(float(v) for v in 9.81 * np.array(random_axis(rng)))
+    motors = {
+        f"{link.name}.{name}": JointForce(link.name, name) for link in links for name, _ in COORDINATES[link.joint.kind]
+    }
+    return Robot(Description("rigid tree", tuple(links), gravity=gravity, actuators=motors))
 
 
 def _random_tendons(rng: np.random.Generator, links: list[Link]) -> dict[str, Tendon]:
@@ -339,6 +366,16 @@ def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, Poin
         values = rng.normal(size=6) * np.repeat([0.05, 0.5], 3)
         loads[f"fixed_in_{frame}"] = PointWrench(link.name, s, wrench=tuple(float(v) for v in values), frame=frame)
     return loads
+
+
+def arrays_of(robot: Robot) -> list[Array]:
+    """All numbers of a robot's engine that come from its description."""
+
+    def flat(parts: tuple[Any, ...]) -> list[Array]:
+        return [array for part in parts for array in (flat(part) if isinstance(part, tuple) else [part])]
+
+    engine = robot.engine
+    return flat((engine.tree, engine.elastic, engine.tendons, engine.gravity))
 
 
 def moderate(robot: Robot) -> Array:

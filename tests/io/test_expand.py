@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim.errors import FileError, InputError, ModelError
@@ -45,12 +46,8 @@ parts:
 """
 
 
-def arrays(robot):
-    return [*robot.engine.tree, *robot.engine.elastic, *robot.engine.tendons]
-
-
 def same(a, b):
-    for x, y in zip(arrays(a), arrays(b), strict=True):
+    for x, y in zip(arrays_of(a), arrays_of(b), strict=True):
         assert_array_equal(x, y)
 
 

@@ -16,7 +16,7 @@ from sorosim.io.yaml_reader import read_text
 from sorosim.robot import Robot
 
 HERE = Path(__file__).parent
-TEXTS = [(HERE / "robot.yaml").read_text("utf-8"), BASE]
+TEXTS = [*((HERE / name).read_text("utf-8") for name in ("robot.yaml", "joints.yaml")), BASE]
 LIMIT = 5.0  # seconds for one file
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 MANY = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))

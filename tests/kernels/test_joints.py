@@ -54,7 +54,7 @@ def test_stops_push_back_on_both_sides_and_hold_energy():
         assert robot.internal_force([q], [3.0])[0] == pytest.approx(sign * force)
         assert robot.energy([q], [0.0]).elastic == pytest.approx(energy)
         slope = robot.internal_force_derivatives([q], [0.0]).dtau_dq
-        differences = jacobian(lambda x: robot.internal_force(x, [0.0]), np.array([q]), 1e-5, 6)  # noqa: B023
+        differences = jacobian(lambda x: robot.internal_force(x, [0.0]), np.array([q]), 1e-5, 6)
         assert np.abs(slope - differences).max() < 1e-6
 
 

@@ -184,11 +184,7 @@ def test_tumbling_goes_on_with_the_same_bits(method):
     assert_same_bits(resume(run_of(robot, 1.7, 0.01, start, **options), 3.0), whole)
 
 
-# rows between a change of coordinates and the end of the step that went past it are told twice
-TWICE = pytest.mark.xfail(strict=True, reason="bdf, radau and lsoda report rows beyond a terminal event")
-
-
-@pytest.mark.parametrize("method", [*(pytest.param(m, marks=TWICE) for m in METHODS[:3]), METHODS[3]])
+@pytest.mark.parametrize("method", METHODS)
 def test_interrupted_tumbling_goes_on_with_the_same_bits(method):
     robot, zero = free_body(), np.zeros(6)
     start, options = tumbling(robot, zero), {"method": method, "rtol": 1e-6, "checkpoint": 0.37}

@@ -1,0 +1,173 @@
+"""Coordinates in a file: where they start, and which of them move along signals of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sorosim.drive import Partition, driven_motion
+from sorosim.errors import ModelError
+from sorosim.io.inputs import SignalBuilder
+from sorosim.io.pose import Array, pose_matrix
+from sorosim.io.problems import Collector, Path, dotted, shown
+from sorosim.io.quantities import quantity
+from sorosim.io.schema import MovingPoseBlock, StartBlock
+from sorosim.model.chart import coordinates_of, rates_of
+from sorosim.model.compile import Layout
+from sorosim.model.joint import Joint
+from sorosim.signals import CallableSignal, Signal
+
+_RATES = {"angle": "angular speed", "length": "speed", "number": "rate"}
+_FREEDOM = {
+    "spherical": "a spherical joint turns about its origin",
+    "planar": "a planar joint turns about its normal and moves at right angles to it",
+}
+
+
+@dataclass
+class CoordinateBuilder:
+    """Reads the blocks that name coordinates of a robot; what they say is kept by the names of coordinates."""
+
+    todo: Collector
+    layout: Layout
+    values: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)  # coordinate -> key of the initial block that speaks of it
+
+    # -- the initial block -----------------------------------------------------------------------------------------
+
+    def initial(self, blocks: Mapping[str, Any]) -> None:
+        """Read where coordinates start, and how fast."""
+        for name, block in blocks.items():
+            path: Path = ("initial", name)
+            if isinstance(block, MovingPoseBlock):
+                self.pose(path, name, block)
+            else:
+                self.single(path, name, block if isinstance(block, StartBlock) else StartBlock(value=block))
+
+    def single(self, path: Path, name: str, block: StartBlock) -> None:
+        """Value and rate of a coordinate."""
+        names, link = self.layout.coordinate_names, self.layout.links.get(name)
+        if link is not None and link.n_joint:
+            own = ", ".join(f"{name}.{end}" for end in link.link.joint.names)
+            self.todo.add(path, "the name of a coordinate", f"{shown(name)}, a link", f"write {own}", at_key=True)
+            return
+        if not self.todo.known(path, "the name of a coordinate", name, names, at_key=True):
+            return
+        dimension = self.layout.dimensions[names.index(name)]
+        given = [("value", block.value, dimension, self.values), ("rate", block.rate, _RATES[dimension], self.rates)]
+        self.say(path, name, [name])
+        for key, value, wanted, there in given:
+            here = (*path, key) if isinstance(self.todo.data["initial"][name], Mapping) else path
+            number = None if value is None else self.todo.attempt(here, lambda v=value, w=wanted: quantity(v, w))  # type: ignore[misc]
+            if number is not None:
+                there[name] = number
+
+    def pose(self, path: Path, name: str, block: MovingPoseBlock) -> None:
+        """Coordinates and rates of a joint from pose and motion of its moved frame."""
+        if name in self.layout.coordinate_names:
+            self.todo.add(path, "a value, a rate, or both", "a pose", "a pose is that of a link")
+            return
+        moving = {key: link.link.joint for key, link in self.layout.links.items() if link.n_joint}
+        posed = [key for key, joint in moving.items() if not joint.stages[0].commutes]
+        what = "the name of a link on a spherical, planar or free joint"
+        if name not in moving and not self.todo.known(path, what, name, posed, at_key=True):
+            return
+        joint = moving[name]
+        names = [f"{name}.{end}" for end in joint.names]
+        if name not in posed:
+            hint = f"write {names[0]}: {{value: ..., rate: ...}}"
+            self.todo.add(path, f"the coordinates of a {joint.kind} joint, {', '.join(names)}", "a pose", hint)
+            return
+        self.say(path, name, names)
+        g = self.todo.attempt((*path, "rotation"), lambda: pose_matrix(block))
+        q = None if g is None else self.fitted(path, joint, lambda P: coordinates_of(P, g))
+        if g is None or q is None:
+            return
+        self.values.update(zip(names, (q + 0.0).tolist(), strict=True))  # no -0
+        if block.velocity is not None or block.angular_velocity is not None:
+            # the model's rates are of the twist in the moved frame
+            linear, angular = (np.array(v or (0.0,) * 3) @ g[:3, :3] for v in (block.velocity, block.angular_velocity))
+            qd = self.fitted(path, joint, lambda P: rates_of(P, q, np.concatenate([angular, linear])))
+            if qd is not None:
+                self.rates.update(zip(names, (qd + 0.0).tolist(), strict=True))
+
+    def fitted(self, path: Path, joint: Joint, make: Callable[[Array], Array]) -> Array | None:
+        """Coordinates or rates from the joint's unit twists; None if the joint cannot be or move so, which is noted."""
+        try:
+            found = make(joint.stages[0].columns)
+        except ModelError as error:
+            self.todo.add(path, error.expected, error.got, _FREEDOM.get(joint.kind, ""))
+            return None
+        if not np.isfinite(found).all():
+            self.todo.add(path, "a pose and a motion that can be computed with", "an overflow", "look for a wrong unit")
+        return found
+
+    def say(self, path: Path, key: str, names: list[str]) -> None:
+        """Keep which key speaks of coordinates; note what has been said already."""
+        again = next((name for name in names if name in self.said), None)
+        if again is not None:
+            got = f"'{again}' again, beside '{self.said[again]}'"
+            self.todo.add(path, "every coordinate once", got, at_key=True)
+        self.said.update(dict.fromkeys(names, key))
+
+    # -- driven coordinates ----------------------------------------------------------------------------------------
+
+    def driven(
+        self, blocks: Mapping[str, Any], signals: SignalBuilder, actuators: Mapping[str, Any]
+    ) -> dict[str, Signal]:
+        """Signals of driven coordinates under the names that the file gives them."""
+        chosen: dict[int, str] = {}
+        found: dict[str, Signal] = {}
+        for name, block in blocks.items():
+            path: Path = ("simulate", "driven", name)
+            index = self.index(path, name, chosen, actuators)
+            if index is None:
+                continue
+            chosen[index] = name
+            signal = signals.signal(path, block, self.layout.dimensions[index])
+            if signal is None:
+                continue
+            found[name] = signal
+            if not isinstance(signal, CallableSignal):  # a table of which a result file keeps the path only
+                self.todo.attempt(path, lambda name=name, signal=signal: driven_motion({name: signal}))  # type: ignore[misc]
+        return found
+
+    def held(self, blocks: Mapping[str, Any], actuators: Mapping[str, Any]) -> dict[str, float]:
+        """Values of coordinates that are held in an equilibrium."""
+        chosen: dict[int, str] = {}
+        found: dict[str, float] = {}
+        for name, block in blocks.items():
+            path: Path = ("statics", "driven", name)
+            index = self.index(path, name, chosen, actuators, moving=False)
+            if index is not None:
+                chosen[index] = name
+                dimension = self.layout.dimensions[index]
+                value = self.todo.attempt(path, lambda block=block, dimension=dimension: quantity(block, dimension))  # type: ignore[misc]
+                found |= {} if value is None else {name: value}
+        return found
+
+    def index(
+        self, path: Path, name: str, chosen: Mapping[int, str], actuators: Mapping[str, Any], *, moving: bool = True
+    ) -> int | None:
+        """Which coordinate a name drives; None, with a note, where nothing can drive it or something does already."""
+
+        def partition(*names: str) -> Partition:
+            return Partition.of(self.layout, dict.fromkeys(names), actuators)
+
+        alone = self.todo.attempt(path, lambda: partition(name), at_key=True)
+        if alone is None:
+            return None
+        index = int(alone.driven[0])
+        if index in chosen:
+            self.todo.attempt(path, lambda: partition(chosen[index], name), at_key=True)
+            return None
+        coordinate = self.layout.coordinate_names[index]
+        if moving and coordinate in self.said:
+            hint = f"the motion says where it begins: leave {dotted(('initial', self.said[coordinate]))} out"
+            got = "both: it has an initial value"
+            self.todo.add(path, "a coordinate that is driven or free", got, hint, at_key=True)
+        return index

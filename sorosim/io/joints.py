@@ -1,0 +1,54 @@
+"""Joints of a file, and the motors in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sorosim.actuation.joint_force import JointForce
+from sorosim.errors import nearest
+from sorosim.io.problems import Collector, Path, shown
+from sorosim.io.schema import LinkBlock, MotorBlock
+from sorosim.io.schema_joints import MovingJoint, kind_of
+from sorosim.model.joint import COORDINATES, Joint
+
+_EFFORTS = {"angle": "moment", "length": "force"}
+
+
+def joint_of(block: str | MovingJoint) -> Joint:
+    """A joint."""
+    return Joint(block) if isinstance(block, str) else Joint(block.kind, **dict(block.chosen))
+
+
+def motor_of(
+    todo: Collector, path: Path, block: MotorBlock, links: Mapping[str, LinkBlock], names: Collection[str]
+) -> JointForce | None:
+    """A motor; None if it is wrong, or if its link is.
+
+    Parameters
+    ----------
+    links : mapping
+        Those that are right so far.
+    names : collection of str
+        Of all links of the file.
+    """
+    moving = [name for name in names if name not in links or kind_of(links[name].joint) != "fixed"]
+    if block.link in names and block.link not in moving:
+        got, hint = f"{shown(block.link)}, whose joint is fixed", nearest(block.link, moving)
+        todo.add((*path, "link"), "a link whose joint moves", got, hint)
+        return None
+    if not todo.known((*path, "link"), "a link whose joint moves", block.link, moving) or block.link not in links:
+        return None
+    kind = kind_of(links[block.link].joint)
+    own = [name for name, _ in COORDINATES[kind]]
+    if len(own) == 1 and block.along is not None:
+        todo.add((*path, "along"), "no direction", shown(block.along), f"a {kind} joint has one coordinate")
+    elif len(own) > 1 and block.along is None:
+        todo.add(path, "the key 'along'", "nothing", f"a {kind} joint has {len(own)} coordinates: {', '.join(own)}")
+    elif len(own) == 1 or todo.known((*path, "along"), f"a direction of a {kind} joint", block.along or "", own):
+        return JointForce(block.link, block.along or "")
+    return None
+
+
+def effort_of(motor: JointForce, links: Mapping[str, LinkBlock]) -> str:
+    """Dimension of a motor's input: moment or force."""
+    return _EFFORTS[dict(COORDINATES[kind_of(links[motor.link].joint)])[motor.along]]

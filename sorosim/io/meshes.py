@@ -1,0 +1,115 @@
+"""Meshes: files of triangles, and how they get into the text of a description."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from sorosim.errors import FileError, ModelError
+from sorosim.io.problems import Path, listed, shown
+from sorosim.model.mesh import Mesh
+
+FORMATS = ("stl", "obj", "ply", "off", "glb")
+MAX_BYTES = 50_000_000
+MAX_EMBEDDED = 2000  # triangles in the text of a description, all its meshes together
+
+
+def read_mesh(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
+    """Read a mesh from a file: STL, OBJ, PLY, OFF or GLB.
+
+    Vertices at the same place become one, and triangles without area go.
+
+    Parameters
+    ----------
+    path : path
+    scale : float
+        Length of the file's unit [m]: 1e-3 for a file in mm.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, is too large, or holds no triangles.
+    """
+    try:
+        return mesh_of(path, scale)
+    except ModelError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        raise FileError(str(path), f"expected {error.expected}, got {error.got}{hint}") from None
+
+
+def mesh_of(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
+    """As `read_mesh`; its errors are ModelErrors without an object."""
+    suffix = FilePath(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        endings = listed([f".{known}" for known in FORMATS])
+        raise ModelError("", f"a mesh that ends in {endings}", shown(FilePath(path).name))
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        got = f"one that cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise ModelError("", "a mesh file", got) from None
+    if len(content) > MAX_BYTES:
+        hint = "a tenth of its triangles will do: simplify it in a mesh program"
+        raise ModelError("", f"a mesh file of at most {MAX_BYTES // 10**6} MB", "a larger one", hint)
+    vertices, faces = _triangles(content, suffix)
+    places, index = np.unique(vertices + 0.0, axis=0, return_inverse=True)  # -0 is 0
+    faces = index.reshape(-1)[faces]
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+    if not len(faces) or not np.isfinite(places).all():
+        raise ModelError("", "a mesh", "coordinates that are not finite" if len(faces) else "a file without triangles")
+    return Mesh(scale * places, faces, file=os.path.abspath(path), scale=scale)
+
+
+def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
+    """Vertices (n, 3) and faces (m, 3) of a file's content."""
+    import trimesh
+
+    try:
+        # materials and textures are not looked for: the content alone is read
+        mesh = trimesh.load_mesh(BytesIO(content), file_type=suffix, process=False)
+        return np.array(mesh.vertices, dtype=float).reshape(-1, 3), np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
+    except Exception as error:  # readers of formats raise whatever they stumble over
+        what = " ".join(str(error).split())[:100] or type(error).__name__
+        raise ModelError("", f"a mesh in {suffix.upper()}", f"a file that is none: {what}") from None
+
+
+def with_meshes(data: Any, meshes: Mapping[Path, Mesh]) -> Any:
+    """Data of a file whose meshes are in it, so that it stands alone; the same object without any.
+
+    Parameters
+    ----------
+    data
+        Data of a file.
+    meshes : mapping of Path to Mesh
+        Those that were read from files, by the places of their blocks.
+
+    Meshes that are too large for a text keep the absolute path of their file.
+    """
+    left = MAX_EMBEDDED
+    for path, mesh in meshes.items():
+        fits = len(mesh.faces) <= left
+        left -= len(mesh.faces) if fits else 0
+        data = _replaced(data, path, mesh_block(mesh, fits))
+    return data
+
+
+def mesh_block(mesh: Mesh, embed: bool) -> dict[str, Any]:
+    """A mesh as a file writes it: its triangles, or where it was read from."""
+    if embed or not mesh.file:
+        return {"vertices": mesh.vertices.tolist(), "faces": mesh.faces.tolist()}
+    return {"file": mesh.file, **({} if mesh.scale == 1.0 else {"scale": mesh.scale})}
+
+
+def _replaced(data: Any, path: Path, value: Any) -> Any:
+    """Data with another value at a path."""
+    if not path:
+        return value
+    out = data.copy()
+    out[path[0]] = _replaced(data[path[0]], path[1:], value)
+    return out

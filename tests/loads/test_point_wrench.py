@@ -1,0 +1,98 @@
+"""Point wrenches: constant and changing in time, what they take, their tangents."""
+
+import numpy as np
+import pytest
+from helpers.differences import jacobian
+from helpers.robots import random_pose
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sorosim
+from sorosim.errors import InputError, ModelError
+from sorosim.lie import exp_se3
+from sorosim.loads.point_wrench import PointWrench
+from sorosim.model.body import RigidBody
+from sorosim.model.compile import compile_tree
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import Link
+from sorosim.robot import Robot
+from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
+
+LINKS = (Link("ball", RigidBody(2.0, inertia=(1, 1, 1)), joint=Joint("free")),)
+TABLE = TableSignal(np.array([0.0, 1.0, 3.0]), np.array([0.0, 5.0, 1.0]))
+
+
+def bound(**options):
+    return PointWrench("ball", **options).bind(compile_tree(LINKS)[2])
+
+
+def test_numbers_stay_numbers():
+    load = PointWrench("ball", wrench=np.array([1, 2, 3, 4, 5, 6]))
+    assert load.wrench == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    assert load == PointWrench("ball", wrench=(1, 2, 3, 4, 5, ConstantSignal(6.0)))
+    assert hash(load) == hash(PointWrench("ball", wrench=(1, 2, 3, 4, 5, 6)))
+
+
+def test_entries_may_be_signals():
+    table = {"times": [0, 1, 3], "values": [0, 5, 1]}
+    load = PointWrench("ball", wrench=("8*t", 0, table, ([0, 1, 3], [0, 5, 1]), 1, 0))
+    assert isinstance(load.wrench[0], ExpressionSignal)
+    assert load.wrench[2:4] == (TABLE, TABLE)
+    again = PointWrench("ball", wrench=("8*t", 0, TABLE, TABLE, 1, 0))
+    assert load == again
+    assert hash(load) == hash(again)
+
+
+@pytest.mark.parametrize("t", [0.0, 0.25, 2.0, 5.0])
+def test_values_are_those_of_the_signals(t):
+    load = bound(wrench=("8*t", 2.0, 0, TABLE, lambda t: -t, "t^2"), frame="body")
+    expected = [8 * t, 2.0, 0.0, TABLE.value(t), -t, t**2]
+    values = load.evaluate(t, np.eye(4)[None], np.zeros((1, 6))).wrench[0]
+    assert_allclose(values, expected, rtol=1e-15)
+    assert_array_equal(load.evaluate(t, np.eye(4)[None], np.zeros((1, 6))).wrench[0], values)
+
+
+@pytest.mark.parametrize("frame", ["world", "body"])
+def test_tangents_are_derivatives_at_their_time(frame):
+    load, t = bound(wrench=("8*t", 1, -2, "sin(t)", TABLE, 3), frame=frame), 0.7
+    g, rest = random_pose(np.random.default_rng(3)), np.zeros((1, 6))
+    K = load.evaluate(t, g[None], rest).K[0]
+
+    def moved(delta):
+        return load.evaluate(t, (g @ exp_se3(delta))[None], rest).wrench[0]
+
+    assert_allclose(K, jacobian(moved, np.zeros(6), 1e-2), atol=1e-9)
+
+
+def test_a_push_that_grows_moves_a_free_body_as_it_must():
+    push = PointWrench("ball", wrench=(0, 0, 0, "6*t", 0, {"times": [0, 1], "values": [0, 2]}))
+    robot = Robot(Description("ball", LINKS, gravity=(0, 0, 0), loads={"push": push}))
+    run = sorosim.simulate(robot, 1.0, rtol=1e-8, atol=1e-10)
+    # m x'' = 6 t: x = t^3 / 2
+    assert_allclose(run.q[:, 3], run.t**3 / 2, atol=1e-6)
+    assert_allclose(run.q[:, 5], run.t**3 / 6, atol=1e-6)
+    assert np.abs(run.energy().balance).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("wrench", "error", "message"),
+    [
+        ((1, 2, 3), ModelError, "wrench: expected six numbers or signals: moment [N m], force [N], got (1, 2, 3)"),
+        ("8*t", ModelError, "wrench: expected six numbers or signals: moment [N m], force [N], got '8*t'"),
+        ((0, np.nan, 0, 0, 0, 0), ModelError, "wrench[1]: expected a finite number, got nan"),
+        ((0, 0, None, 0, 0, 0), InputError,
+         "wrench[2]: expected a number, an expression of t, (times, values), a table, a CSV file or a function, "
+         "got NoneType None"),
+        ((0, 0, 0, {"times": [0, 1]}, 0, 0), InputError,
+         "wrench[3]: expected the key 'values', got a table without it; or give a csv file and its column"),
+    ],
+)  # fmt: skip
+def test_what_is_no_wrench(wrench, error, message):
+    with pytest.raises(error) as caught:
+        PointWrench("ball", wrench=wrench)
+    assert str(caught.value) == message
+
+
+def test_an_expression_is_of_time_only():
+    with pytest.raises(ValueError, match="expected a variable, got 'x' at column 1 of 'x'"):
+        PointWrench("ball", wrench=("x", 0, 0, 0, 0, 0))

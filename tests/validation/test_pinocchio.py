@@ -1,0 +1,138 @@
+"""Rigid trees against Pinocchio: kinematics, dynamics and all derivatives."""
+
+import numpy as np
+import pytest
+from helpers.differences import Worst, best_slope, jacobian, relative_error
+from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
+from helpers.robots import random_state, rigid_tree
+
+from sorosim.model.chart import twist_matrix
+from sorosim.model.joint import JOINT_KINDS
+
+# trees of 3 to 25 links: chains, chains with branches, bushes
+TREES = [(seed, 3 + round(22 * seed / 19), (1.0, 0.7, 0.2)[seed % 3]) for seed in range(20)]
+LARGE = (20, 60, 0.7)
+AGREE, DIFFERENCES = 1e-11, 1e-10
+STEPS = (0.02, 0.01, 0.005)
+# times rounding and the condition of the scaled mass matrix; derivatives by recursion lose more than a solution
+INVERTED, RECURSIVE = 15.0, 100.0
+
+WORST = Worst()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _report():
+    yield
+    print(WORST.table("against Pinocchio"))
+
+
+@pytest.fixture(scope="module", params=[*TREES, pytest.param(LARGE, marks=pytest.mark.slow)], ids=str)
+def tree(request):
+    """Robot, the same with Pinocchio's universal joints (values only) and without, and a state."""
+    seed, n_links, along = request.param
+    rng = np.random.default_rng(seed)
+    robot = rigid_tree(rng, n_links, along=along)
+    both = (PinocchioRobot(robot.description, universal=universal) for universal in (True, False))
+    return robot, *both, random_state(rng, robot)
+
+
+def check(kind, ours, theirs, tolerance=AGREE):
+    assert WORST.note(kind, relative_error(ours, theirs)) <= tolerance, kind
+
+
+def regimes(q, qd, qdd):
+    """All moves; at rest; all moves through zero."""
+    zero = 0.0 * q
+    return (q, qd, qdd), (q, zero, zero), (zero, qd, qdd)
+
+
+# -- the map between coordinates
+
+
+def test_configurations_move_with_the_mapped_velocities(rng):
+    robot = rigid_tree(rng, len(JOINT_KINDS))
+    other, (q, qd, qdd, _) = PinocchioRobot(robot.description), random_state(rng, robot)
+
+    def at(t):
+        return q + t * qd + 0.5 * t**2 * qdd, qd + t * qdd, qdd
+
+    to, start = other.motion(q, qd, qdd), other.configuration(q)
+    moved = best_slope(lambda t: pin.difference(other.model, start, other.configuration(at(t)[0])), STEPS, 8)
+    check("map: v by differences", other.there(to.v), moved, DIFFERENCES)
+    for name, rate in (("v", to.vdot), ("A", to.Ad)):
+        by_t = best_slope(lambda t, name=name: getattr(other.motion(*at(t)), name), STEPS, 8)
+        check(f"map: rate of {name} by differences", rate, by_t, DIFFERENCES)
+    for own, P in other.exponential():
+        check("map: A", to.A[own, own], twist_matrix(P, q[own]))
+
+
+def test_derivatives_of_the_map(rng):
+    robot = rigid_tree(rng, 3, kinds=EXPONENTIAL)
+    other, (q, qd, qdd, f) = PinocchioRobot(robot.description), random_state(rng, robot)
+    to = other.motion(q, qd, qdd)
+    for name, ours, of, x in (
+        ("dv/dq", to.dv_dq, lambda x: other.motion(x, qd, qdd).v, q),
+        ("dvdot/dq", to.dvdot_dq, lambda x: other.motion(x, qd, qdd).vdot, q),
+        ("dvdot/dqd", to.dvdot_dqd, lambda x: other.motion(q, x, qdd).vdot, qd),
+        ("d(A^T f)/dq", other.transposed_slope(q, f), lambda x: other.motion(x, qd, qdd).A.T @ f, q),
+    ):
+        check(f"map: {name} by differences", ours, jacobian(of, x, 0.02, 8), DIFFERENCES)
+
+
+# -- what both compute
+
+
+def test_poses_twists_and_jacobians(tree):
+    robot, values, other, (q, qd, qdd, _) = tree
+    for state in regimes(q, qd, qdd):
+        ours, theirs = robot.kinematics(*state[:2]), other.kinematics(*state[:2])
+        for name in ours._fields:
+            check(f"kinematics: {name}", getattr(ours, name), getattr(theirs, name))
+        same = values.kinematics(*state[:2])
+        for name in ("g", "eta", "J"):
+            check(f"kinematics: {name}", getattr(ours, name), getattr(same, name))
+
+
+def test_energies(tree):
+    robot, values, _, (q, qd, _, _) = tree
+    ours, (kinetic, gravity) = robot.energy(q, qd), values.energy(q, qd)
+    check("kinetic energy", ours.kinetic, kinetic)
+    check("energy of gravity", ours.gravity, gravity)
+
+
+def test_mass_matrix_and_inverse_dynamics(tree):
+    robot, values, _, (q, qd, qdd, _) = tree
+    for state in regimes(q, qd, qdd):
+        check("mass matrix", robot.mass_matrix(state[0]), values.mass_matrix(state[0]))
+        check("inverse dynamics", robot.inverse_dynamics(*state), values.inverse_dynamics(*state))
+
+
+def test_derivatives_of_inverse_dynamics(tree):
+    robot, _, other, (q, qd, qdd, _) = tree
+    for state in regimes(q, qd, qdd):
+        ours, theirs = robot.inverse_dynamics_derivatives(*state), other.inverse_dynamics_derivatives(*state)
+        for name in ours._fields:
+            check(f"inverse dynamics derivatives: {name}", getattr(ours, name), getattr(theirs, name))
+
+
+def test_forward_dynamics_and_its_derivatives(tree):
+    robot, values, other, (q, qd, _, f) = tree
+    M = robot.mass_matrix(q)
+    scale = np.sqrt(np.diag(M))
+    rounding = np.finfo(float).eps * np.linalg.cond(M / np.outer(scale, scale))
+
+    def scaled(found):
+        qdd, by_q, by_qd, by_f = found
+        rows = scale[:, None]
+        return scale * qdd, rows * by_q / scale, rows * by_qd / scale, rows * by_f * scale
+
+    ours, theirs = robot.forward_dynamics(q, qd, f), values.forward_dynamics(q, qd, f)
+    check("forward dynamics", scale * ours, scale * theirs, 1e-13 + INVERTED * rounding)
+    ours = robot.forward_dynamics_derivatives(q, qd, f)
+    for way, times, theirs in (
+        ("solved", INVERTED, other.solved_derivatives(q, qd, f)),
+        ("articulated bodies", RECURSIVE, other.forward_dynamics_derivatives(q, qd, f)),
+    ):
+        for name, a, b in zip(ours._fields, scaled(ours), scaled(theirs), strict=True):
+            check(f"forward dynamics derivatives: {name}, {way}", a, b, 1e-13 + times * rounding)
+            WORST.note(f"  in units of eps cond(M): {name}, {way}", relative_error(a, b) / rounding)
