@@ -105,7 +105,9 @@ def statics(
                         n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
     q = system.q(found.x)
     forces = system.full_residual(q)[system.partition.driven]
-    norm = float(np.abs(found.residual).max(initial=0.0))
+    # of a failure the residual is that of a lower load
+    residual = found.residual if found.success else system.residual(found.x, 1.0)
+    norm = float(np.abs(residual).max(initial=0.0))
     equilibrium = Equilibrium(
         robot, q, inputs, np.zeros(0), dict(zip(given, map(float, forces), strict=True)), norm, found.jacobian,
         found.n_residual + found.n_jacobian, found.message, free,

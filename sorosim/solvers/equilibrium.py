@@ -23,10 +23,17 @@ STEP_TOLERANCE = 1e-9
 # and below this part no further step can better the digits
 EXACT_STEP = 1e-13
 # residuals below this part of |J| (1 + |x|) are rounding
-ROUNDING = 1e-14
+ROUNDING = 1e-13
 MAX_POLISH = 8
-# singular values of J below this part of the largest count as zero where J is singular
-SINGULAR = 1e-9
+MAX_NEWTON = 40
+# a first step of this size, relative to 1 + |x|, or a next one above this part of the last, is not that of Newton's
+# method near a regular solution
+FIRST_POLISH = 1e-2
+FAST = 0.25
+# singular values of the scaled J below this part of the largest count as zero where steps are not fast
+SINGULAR = 1e-7
+# pivots below this part of the largest are rounding
+LOST = 1e-14
 # load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
@@ -88,37 +95,54 @@ class _Counter:
 
 def _solve(J: Array, r: Array) -> Array:
     """J^-1 r; NaN where J is singular."""
-    _, _, x, info = dgesv(J, r)
-    return x if info == 0 else np.full_like(r, np.nan)
+    return _factored(J, r)[0]
+
+
+def _factored(J: Array, r: Array) -> tuple[Array, bool]:
+    """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
+    lu, _, x, info = dgesv(J, r)
+    pivots = np.abs(np.diag(lu))
+    regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
+    return (x if info == 0 else np.full_like(r, np.nan)), regular
+
+
+def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
+    """The shortest step that makes the linearised residual least, and whether it is the only one.
+
+    Rows and columns are scaled alike, so that soft and stiff coordinates count the same.
+    """
+    d = 1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny))
+    y, _, rank, _ = lstsq(d[:, None] * J * d, d * r, cond=SINGULAR, check_finite=False)
+    return d * y, rank == len(r)
 
 
 def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
     """Newton steps until they are as small as digits allow.
 
-    Steps must shrink; the last one, of size eps, leaves an error of size eps^2. Where they do not, J may be singular
-    because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: then the shortest steps
-    that make the linearised residual least lead to the nearest of them.
+    Steps must shrink fast; the last one, of size eps, leaves an error of size eps^2. Where they do not, J may be
+    singular because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: from the start
+    again, the shortest steps then lead to the nearest of them.
     """
-    before, isolated = np.inf, True
-    for k in range(max_steps + 1):
+    start, before, only = x, FIRST_POLISH, True
+    shortest = False
+    k = 0
+    while True:
         r, J = counter.jacobian(x, load)
         if not (np.isfinite(r).all() and np.isfinite(J).all()):
             return _Point(x, r, J, False)
-        step = _solve(J, r) if isolated else lstsq(J, r, cond=SINGULAR, check_finite=False)[0]
+        rounding = bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x)))).all())
+        step, only = _shortest(J, r) if shortest else _factored(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-        if isolated and not size < 2.0 * before:
-            isolated = False
-            step = lstsq(J, r, cond=SINGULAR, check_finite=False)[0]
-            size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-            before = np.inf
-        if size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= before):
-            # a step may be short because nothing can be done about the residual
-            rounding = (np.abs(r) <= ROUNDING * np.abs(J) @ (1.0 + np.abs(x))).all()
-            return _Point(x, r, J, bool(isolated or rounding), isolated)
+        if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
+            return _Point(x, r, J, True, only)
+        if shortest and rounding:
+            return _Point(x, r, J, True, only)
+        if not shortest and not size < FAST * before:
+            shortest, x, before, k = True, start, np.inf, 0
+            continue
         if not size < 2.0 * before or k == max_steps:
-            return _Point(x, r, J, False, isolated)
-        x, before = x - step, size
-    raise AssertionError("unreachable")
+            return _Point(x, r, J, False, only)
+        x, before, k = x - step, size, k + 1
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
@@ -137,6 +161,10 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         if point is None:
             point, course = _continue(counter)
             said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
+            if not point.good:
+                last = _newton(counter, x0, 1.0, MAX_NEWTON)
+                if last.good:
+                    point, said = last, f"{said}; Newton's steps from the start converged"
     if point.good and not point.isolated:
         said += "; the tangent stiffness is singular, there are others nearby"
     counts = counter.n_residual, counter.n_jacobian
