@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce, compile_motors
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon, compile_tendons
 from sorosim.compiled import entry
+from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
@@ -27,7 +29,9 @@ from sorosim.kernels.kinematics import (
     read_poses,
 )
 from sorosim.kernels.loads import add_point_loads
+from sorosim.kernels.loops import Closure, make_closure
 from sorosim.kernels.probe import probe_places
+from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import Workspace, make_workspace
 from sorosim.loads.base import Load, bind_checked, evaluate_checked
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
@@ -43,7 +47,7 @@ DERIVATIVE_TASKS = (
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Actuator = Tendon | JointForce
+Actuator = Tendon | JointForce | LoopForce
 
 
 class Places(NamedTuple):
@@ -62,15 +66,19 @@ class Evaluation(NamedTuple):
     dqd: Array  # (ndof, ndof)
     B: Array  # (ndof, n_actuators)
     qdd: Array  # (ndof,)
+    closure: Closure  # of the loops: multipliers (m,), values (3, m), matrices (5, m, ndof)
+    regularity: Array  # (2,) rank of the constraints, and how near they are to losing it
 
 
 class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
     def __init__(
-        self, links: tuple[Link, ...], gravity: Array, actuators: Sequence[Actuator], loads: Mapping[str, Load]
-    ) -> None:
+        self, links: tuple[Link, ...], gravity: Array, actuators: Sequence[Actuator], loads: Mapping[str, Load],
+        loops: Mapping[str, Loop],
+    ) -> None:  # fmt: skip
         places = [place for load in loads.values() for place in load.places]
+        places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
         self.tree, elastic, self.layout = compile_tree(links, places)
         self.gravity = np.array(gravity, dtype=float)
         tendons = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, Tendon)}
@@ -83,6 +91,9 @@ class Engine:
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
+        loop_motors = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, LoopForce)}
+        self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
+        self._no_closing = np.zeros(2)
         self._local = threading.local()
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
@@ -97,6 +108,23 @@ class Engine:
         except AttributeError:
             self._local.workspace = make_workspace(self.tree)
             return self._local.workspace  # type: ignore[no-any-return]
+
+    @property
+    def closure(self) -> tuple[Closure, Saddle]:
+        """What evaluations fill for the loops, of this thread."""
+        try:
+            return self._local.closure  # type: ignore[no-any-return]
+        except AttributeError:
+            m, most = self.closed.m, max(self.ndof, self.n_actuators)
+            self._local.closure = make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+            return self._local.closure  # type: ignore[no-any-return]
+
+    def _built(self, node: int) -> Array:
+        """Pose (4, 4) of a node when all coordinates are zero."""
+        pose = np.eye(4)
+        if node >= 0:
+            pose = self.poses(np.array([node]), np.zeros(self.ndof), self.zero_rates)[0][0]
+        return pose
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
@@ -177,23 +205,33 @@ class Engine:
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
-        known: NDArray[np.bool_] | None = None, tau: Array | None = None,
+        known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
+        closing: Array | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
-        (ndof,): forces of hybrid dynamics.
+        (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (2,):
+        how forward dynamics brings loops back that are open, see kernels.evaluate; default: not at all.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
         n, m = self.ndof, self.n_actuators
         q, qd, qdd, u = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd, u))  # what `entry` relies on
+        closure, saddle = self.closure
+        if self.closed.rows:
+            matrix = np.zeros_like(closure.matrix)
+            closure = closure._replace(
+                multiplier=np.zeros(self.closed.m), value=np.zeros((3, self.closed.m)), matrix=matrix
+            )
+            if multiplier is not None:
+                closure.multiplier[:] = multiplier
         if what in DERIVATIVE_TASKS:
-            out = Evaluation(np.empty(n), np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m)), qdd)
+            matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
         else:
             none = self._no_matrix
-            mass = np.empty((n, n)) if what >= task.MASS else none
-            out = Evaluation(np.empty(n), mass, none, none, self._no_columns, qdd)
+            matrices = np.empty((n, n)) if what >= task.MASS else none, none, none, self._no_columns
+        out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
         if tau is not None:
             out.tau[:] = tau
         gravity, loads = self.gravity, self._no_loads
@@ -202,9 +240,9 @@ class Engine:
         if scale != 1.0:
             gravity, loads = scale * gravity, tuple(scale * x for x in loads)  # type: ignore[assignment]
         arguments = (
-            self.tree, self.elastic, self.tendons, what, self.none_known if known is None else known,
-            q, qd, qdd, u, gravity, *loads, self.workspace,
-            out.tau, out.mass, out.dq, out.dqd, out.B,
+            self.tree, self.elastic, self.tendons, self.loops, what, self.none_known if known is None else known,
+            q, qd, qdd, u, gravity, *loads, self._no_closing if closing is None else closing,
+            self.workspace, closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
         if self._evaluate is None:
             self._evaluate = entry(evaluate, *arguments)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import number
 from sorosim.dynamics import Dynamics
@@ -37,15 +38,15 @@ class Robot(Dynamics):
             raise InputError("Robot", "a Description", type(description).__name__, hint)
         self.description = description
         for name, actuator in description.actuators.items():
-            if not isinstance(actuator, Tendon | JointForce):
+            if not isinstance(actuator, Tendon | JointForce | LoopForce):
                 raise ModelError(f"actuators.{name}", "a Tendon or a JointForce", type(actuator).__name__)
-        actuators: list[Tendon | JointForce] = list(description.actuators.values())
+        actuators: list[Tendon | JointForce | LoopForce] = list(description.actuators.values())
         loads: dict[str, Load] = dict(description.loads)
         if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
             loads["mass damping"] = MassDamping()
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
-        self.engine = Engine(description.links, np.array(description.gravity), actuators, loads)
+        self.engine = Engine(description.links, np.array(description.gravity), actuators, loads, description.loops)
         self._initial = (
             self._by_name("initial", description.initial),
             self._by_name("initial_rates", getattr(description, "initial_rates", {})),

@@ -31,11 +31,11 @@ from sorosim.kernels.tree import (
 
 
 @kernel_in_place
-def point_quantities(tree, wrench, K_w, D_w, moving, tensors, ws):
+def point_quantities(tree, wrench, K_w, D_w, moving, tensors, looped, ws):
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
     F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. wrench (n, 6), K_w and D_w
-    (n, 6, 6): external wrenches and their tangents, world frame, or of length 0.
+    (n, 6, 6): external wrenches and their tangents, world frame, or of length 0. `looped`: loops will add to K_w.
     """
     rotated, H, row = ws.scratch[0], ws.scratch[1, 0], ws.scratch[1, 1]
     loaded = wrench.shape[0] > 0
@@ -62,6 +62,8 @@ def point_quantities(tree, wrench, K_w, D_w, moving, tensors, ws):
                             N[i, j] += row[j]
                             N[j, i] += row[j]
                     add_coadbar(H, 1.0, N)
+        if looped and tensors and not loaded:
+            clear_matrix(ws.tensor[k, 2])
         if loaded:
             for i in range(6):
                 F[i] -= wrench[k, i]

@@ -12,6 +12,20 @@ from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, pr
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
+from sorosim.kernels.loops import (
+    ACCELERATION,
+    ACCELERATION_BY_Q,
+    ACCELERATION_BY_QD,
+    CONSTRAINT,
+    ERROR,
+    ERROR_BY_Q,
+    RATE,
+    RATE_BY_Q,
+    apply_loops,
+    close_loops,
+    loop_matrices,
+)
+from sorosim.kernels.saddle import factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.kernels.small import clear, clear_matrix, copy
 
 # what is wanted, and what is filled for it
@@ -19,20 +33,24 @@ INTERNAL = 0  # tau: the internal force
 INTERNAL_DERIVATIVES = 1  # tau, dq, dqd, B
 INVERSE = 2  # tau: inverse dynamics
 INVERSE_DERIVATIVES = 3  # tau, dq, dqd, mass
-RESIDUAL = 4  # tau: inverse dynamics - internal force
-RESIDUAL_DERIVATIVES = 5  # tau; dq, dqd, mass its derivatives; B of the internal force
+RESIDUAL = 4  # tau: inverse dynamics - internal force - forces of loops; errors of loops
+RESIDUAL_DERIVATIVES = 5  # tau; dq, dqd, mass its derivatives; B of the internal force; all of the closure
 MASS = 6  # tau: inverse dynamics; mass
-FORWARD = 7  # qdd; mass holds the Cholesky factor
+FORWARD = 7  # qdd and multipliers; mass holds the Cholesky factor
 FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
 HYBRID = 9  # as FORWARD, with the forces in tau in the place of internal forces
 HYBRID_DERIVATIVES = 10  # as FORWARD_DERIVATIVES, without B
-# rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
+# rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor; inverse and
+# hybrid dynamics are those of the tree, its loops left open
 
 DONE = -1
 
 
 @kernel_in_place
-def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench, K_w, D_w, ws, tau, mass, dq, dqd, B):
+def evaluate(
+    tree, elastic, tendons, loops, task, known, q, qd, qdd, u, gravity, wrench, K_w, D_w, closing, ws, closure, saddle,
+    tau, mass, dq, dqd, B,
+):  # fmt: skip
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
 
     Parameters
@@ -46,7 +64,11 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
     gravity : (3,)
     wrench, K_w, D_w : (n_nodes, 6), (n_nodes, 6, 6) twice
         External wrenches and tangents in the world frame; length 0 where there are none.
+    closing : (2,)
+        Factors of rate and error in forward dynamics under A qdd + A' qd + closing[0] A qd + closing[1] e = 0.
     ws : Workspace
+    closure, saddle
+        Of the loops; see kernels.loops and kernels.saddle.
     tau, mass, dq, dqd, B
         (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. A task touches nothing else, but forward
         and hybrid dynamics leave no meaning in tau.
@@ -71,6 +93,7 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
     if task <= INTERNAL_DERIVATIVES:
         internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B)
         return DONE
+    looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
     if task >= HYBRID:
         copy(tau, internal)
         clear_matrix(dq_internal)
@@ -86,11 +109,18 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
     for stage in range(2 if forward and derivatives else 1):
         jets = derivatives and (stage == 1 or not forward)
         moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
-        point_quantities(tree, wrench, K_w, D_w, moving, jets, ws)
+        point_quantities(tree, wrench, K_w, D_w, moving, jets, looped, ws)
+        if looped:
+            if forward and stage == 0:
+                clear(closure.multiplier)
+            close_loops(loops, ws, u, closure)
+            apply_loops(loops, jets, ws, closure)
         if jets:
-            derivative_sweep(tree, moving, wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+            derivative_sweep(tree, moving, looped or wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
         else:
             project_wrenches(tree, ws, tau)
+        if looped and (forward or jets):
+            loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task >= MASS and not jets:
             composite_mass_matrix(tree, ws, mass)
         if forward and stage == 0:
@@ -104,7 +134,14 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
             failed = cholesky(mass)
             if failed >= 0:
                 return failed
-            cholesky_solve_vector(mass, tau)
+            if looped:
+                for i in range(closure.multiplier.shape[0]):
+                    rate, error = closure.value[RATE, i], closure.value[ERROR, i]
+                    saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + closing[0] * rate + closing[1] * error)
+                factor_constraints(mass, closure.matrix[CONSTRAINT], known, saddle)
+                solve_constrained(mass, saddle, tau, closure.multiplier)
+            else:
+                cholesky_solve_vector(mass, tau)
             for i in range(n):
                 qdd[i] += tau[i]
 
@@ -124,6 +161,21 @@ def evaluate(tree, elastic, tendons, task, known, q, qd, qdd, u, gravity, wrench
                 clear(dqd[i])
                 if task == FORWARD_DERIVATIVES:
                     clear(B[i])
+        if looped:
+            for i in range(closure.multiplier.shape[0]):
+                for j in range(n):
+                    saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_Q, i, j]
+                    saddle.right[i, j] -= closing[0] * closure.matrix[RATE_BY_Q, i, j]
+                    saddle.right[i, j] -= closing[1] * closure.matrix[ERROR_BY_Q, i, j]
+            solve_constrained_columns(mass, saddle, dq)
+            for i in range(closure.multiplier.shape[0]):
+                for j in range(n):
+                    saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_QD, i, j]
+                    saddle.right[i, j] -= closing[0] * closure.matrix[CONSTRAINT, i, j]
+            solve_constrained_columns(mass, saddle, dqd)
+            clear_matrix(saddle.right)
+            solve_constrained_columns(mass, saddle, B)
+            return DONE
         cholesky_solve(mass, dq)
         cholesky_solve(mass, dqd)
         if task == FORWARD_DERIVATIVES:

@@ -58,14 +58,20 @@ def take_rows(factors, B, first, end, row):
 
 
 @kernel_in_place
-def cholesky_solve(U, B):
-    """Overwrite B (n, m) with A^{-1} B, A = U^T U."""
+def forward_substitute(U, B):
+    """Overwrite B (n, m) with U^-T B."""
     n, m = B.shape
     for k in range(n):
         row, scale = B[k], 1.0 / U[k, k]
         take_rows(U[:, k], B, 0, k, row)
         for j in range(m):
             row[j] *= scale
+
+
+@kernel_in_place
+def back_substitute(U, B):
+    """Overwrite B (n, m) with U^-1 B."""
+    n, m = B.shape
     for k in range(n - 1, -1, -1):
         row, scale = B[k], 1.0 / U[k, k]
         take_rows(U[k], B, k + 1, n, row)
@@ -74,8 +80,15 @@ def cholesky_solve(U, B):
 
 
 @kernel_in_place
-def cholesky_solve_vector(U, x):
-    """Overwrite x (n,) with A^{-1} x, A = U^T U."""
+def cholesky_solve(U, B):
+    """Overwrite B (n, m) with A^{-1} B, A = U^T U."""
+    forward_substitute(U, B)
+    back_substitute(U, B)
+
+
+@kernel_in_place
+def forward_substitute_vector(U, x):
+    """Overwrite x (n,) with U^-T x."""
     n = x.shape[0]
     for k in range(n):
         value = x[k] / U[k, k]
@@ -83,8 +96,21 @@ def cholesky_solve_vector(U, x):
         top, rest = U[k, k + 1 :], x[k + 1 :]
         for j in range(n - k - 1):
             rest[j] -= value * top[j]
+
+
+@kernel_in_place
+def back_substitute_vector(U, x):
+    """Overwrite x (n,) with U^-1 x."""
+    n = x.shape[0]
     for k in range(n - 1, -1, -1):
         top, rest, total = U[k, k + 1 :], x[k + 1 :], 0.0
         for j in range(n - k - 1):
             total += top[j] * rest[j]
         x[k] = (x[k] - total) / U[k, k]
+
+
+@kernel_in_place
+def cholesky_solve_vector(U, x):
+    """Overwrite x (n,) with A^{-1} x, A = U^T U."""
+    forward_substitute_vector(U, x)
+    back_substitute_vector(U, x)

@@ -267,3 +267,19 @@ def add_coadbar_columns(y, Y, n, scale, out):
         out[3 * n + j] += f1 * a2 - f2 * a1
         out[4 * n + j] += f2 * a0 - f0 * a2
         out[5 * n + j] += f0 * a1 - f1 * a0
+
+
+@kernel_in_place
+def add_ad_columns(x, Y, n, scale, out):
+    """out += scale * ad_x Y = scale [w x a; v x a + w x b] for the columns [a; b] of Y (6 n,) flat; x = [w; v]."""
+    w0, w1, w2 = scale * x[0], scale * x[1], scale * x[2]
+    v0, v1, v2 = scale * x[3], scale * x[4], scale * x[5]
+    for j in range(n):
+        a0, a1, a2 = Y[j], Y[n + j], Y[2 * n + j]
+        b0, b1, b2 = Y[3 * n + j], Y[4 * n + j], Y[5 * n + j]
+        out[j] += w1 * a2 - w2 * a1
+        out[n + j] += w2 * a0 - w0 * a2
+        out[2 * n + j] += w0 * a1 - w1 * a0
+        out[3 * n + j] += v1 * a2 - v2 * a1 + w1 * b2 - w2 * b1
+        out[4 * n + j] += v2 * a0 - v0 * a2 + w2 * b0 - w0 * b2
+        out[5 * n + j] += v0 * a1 - v1 * a0 + w0 * b1 - w1 * b0

@@ -90,13 +90,9 @@ def exp_so3(w):
     return R
 
 
-@kernel
-def log_so3(R):
-    """Rotation vector of a rotation, |w| <= pi, accurate up to pi; at exactly pi the sign of w is free.
-
-    R : (3, 3) rotation, or a larger matrix, of which the leading 3x3 block is read. Returns w : (3,) [rad].
-    Source: docs/theory.md, A.
-    """
+@kernel_in_place
+def log_so3_into(R, w):
+    """Rotation vector w (3,) of a rotation R (3, 3), without allocation; see `log_so3`."""
     # quaternion, four times its largest entry squared taken first: no division by a small number
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     if trace >= R[0, 0] and trace >= R[1, 1] and trace >= R[2, 2]:
@@ -120,6 +116,16 @@ def log_so3(R):
         scale = 2.0 / q0 * (1.0 - sine * sine / (3.0 * q0 * q0))
     else:
         scale = 2.0 * math.atan2(sine, q0) / sine
-    w = np.empty(3)
     w[0], w[1], w[2] = scale * u0, scale * u1, scale * u2
+
+
+@kernel
+def log_so3(R):
+    """Rotation vector of a rotation, |w| <= pi, accurate up to pi; at exactly pi the sign of w is free.
+
+    R : (3, 3) rotation, or a larger matrix, of which the leading 3x3 block is read. Returns w : (3,) [rad].
+    Source: docs/theory.md, A.
+    """
+    w = np.empty(3)
+    log_so3_into(R, w)
     return w

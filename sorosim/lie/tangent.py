@@ -294,23 +294,29 @@ def tangent_jets(Omega, Omega_dot, Omega_ddot):
     return dual_to_matrix(T), dual_to_matrix(Td), dual_to_matrix(Tdd)
 
 
+@kernel_in_place
+def tangent_inv_into(Omega, C, T_inv):
+    """Inverse of T(Omega) as a dual matrix (2, 3, 3), C from `coefficients`; without meaning near its pole at 2 pi."""
+    w, v = _head(Omega), _tail(Omega)
+    g2, g3, g4 = C[4] - 0.5 * C[3], 0.5 * (3.0 * C[5] - C[4]), 2.0 * C[6] - 0.5 * C[5]
+    k = 0.5 * (C[3] - 2.0 * C[4]) / C[2]
+    k_slope = 0.5 * (g3 - 2.0 * g4) / C[2] - k * g2 / C[2]
+    half_k, r_slope = 0.5 * k, _dot(w, v) * k_slope
+    _store_block(T_inv, 0, 1.0, _scaled(-0.5, w), _scaled(half_k, w), w)
+    _store_block(T_inv, 1, 0.0, _scaled(-0.5, v), _sum2(k, v, r_slope, w), w)
+
+
 @kernel
 def tangent_inv(Omega):
     """Inverse of T(Omega) in closed form. All NaN where |w| > 6.1 rad: the inverse has a pole at 2 pi.
 
     Omega : (6,) [rad, m]. Returns (6, 6). Source: docs/theory.md, A.
     """
-    w, v = _head(Omega), _tail(Omega)
+    w = _head(Omega)
     if not _dot(w, w) <= _LARGEST_ANGLE**2:
         return np.full((6, 6), np.nan)
-    C = _coefficients_of(Omega)
-    g2, g3, g4 = C[4] - 0.5 * C[3], 0.5 * (3.0 * C[5] - C[4]), 2.0 * C[6] - 0.5 * C[5]
-    k = 0.5 * (C[3] - 2.0 * C[4]) / C[2]
-    k_slope = 0.5 * (g3 - 2.0 * g4) / C[2] - k * g2 / C[2]
     T_inv = np.empty((2, 3, 3))
-    half_k, r_slope = 0.5 * k, _dot(w, v) * k_slope
-    _store_block(T_inv, 0, 1.0, _scaled(-0.5, w), _scaled(half_k, w), w)
-    _store_block(T_inv, 1, 0.0, _scaled(-0.5, v), _sum2(k, v, r_slope, w), w)
+    tangent_inv_into(Omega, _coefficients_of(Omega), T_inv)
     return dual_to_matrix(T_inv)
 
 

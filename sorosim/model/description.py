@@ -27,6 +27,8 @@ class Description:
     actuators : mapping of str to actuator
         In the order of the input vector u.
     loads : mapping of str to load
+    loops : mapping of str to Loop
+        Joints that close chains of links.
     simulate, statics : mapping
         Default arguments of `sorosim.simulate` and `sorosim.statics`, such as ``u`` and ``t_end``.
     initial : mapping of str to float
@@ -43,6 +45,7 @@ class Description:
     gravity: tuple[float, float, float] = STANDARD_GRAVITY
     actuators: Mapping[str, Any] = field(default_factory=dict)
     loads: Mapping[str, Any] = field(default_factory=dict)
+    loops: Mapping[str, Any] = field(default_factory=dict)
     simulate: Mapping[str, Any] = field(default_factory=dict)
     statics: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
@@ -54,5 +57,5 @@ class Description:
             raise ModelError("name", "a name", repr(self.name))
         object.__setattr__(self, "links", ordered_links(tuple(self.links)))
         object.__setattr__(self, "gravity", vector3("gravity", self.gravity, "three numbers [m/s^2]"))
-        for name in ("actuators", "loads", "simulate", "statics", "initial", "initial_rates"):
+        for name in ("actuators", "loads", "loops", "simulate", "statics", "initial", "initial_rates"):
             object.__setattr__(self, name, dict(getattr(self, name)))

@@ -237,13 +237,13 @@ class Joint:
             second = np.concatenate([np.array(self.second_axis), none])
             return Stage(turn[None], True, 0), Stage(second[None], True, 1)
         if self.kind == "planar":
-            across = np.hstack([np.zeros((2, 3)), _directions_across(axis)])
+            across = np.hstack([np.zeros((2, 3)), directions_across(axis)])
             return (Stage(np.vstack([turn, across]), False, 0),)
         n = self.n  # fixed 0, spherical 3, free 6
         return (Stage(np.eye(6)[:n], n == 0, 0),)
 
 
-def _directions_across(axis: Array) -> Array:
+def directions_across(axis: Array) -> Array:
     """x and y (2, 3) turned by the shortest rotation from z to the axis; of -z: half a turn about x."""
     x, y, z = axis
     if z < 0.0 and x == y == 0.0:

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import PLACE_VARIABLES, Run, Tendon
+from sorosim.constraints.loop import LAWFUL, TURNS, Anchor, Loop
 from sorosim.expressions import Expression, parse
 from sorosim.lie import exp_se3
 from sorosim.loads.point_wrench import PointWrench
@@ -355,6 +357,38 @@ def _random_motors(rng: np.random.Generator, links: list[Link]) -> dict[str, Joi
         for name, _ in COORDINATES[link.joint.kind]
         if rng.random() < 0.35
     }
+
+
+def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds: Sequence[str] = tuple(TURNS)) -> Robot:
+    """The robot with n loops more, of the given kinds in turn, in oblique poses, as they are: open.
+
+    Between links, or a link and the world; springs, dampers and motors in every other one that may have them.
+    """
+    links = [link for link in robot.links if robot.engine.layout.links[link.name].n]
+    loops: dict[str, Loop] = {}
+    motors: dict[str, LoopForce] = {}
+    for i in range(n):
+        kind = kinds[i % len(kinds)]
+        joint, lawful = Joint(kind, axis=random_axis(rng), pitch=0.05 * (kind == "helical")), kind in LAWFUL
+        if lawful and rng.random() < 0.5:
+            springs = {"stiffness": 3.0, "damping": 0.4, "rest": 0.2}
+            values = {name: tuple(float(v) for v in size * rng.random(joint.n)) for name, size in springs.items()}
+            joint = replace(joint, **values)
+            for name, _ in COORDINATES[kind]:
+                if rng.random() < 0.7:
+                    motors[f"motor_of_loop{i}_{name}"] = LoopForce(f"loop{i}", name)
+        a, b = rng.choice(len(links), 2, replace=len(links) == 1)
+        anchors = [
+            Anchor(links[k].name, s=float(rng.choice([1.0, 0.0, rng.uniform(0.1, 0.9)])), at=random_pose(rng, 0.05))
+            for k in (a, b)
+        ]
+        if a == b or rng.random() < 0.25:
+            anchors[1] = Anchor(at=random_pose(rng, 0.3))
+        if rng.random() < 0.2:
+            anchors = anchors[::-1]
+        loops[f"loop{i}"] = Loop(joint, *anchors)
+    actuators = {**robot.description.actuators, **motors}
+    return Robot(replace(robot.description, loops=loops, actuators=actuators))
 
 
 def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, PointWrench]:

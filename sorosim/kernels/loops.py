@@ -1,0 +1,274 @@
+"""Loops: joints that close the tree between frames A and B on two of its nodes, or on the world (docs/theory.md, 7).
+
+The rows of a loop are read in frame B: the error e = Phi^T log(g_BA f^-1) with the joint's own motion f taken out, the
+rate Phi^T nu of the relative twist nu = Ad_gB^-1 (V_A - V_B), and its time derivative. With C = Ad_gB^-1 (J_A - J_B)
+the constraint matrix is A = Phi^T C. Springs, dampers and motors of the joint act along its free directions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.kinematics import body_columns, compose_into
+from sorosim.kernels.loop_joint import (
+    ALONG,
+    DAMPING,
+    FIRST_ROW,
+    FRAME_A,
+    FRAME_B,
+    MOTOR,
+    N_LAWS,
+    N_ROWS,
+    NODE_A,
+    NODE_B,
+    PHI,
+    REST,
+    STIFFNESS,
+    relative_into,
+    split_maps,
+    split_motion,
+)
+from sorosim.kernels.small import (
+    add_ad,
+    add_ad_columns,
+    add_coadbar,
+    add_coadbar_columns,
+    add_transposed_product,
+    clear,
+)
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+
+# rows of Closure.value and blocks of Closure.matrix
+ERROR, RATE, ACCELERATION = range(3)
+CONSTRAINT, ERROR_BY_Q, RATE_BY_Q, ACCELERATION_BY_Q, ACCELERATION_BY_QD = range(5)
+# poses of a loop in Closure.pose: of A and B in the world, of A in B, the joint's own motion f, what is left of A in B
+POSE_A, POSE_B, POSE_BA, OWN, LEFT = range(5)
+
+
+class Closure(NamedTuple):
+    """What an evaluation says of all loops, with m multipliers, and the room that takes."""
+
+    multiplier: np.ndarray  # (m,) given to residuals, found by forward dynamics
+    value: np.ndarray  # (3, m): error e, its rate A qd, its acceleration A qdd + A' qd
+    matrix: np.ndarray  # (5, m, ndof): A, de/dq, d(A qd)/dq, and of the acceleration by q and by qd
+    pose: np.ndarray  # (n_loops, 5, 4, 3): named above
+    wrench: np.ndarray  # (n_loops, 6) on A, in frame B
+    law: np.ndarray  # (n_loops, 2): coordinates of the directions with laws
+    wide: np.ndarray  # (9, 6 ndof) scratch
+    scratch: np.ndarray  # (6, 6, 6) scratch
+
+
+def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
+    """Allocate what an evaluation fills for m multipliers of n_loops loops."""
+    return Closure(
+        np.zeros(m), np.zeros((3, m)), np.zeros((5, m, ndof)), np.zeros((n_loops, 5, 4, 3)), np.zeros((n_loops, 6)),
+        np.zeros((n_loops, 2)), np.zeros((9, 6 * ndof if n_loops else 0)), np.zeros((6, 6, 6)),
+    )  # fmt: skip
+
+
+@kernel_in_place
+def close_loops(loops, ws, u, closure):
+    """Error, rate and acceleration of all loops after a forward sweep, and the wrenches on their frames A.
+
+    The wrench is that of the multipliers, and of springs, dampers and motors with inputs u (n_actuators,).
+    """
+    scratch = closure.scratch[0]
+    relative, y, nu, acceleration, e = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    C = closure.scratch[1].reshape(36)[:10]
+    for k in range(loops.row.shape[0]):
+        row, value, pose = loops.row[k], loops.value[k], closure.pose[k]
+        A, B = row[NODE_A], row[NODE_B]
+        frame_A, frame_B = value[FRAME_A : FRAME_A + 12].reshape(4, 3), value[FRAME_B : FRAME_B + 12].reshape(4, 3)
+        compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
+        compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
+        relative_into(pose[POSE_A], pose[POSE_B], pose[POSE_BA])
+        split_motion(row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, C, closure.law[k])
+
+        # nu and the twist rate y = A_A - A_B - ad_VB (V_A - V_B), both in B
+        for r in range(6):
+            relative[r] = ws.twist[A, 0, r] - ws.twist[B, 0, r]
+            y[r] = ws.twist[A, 1, r] - ws.twist[B, 1, r]
+        add_ad(ws.twist[B, 0], relative, -1.0, y)
+        body_columns(pose[POSE_B], relative, 1, 0, nu.reshape(6, 1))
+        body_columns(pose[POSE_B], y, 1, 0, acceleration.reshape(6, 1))
+
+        wrench, first = closure.wrench[k], row[FIRST_ROW]
+        clear(wrench)
+        for j in range(row[N_ROWS]):
+            phi, i = value[PHI + 6 * j : PHI + 6 * j + 6], first + j
+            closure.value[ERROR, i], closure.value[RATE, i], closure.value[ACCELERATION, i] = 0.0, 0.0, 0.0
+            for r in range(6):
+                closure.value[ERROR, i] += phi[r] * e[r]
+                closure.value[RATE, i] += phi[r] * nu[r]
+                closure.value[ACCELERATION, i] += phi[r] * acceleration[r]
+                wrench[r] += phi[r] * closure.multiplier[i]
+        for j in range(row[N_LAWS]):
+            along, rate = value[ALONG + 6 * j : ALONG + 6 * j + 6], 0.0
+            for r in range(6):
+                rate += along[r] * nu[r]
+            force = -value[STIFFNESS + j] * (closure.law[k, j] - value[REST + j]) - value[DAMPING + j] * rate
+            if row[MOTOR + j] >= 0:
+                force += u[row[MOTOR + j]]
+            for r in range(6):
+                wrench[r] += force * along[r]
+
+
+@kernel_in_place
+def world_wrench(g, f, out):
+    """out = Ad_g^-T f = [R m + p x R f; R f]; g (4, 3), f and out (6,)."""
+    for i in range(3):
+        out[i] = g[i, 0] * f[0] + g[i, 1] * f[1] + g[i, 2] * f[2]
+        out[3 + i] = g[i, 0] * f[3] + g[i, 1] * f[4] + g[i, 2] * f[5]
+    p = g[3]
+    out[0] += p[1] * out[5] - p[2] * out[4]
+    out[1] += p[2] * out[3] - p[0] * out[5]
+    out[2] += p[0] * out[4] - p[1] * out[3]
+
+
+@kernel_in_place
+def apply_loops(loops, tensors, ws, closure):
+    """Let the wrenches of the loops act on their nodes, as loads fixed in the world (K_w = -adbar of the load)."""
+    w = closure.scratch[0, 0]
+    for k in range(loops.row.shape[0]):
+        A, B = loops.row[k, NODE_A], loops.row[k, NODE_B]
+        world_wrench(closure.pose[k, POSE_B], closure.wrench[k], w)
+        for r in range(6):
+            ws.twist[A, 2, r] -= w[r]
+            ws.twist[B, 2, r] += w[r]
+        if tensors:
+            add_coadbar(w, -1.0, ws.tensor[A, 2])
+            add_coadbar(w, 1.0, ws.tensor[B, 2])
+
+
+@kernel_in_place
+def add_chain(tree, ws, node, order, sign, out):
+    """out (6 ndof,) += sign times the world columns J, J' or J'' of a node, by order."""
+    ndof = tree.rows.shape[0]
+    while node >= 0:
+        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+        for r in range(6):
+            columns, target = ws.column[1 + order, work + r * n : work + r * n + n], out[r * ndof + first :]
+            for j in range(n):
+                target[j] += sign * columns[j]
+        node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+
+
+@kernel_in_place
+def write_rows(row, value, columns, n, out):
+    """out[first + j] = Phi_j^T columns, columns (6, n)."""
+    for j in range(row[N_ROWS]):
+        target = out[row[FIRST_ROW] + j]
+        clear(target)
+        for r in range(6):
+            phi, line = value[PHI + 6 * j + r], columns[r]
+            if phi != 0.0:
+                for i in range(n):
+                    target[i] += phi * line[i]
+
+
+@kernel_in_place
+def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B):
+    """Rows of the constraint matrix and, if `derivatives`, all their derivatives, after the sweeps.
+
+    With D = J_A - J_B, D', D'': towards q d(A qd) = Phi^T Ad_gB^-1 (D' - ad_VA D) and d(A qdd + A' qd) = Phi^T Ad_gB^-1
+    (D'' - ad_AA D - ad_(VA + VB) D' + ad_VB ad_VA D), towards qd 2 D' - ad_(VA + VB) D. If `derivatives`, dq, dqd and B
+    get what a load between two bodies adds beside its two parts as loads fixed in the world (docs/theory.md, 7).
+    """
+    n = tree.rows.shape[0]
+    wide, scratch = closure.wide, closure.scratch
+    D, Dd, Ddd, J_B, C, C_B = wide[0], wide[1], wide[2], wide[3], wide[4], wide[5]
+    X, Y, Z = wide[6], wide[7], wide[8]
+    both = scratch[0, 0]
+    for k in range(loops.row.shape[0]):
+        row, value, pose, f = loops.row[k], loops.value[k], closure.pose[k], closure.wrench[k]
+        A, node_B, g_B = row[NODE_A], row[NODE_B], pose[POSE_B]
+        clear(D)
+        add_chain(tree, ws, A, 0, 1.0, D)
+        add_chain(tree, ws, node_B, 0, -1.0, D)
+        body_columns(g_B, D, n, 0, C.reshape(6, n))
+        write_rows(row, value, C.reshape(6, n), n, closure.matrix[CONSTRAINT])
+        if not derivatives:
+            continue
+
+        clear(Dd)
+        clear(Ddd)
+        clear(J_B)
+        if moving:
+            add_chain(tree, ws, A, 1, 1.0, Dd)
+            add_chain(tree, ws, node_B, 1, -1.0, Dd)
+        add_chain(tree, ws, A, 2, 1.0, Ddd)
+        add_chain(tree, ws, node_B, 2, -1.0, Ddd)
+        add_chain(tree, ws, node_B, 0, 1.0, J_B)
+        V_A, V_B, A_A = ws.twist[A, 0], ws.twist[node_B, 0], ws.twist[A, 1]
+        for r in range(6):
+            both[r] = V_A[r] + V_B[r]
+
+        # Z = d nu/dq in B; with X = ad_VA D
+        clear(X)
+        add_ad_columns(V_A, D, n, 1.0, X)
+        for i in range(6 * n):
+            Y[i] = Dd[i] - X[i]
+        body_columns(g_B, Y, n, 0, Z.reshape(6, n))
+        write_rows(row, value, Z.reshape(6, n), n, closure.matrix[RATE_BY_Q])
+        for i in range(6 * n):
+            Y[i] = Ddd[i]
+        add_ad_columns(A_A, D, n, -1.0, Y)
+        add_ad_columns(both, Dd, n, -1.0, Y)
+        add_ad_columns(V_B, X, n, 1.0, Y)
+        body_columns(g_B, Y, n, 0, C_B.reshape(6, n))
+        write_rows(row, value, C_B.reshape(6, n), n, closure.matrix[ACCELERATION_BY_Q])
+        for i in range(6 * n):
+            Y[i] = 2.0 * Dd[i]
+        add_ad_columns(both, D, n, -1.0, Y)
+        body_columns(g_B, Y, n, 0, C_B.reshape(6, n))
+        write_rows(row, value, C_B.reshape(6, n), n, closure.matrix[ACCELERATION_BY_QD])
+
+        # X = de/dq
+        e, coefficient = scratch[0, 1], scratch[0, 2:4].reshape(12)[:10]
+        coordinate, coordinate_map = scratch[0, 4, :2], scratch[1, :2]
+        T_inv, error_map = scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
+        split_motion(row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, coefficient, coordinate)
+        split_maps(
+            row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, coefficient, T_inv, scratch[3:6], error_map,
+            coordinate_map,
+        )  # fmt: skip
+        add_map(error_map, C, n, X)
+        write_rows(row, value, X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])
+
+        # dq -= C^T (adbar_f J_B + K_r C + D_r dnu/dq) in B; K_r, D_r: the laws' tangents
+        body_columns(g_B, J_B, n, 0, C_B.reshape(6, n))
+        clear(Y)
+        add_coadbar_columns(f, C_B, n, 1.0, Y)
+        for j in range(row[N_LAWS]):
+            along, stiffness, damping = value[ALONG + 6 * j :], value[STIFFNESS + j], value[DAMPING + j]
+            line, rate = X[:n], X[n : 2 * n]
+            for i in range(n):
+                line[i], rate[i] = 0.0, 0.0
+            for r in range(6):
+                for i in range(n):
+                    rate[i] += along[r] * C[r * n + i]
+                    line[i] -= stiffness * coordinate_map[j, r] * C[r * n + i] + damping * along[r] * Z[r * n + i]
+            for r in range(6):
+                for i in range(n):
+                    Y[r * n + i] += along[r] * line[i]
+            for i in range(n):
+                for c in range(n):
+                    dqd[i, c] += damping * rate[i] * rate[c]
+            if row[MOTOR + j] >= 0:
+                for i in range(n):
+                    B[i, row[MOTOR + j]] += rate[i]
+        add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)
+
+
+@kernel_in_place
+def add_map(X, Y, n, out):
+    """out (6 n,) = X Y; X (6, 6), Y (6 n,)."""
+    clear(out)
+    for i in range(6):
+        line = out[i * n : i * n + n]
+        for r in range(6):
+            for j in range(n):
+                line[j] += X[i, r] * Y[r * n + j]

@@ -1,0 +1,207 @@
+"""Loops: errors, rates and accelerations of every kind against poses and differences; forces; motion under them."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from helpers.differences import Worst, best_slope, jacobian, relative_error
+from helpers.robots import moderate, random_state, varied_tree, with_random_loops
+from numpy.testing import assert_allclose
+
+from sorosim.constraints.loop import TURNS
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import (
+    ACCELERATION,
+    ACCELERATION_BY_Q,
+    ACCELERATION_BY_QD,
+    CONSTRAINT,
+    ERROR,
+    ERROR_BY_Q,
+    RATE,
+    RATE_BY_Q,
+)
+from sorosim.lie import Ad_inv, exp_se3, inverse, log_se3
+
+SEEDS = range(300, 312)
+STEPS = (3e-2, 1e-2, 3e-3, 1e-3)
+WORST = Worst()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _report():
+    yield
+    print(WORST.table("loops"))
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def case(request):
+    """A random tree with open loops of all kinds, a state, and multipliers."""
+    rng = np.random.default_rng(request.param)
+    robot = with_random_loops(rng, varied_tree(request.param), 4, tuple(np.roll(tuple(TURNS), request.param)))
+    q, qd, qdd, u = random_state(rng, robot)
+    return robot, 0.3 * q, qd, qdd, u, rng.normal(size=robot.engine.closed.m)
+
+
+def residual(robot, q, qd, qdd, u, lam, what=task.RESIDUAL_DERIVATIVES):
+    return robot.engine.evaluate(what, q, qd, qdd, u, multiplier=lam)
+
+
+def anchor_pose(robot, q, anchor):
+    if anchor.link == "world":
+        return anchor.at
+    return robot.pose(q, anchor.link, anchor.s) @ anchor.at
+
+
+def own_motion(joint, g):
+    """The motion of the joint nearest to g, found by another way: as coordinates of its exponential."""
+    a, p, axis = np.array(joint.axis), g[:3, 3], np.zeros(6)
+    axis[:3] = a
+    turned = np.arctan2(
+        a @ [g[2, 1] - g[1, 2], g[0, 2] - g[2, 0], g[1, 0] - g[0, 1]], np.trace(g[:3, :3]) - a @ g[:3, :3] @ a
+    )
+    f = np.eye(4)
+    if joint.kind in ("revolute", "cylindrical", "planar"):
+        f = exp_se3(turned * axis)
+    if joint.kind in ("prismatic", "cylindrical"):
+        f[:3, 3] = a * (a @ p)
+    if joint.kind == "planar":
+        f[:3, 3] = p - a * (a @ p)
+    if joint.kind == "helical":
+        f = exp_se3((a @ p) / joint.pitch * np.concatenate([a, joint.pitch * a]))
+    if joint.kind == "spherical":
+        f[:3, :3] = g[:3, :3]
+    return f
+
+
+def test_errors_are_what_is_left_beside_the_joint(case):
+    robot, q, qd, qdd, u, lam = case
+    found = residual(robot, q, qd, qdd, u, lam).closure.value[ERROR]
+    for name, loop in robot.description.loops.items():
+        g = inverse(anchor_pose(robot, q, loop.b)) @ anchor_pose(robot, q, loop.a)
+        e = loop.constrained @ log_se3(g @ inverse(own_motion(loop.joint, g)))
+        assert_allclose(found[robot.engine.closed.rows[name]], e, rtol=0, atol=1e-13)
+
+
+def test_rates_are_relative_twists(case):
+    robot, q, qd, qdd, u, lam = case
+    found = residual(robot, q, qd, qdd, u, lam).closure
+    for name, loop in robot.description.loops.items():
+        rows, g_B = robot.engine.closed.rows[name], anchor_pose(robot, q, loop.b)
+        J = np.zeros((6, robot.ndof))
+        for sign, anchor in ((1, loop.a), (-1, loop.b)):
+            if anchor.link != "world":
+                g = robot.pose(q, anchor.link, anchor.s)
+                J += sign * Ad_inv(g_B) @ np.linalg.solve(Ad_inv(g), robot.jacobian(q, anchor.link, anchor.s))
+        assert_allclose(found.matrix[CONSTRAINT][rows], loop.constrained @ J, rtol=0, atol=1e-12)
+    assert_allclose(found.value[RATE], found.matrix[CONSTRAINT] @ qd, rtol=0, atol=1e-12)
+
+
+def test_accelerations_are_rates_of_rates(case):
+    robot, q, qd, qdd, u, lam = case
+
+    def rate(t):
+        return residual(robot, q + t * qd + t * t * qdd / 2, qd + t * qdd, qdd, u, lam).closure.value[RATE]
+
+    found = residual(robot, q, qd, qdd, u, lam).closure.value[ACCELERATION]
+    assert WORST.note("acceleration", relative_error(found, best_slope(rate, (1e-2, 3e-3, 1e-3, 3e-4)))) < 1e-9
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_derivatives_of_the_rows(case, moving):
+    robot, q, qd, qdd, u, lam = case
+    qd, qdd, size = moving * qd, moving * qdd, moderate(robot)
+
+    def values(q, qd):
+        return residual(robot, q, qd, qdd, u, lam).closure.value
+
+    M = residual(robot, q, qd, qdd, u, lam).closure.matrix
+    by_q, by_qd = (
+        jacobian(lambda x: values(x, qd), q, STEPS, 8, size),
+        jacobian(lambda x: values(q, x), qd, STEPS, 8, size),
+    )
+    for name, ours, theirs in (
+        ("de/dq", M[ERROR_BY_Q], by_q[ERROR]),
+        ("d(A qd)/dq", M[RATE_BY_Q], by_q[RATE]),
+        ("acceleration by q", M[ACCELERATION_BY_Q], by_q[ACCELERATION]),
+        ("acceleration by qd", M[ACCELERATION_BY_QD], by_qd[ACCELERATION]),
+    ):
+        error = np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max())  # at rest some are zero
+        assert WORST.note(name, error) < 1e-9
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_derivatives_of_the_residual(case, moving):
+    """With multipliers, springs, dampers and motors of the loops in it."""
+    robot, q, qd, qdd, u, lam = case
+    qd, qdd, size = moving * qd, moving * qdd, moderate(robot)
+    ours = residual(robot, q, qd, qdd, u, lam)
+
+    def tau(q, qd, u=u, lam=lam):
+        return residual(robot, q, qd, qdd, u, lam, task.RESIDUAL).tau
+
+    assert_allclose(tau(q, qd), ours.tau, rtol=0, atol=1e-12 * np.abs(ours.tau).max())
+    A_T = ours.closure.matrix[CONSTRAINT].T
+    for name, found, expected in (
+        ("residual by q", ours.dq, jacobian(lambda x: tau(x, qd), q, STEPS, 8, size)),
+        ("residual by qd", ours.dqd, jacobian(lambda x: tau(q, x), qd, STEPS, 8, size)),
+        ("residual by u", -ours.B, jacobian(lambda x: tau(q, qd, x), u, 1.0, 2)),
+        ("residual by multipliers", -A_T, jacobian(lambda x: tau(q, qd, u, x), lam, 1.0, 2)),
+    ):
+        assert WORST.note(name, relative_error(found, expected)) < 1e-9
+
+
+CLOSING = np.array([40.0, 400.0])
+
+
+def forward(robot, q, qd, u, what=task.FORWARD):
+    return robot.engine.evaluate(what, q, qd, np.zeros_like(q), u, closing=CLOSING)
+
+
+def test_forward_dynamics_keeps_to_the_loops(case):
+    """Equations of motion with the multipliers that were found, and the rows of the loops."""
+    robot, q, qd, _, u, _ = case
+    found = forward(robot, q, qd, u)
+    back = residual(robot, q, qd, found.qdd, u, found.closure.multiplier)
+    M = robot.mass_matrix(q)
+    weight = np.sqrt(np.diag(M))
+    force = np.abs(weight * found.qdd).max()
+    # loops of four kinds may ask for more than the tree can give: then only as many rows as there is freedom for
+    assert WORST.note("equations of motion", np.abs(back.tau / weight).max() / force) < 1e-9
+    value, rank = back.closure.value, int(found.regularity[0])
+    assert rank == np.linalg.matrix_rank(back.closure.matrix[CONSTRAINT] / weight, tol=1e-7)
+    if rank == len(value[0]):
+        stabilised = value[ACCELERATION] + CLOSING[0] * value[RATE] + CLOSING[1] * value[ERROR]
+        assert WORST.note("rows", np.abs(stabilised).max() / np.abs(found.qdd).max()) < 1e-9
+
+
+@pytest.fixture(scope="module", params=range(320, 320 + 2 * len(TURNS)))
+def regular(request):
+    """A random tree with one open loop, two for every kind of joint, far from where its rows depend on each other."""
+    for seed in range(request.param, 100_000, 100):
+        rng = np.random.default_rng(seed)
+        robot = with_random_loops(rng, varied_tree(seed), 1, [tuple(TURNS)[request.param % len(TURNS)]])
+        q, qd, _, u = random_state(rng, robot)
+        found = forward(robot, 0.3 * q, qd, u)
+        if found.regularity[0] == robot.engine.closed.m and found.regularity[1] > 1e-2:
+            return robot, 0.3 * q, qd, u
+    raise AssertionError("no such tree")
+
+
+def test_derivatives_of_forward_dynamics(regular):
+    """They solve the derivative of the equations, whose parts are checked above; differences would lose digits here."""
+    robot, q, qd, u = regular
+    ours = forward(robot, q, qd, u, task.FORWARD_DERIVATIVES)
+    at = residual(robot, q, qd, ours.qdd, u, ours.closure.multiplier)
+    M, weight = at.mass, np.sqrt(np.diag(at.mass))[:, None]
+    rows = at.closure.matrix
+    free = scipy.linalg.null_space(rows[CONSTRAINT] / weight.T) / weight
+    by_q = rows[ACCELERATION_BY_Q] + CLOSING[0] * rows[RATE_BY_Q] + CLOSING[1] * rows[ERROR_BY_Q]
+    by_qd = rows[ACCELERATION_BY_QD] + CLOSING[0] * rows[CONSTRAINT]
+    for name, found, force, error in (
+        ("qdd by q", ours.dq, at.dq, by_q),
+        ("qdd by qd", ours.dqd, at.dqd, by_qd),
+        ("qdd by u", ours.B, -at.B, np.zeros((len(by_q), len(u)))),
+    ):
+        size = np.abs(weight * found).max(initial=1e-300)
+        assert WORST.note(name, np.abs(free.T @ (M @ found + force)).max(initial=0.0) / size) < 1e-11
+        left, size = np.abs(rows[CONSTRAINT] @ found + error), np.abs(rows[CONSTRAINT]) @ np.abs(found) + np.abs(error)
+        assert WORST.note(f"{name}, rows", left.max(initial=0.0) / size.max(initial=1e-300)) < 1e-11
