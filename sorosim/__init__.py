@@ -22,6 +22,7 @@ from sorosim.errors import (
 
 if TYPE_CHECKING:
     from sorosim.analysis import statics
+    from sorosim.assembly import assemble
     from sorosim.io import load
     from sorosim.motion import resume, simulate
     from sorosim.result import open_run as open
@@ -38,6 +39,7 @@ __all__ = [
     "ModelError",
     "Robot",
     "SorosimError",
+    "assemble",
     "load",
     "open",
     "resume",
@@ -48,6 +50,7 @@ __all__ = [
 # public name -> (module, name there)
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
+    "assemble": ("sorosim.assembly", "assemble"),
     "load": ("sorosim.io", "load"),
     "open": ("sorosim.result", "open_run"),
     "resume": ("sorosim.motion", "resume"),

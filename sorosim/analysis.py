@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.assembly import close, open_loops
 from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium
@@ -20,8 +21,10 @@ Array = NDArray[np.float64]
 
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
-# solutions beyond half a turn that are looked at again from within
+# how often a solution beyond half a turn, or with other independent rows of loops, is looked at again
 MAX_TURNS = 5
+# loops that are open by no more than this [m; rad] at an equilibrium are closed
+OPEN = 1e-9
 
 
 def check_robot(robot: Any) -> Robot:
@@ -76,46 +79,67 @@ def statics(
 
     Notes
     -----
+    Loops are closed before the search begins, and kept by it: their multipliers are unknowns. Of multipliers that
+    depend on each other the smallest are given.
+
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
-    Source: docs/theory.md, 4 and 6.
+    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6 and 7.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     held = robot.description.statics.get("driven") if driven is None else driven
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     system = StaticSystem(robot, inputs, given)
-    free = system.partition.free
+    n = system.n_free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
-    start = system.q(system.without_turns(start[free], start[free]))
+    start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
+    if robot.loop_names:
+        start = _closed(robot, start, system.partition.free)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
-    trials = _Trials(system)
-    problem = StaticProblem(trials.residual, trials.jacobian, robot.engine.elastic.rest[free], analytic)
-    found = solve_equilibrium(problem, start[free])
-    for _ in range(MAX_TURNS):
-        settled = system.without_turns(found.x, start[free])
-        if not found.success or np.array_equal(settled, found.x):
+    trials, x, found = _Trials(system), system.start(start), None
+    for attempt in range(MAX_TURNS):
+        unloaded = np.concatenate([system.unloaded, np.zeros(len(system.rows))])
+        problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic)
+        again = solve_equilibrium(problem, x, near=attempt > 0)
+        found = again if found is None else replace(
+            again, n_residual=found.n_residual + again.n_residual, n_jacobian=found.n_jacobian + again.n_jacobian
+        )  # fmt: skip
+        # a whole turn of a free or spherical joint looks like a solution, whatever the torque; and rows of loops may
+        # have depended on each other only where the search began: solve again
+        settled = system.without_turns(found.x, start[system.partition.free])
+        rows = system.rows
+        x = system.start(system.q(settled)) if found.success and robot.n_multipliers else settled
+        if not found.success or (np.array_equal(settled, found.x) and np.array_equal(rows, system.rows)):
+            system.rows = rows
             break
-        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
-        again = solve_equilibrium(problem, settled, near=True)
-        found = replace(again, n_residual=found.n_residual + again.n_residual,
-                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
-    q = system.q(found.x)
-    forces = system.full_residual(q)[system.partition.driven]
+    assert found is not None  # for the type checker: MAX_TURNS is not 0
+    q, multiplier = system.q(found.x), system.multipliers(found.x)
+    forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load
     residual = found.residual if found.success else system.residual(found.x, 1.0)
-    norm = float(np.abs(residual).max(initial=0.0))
+    norm = float(np.abs(residual[:n]).max(initial=0.0))
     equilibrium = Equilibrium(
-        robot, q, inputs, np.zeros(0), dict(zip(given, map(float, forces), strict=True)), norm, found.jacobian,
-        found.n_residual + found.n_jacobian, found.message, free,
+        robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
+        found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
     )  # fmt: skip
-    if not found.success:
-        hint = "start nearer to the solution (q0), or raise the inputs in steps of your own"
-        raise ConvergenceError(f"statics of '{robot.name}': {found.message}{trials.why}; {hint}", equilibrium)
-    return equilibrium
+    why, hint = found.message, "start nearer to the solution (q0), or raise the inputs in steps of your own"
+    if found.success and (left := open_loops(robot, q, OPEN)):
+        why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
+    elif found.success:
+        return equilibrium
+    raise ConvergenceError(f"statics of '{robot.name}': {why}{trials.why}; {hint}", equilibrium)
+
+
+def _closed(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """The nearest state with closed loops; q itself, if none is found."""
+    try:
+        return close(robot, q, np.zeros_like(q), free).q
+    except ConvergenceError:
+        return q
 
 
 class _Trials:

@@ -104,11 +104,6 @@ class Partition:
     names: tuple[str, ...]  # of the driven ones, as they were given
     mask: NDArray[np.bool_]  # (ndof,) whether driven
 
-    @property
-    def n_multipliers(self) -> int:
-        """Number of multipliers of loops: none yet."""
-        return 0
-
     @classmethod
     def of(cls, layout: Layout, driven: Mapping[str, Any], actuators: Mapping[str, Any]) -> Partition:
         """Drive coordinates by their names, or joints of one coordinate by the names of their links.

@@ -16,6 +16,7 @@ from sorosim.drive import Motion, Partition, driven_motion
 from sorosim.engine import Engine, Evaluation
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization, linearize
 from sorosim.model.description import Description
 from sorosim.records import (
@@ -25,9 +26,13 @@ from sorosim.records import (
     HybridDynamicsDerivatives,
     InternalForceDerivatives,
     InverseDynamicsDerivatives,
+    LoopRows,
 )
 
 Array = NDArray[np.float64]
+
+# singular values of the constraints below this part of the largest belong to rows that depend on others
+DEPENDENT = 1e-9
 
 
 class Dynamics:
@@ -123,16 +128,14 @@ class Dynamics:
     ) -> Array:
         """Internal force B u - K q - D qd (ndof,): actuation, elasticity, damping (docs/theory.md, 6)."""
         self._time(t)
-        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
-        return self.engine.evaluate(task.INTERNAL, *state, self.inputs(u)).tau
+        return self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u)).tau
 
     def internal_force_derivatives(
         self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
     ) -> InternalForceDerivatives:
         """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
         self._time(t)
-        state = self.coordinates(q), self.coordinates(qd, "qd"), np.zeros(self.ndof)
-        out = self.engine.evaluate(task.INTERNAL_DERIVATIVES, *state, self.inputs(u))
+        out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u), True)
         return InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
 
     def forward_dynamics(
@@ -258,6 +261,17 @@ class Dynamics:
         lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
         return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
 
+    def loop_gaps(self, q: ArrayLike) -> dict[str, tuple[float, float]]:
+        """How far each loop is open: a distance [m] and an angle [rad], in the directions that its joint forbids."""
+        return self.engine.gaps(self.coordinates(q))
+
+    def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> LoopRows:
+        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 7)."""
+        rates, zero = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd"), np.zeros(self.ndof)
+        u = self.inputs(None)
+        closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, self.coordinates(q), rates, zero, u).closure
+        return LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
+
     def linearize(
         self,
         q: ArrayLike,
@@ -281,15 +295,26 @@ class Dynamics:
             ``stable`` tells whether small motions stay small. Where the tangent stiffness is symmetric (conservative
             forces and damping only) that is its being positive definite; otherwise, that no eigenvalue of A has a
             positive real part beyond rounding.
+
+        Notes
+        -----
+        With loops the motion is that of independent displacements z along the closed states, dq = Z dz, and so are the
+        matrices and their sizes; the modes are given as dq. The stiffness is Z^T K Z, K that of the tree under the
+        multipliers of the equilibrium.
         """
         position, inputs, zero = self.coordinates(q), self.inputs(u), np.zeros(self.ndof)
+        rows = np.arange(self.ndof) if free is None else indices("free", free, self.ndof)
         out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs)
+        Z = np.eye(self.ndof)[:, rows]
+        if self.engine.closed.m:
+            A = out.closure.matrix[CONSTRAINT][:, rows]
+            multiplier = scipy.linalg.lstsq(A.T, out.tau[rows], cond=DEPENDENT)[0]
+            out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs,
+                                       multiplier=multiplier)  # fmt: skip
+            Z = Z @ scipy.linalg.null_space(A, rcond=DEPENDENT)
         try:
-            if free is None:
-                return linearize(out.mass, out.dqd, out.dq, out.B)
-            rows = indices("free", free, self.ndof)
-            chosen = np.ix_(rows, rows)
-            return linearize(out.mass[chosen], out.dqd[chosen], out.dq[chosen], out.B[rows])
+            found = linearize(*(Z.T @ X @ Z for X in (out.mass, out.dqd, out.dq)), Z.T @ out.B)
+            return found._replace(modes=Z @ found.modes if self.engine.closed.m else found.modes)
         except np.linalg.LinAlgError:
             raise ModelError(
                 self.description.name, "a mass matrix that is positive definite", "a singular one"

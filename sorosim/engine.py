@@ -29,7 +29,8 @@ from sorosim.kernels.kinematics import (
     read_poses,
 )
 from sorosim.kernels.loads import add_point_loads
-from sorosim.kernels.loops import Closure, make_closure
+from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
+from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import Workspace, make_workspace
@@ -253,6 +254,34 @@ class Engine:
                              "give the link, or what it carries, mass, or check that the state is finite")  # fmt: skip
         return out
 
+    def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
+        """Wrench (6,) of a loop on its frame A, in frame B."""
+        zero = self.zero_rates
+        found: Array = self.evaluate(task.RESIDUAL, q, qd, zero, u, multiplier=multiplier).closure.wrench[loop].copy()
+        return found
+
+    def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
+        """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
+        zero = self.zero_rates
+        if not self.loops.row[:, N_LAWS].any():
+            return self.evaluate(task.INTERNAL_DERIVATIVES if derivatives else task.INTERNAL, q, qd, zero, u)
+        # what the residual has beside inverse dynamics; both know the sweeps that forces of loops need
+        residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
+        tree = self.evaluate(task.INVERSE_DERIVATIVES if derivatives else task.INVERSE, q, qd, zero, u)
+        return residual._replace(tau=tree.tau - residual.tau, dq=tree.dq - residual.dq, dqd=tree.dqd - residual.dqd)
+
+    def gaps(self, q: Array) -> dict[str, tuple[float, float]]:
+        """Distance [m] and angle [rad] by which each loop is open."""
+        if not self.closed.rows:
+            return {}
+        zero = self.zero_rates
+        error = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.value[ERROR]
+        turns = self.closed.turns
+        return {
+            name: tuple(float(np.linalg.norm(error[rows][turns[rows] == turn])) for turn in (False, True))  # type: ignore[misc]
+            for name, rows in self.closed.rows.items()
+        }
+
     def energy(self, q: Array, qd: Array) -> tuple[float, float, float]:
         """Kinetic, elastic and gravitational energy [J]."""
         self.sweep(q, qd, POSES)
@@ -264,7 +293,7 @@ class Engine:
         zero, none = self.zero_rates, np.zeros(self.n_actuators)
 
         def internal(rates: Array, inputs: Array) -> Array:
-            return self.evaluate(task.INTERNAL, q, rates, zero, inputs).tau
+            return self.internal(q, rates, inputs).tau
 
         passive = internal(qd, none)
         actuators = float((internal(qd, u) - passive) @ qd)
@@ -279,8 +308,15 @@ class Engine:
         return actuators, lost
 
     def elastic_energy(self, q: Array) -> float:
-        """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops [J]."""
-        return float(elastic_energy(self.tree, self.elastic, q))
+        """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
+        energy = float(elastic_energy(self.tree, self.elastic, q))
+        lawful = np.flatnonzero(self.loops.row[:, N_LAWS])
+        if len(lawful):
+            zero = self.zero_rates
+            found = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.law[lawful]
+            stiffness, rest = (self.loops.value[lawful, at : at + 2] for at in (STIFFNESS, REST))
+            energy += 0.5 * float(np.sum(stiffness * (found - rest) ** 2))
+        return energy
 
     def tendon_lengths(self, q: Array) -> Array:
         """Length of each tendon inside its rods [m]."""

@@ -71,7 +71,7 @@ class FileError(SorosimError):
 
 
 class ConvergenceError(SorosimError):
-    """A solver gave up. ``partial`` is what it had: an Equilibrium or a Run, or None."""
+    """A solver gave up. ``partial`` is what it had: an Equilibrium, a Run, coordinates of an assembly, or None."""
 
     def __init__(self, message: str, partial: Any = None) -> None:
         self.partial = partial

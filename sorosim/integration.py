@@ -192,24 +192,27 @@ class Integration:
         shape = len(t), self.system.robot.ndof
         return np.array([q for q, _ in both]).reshape(shape), np.array([qd for _, qd in both]).reshape(shape)
 
-    def forces(self, t: Array, x: Array) -> Array:
-        """Forces (n, n_driven) that driven joints need."""
-        rows = [self.system.driven_forces(*row) for row in zip(t, x, strict=True)]
-        return np.array(rows).reshape(len(t), len(self.system.partition.driven))
+    def forces(self, t: Array, x: Array) -> tuple[Array, Array]:
+        """Forces (n, n_driven) that driven joints need, and multipliers (n, m) of loops."""
+        rows = [self.system.forces(*row) for row in zip(t, x, strict=True)]
+        widths = len(self.system.partition.driven), self.system.robot.n_multipliers
+        driven, multipliers = (np.array([row[i] for row in rows]).reshape(len(t), widths[i]) for i in range(2))
+        return driven, multipliers
 
     def table(self, t: Array, x: Array) -> Array:
-        """Rows of a journal: time, coordinates, rates, inputs, driven forces."""
+        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers."""
         inputs = self.system.inputs.sample(t)
-        return np.column_stack([t, *self.split(t, x), inputs, self.forces(t, x)])
+        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x)])
 
     def assembled(self, found: OdeSolution) -> Run:
         """The run from t = 0 on."""
         robot, past, first = self.system.robot, self.past, 0 if self.past is None else 1
         t, x = found.t[first:], found.x[first:]
         system, dense = self.system, found.dense
+        forces, multipliers = self.forces(t, x)
         run = Run(
-            robot, t, *self.split(t, x), system.inputs.sample(t), np.zeros((len(t), 0)),
-            dict(zip(system.partition.names, self.forces(t, x).T, strict=True)), self.summed(found.stats), self.options,
+            robot, t, *self.split(t, x), system.inputs.sample(t), multipliers,
+            dict(zip(system.partition.names, forces.T, strict=True)), self.summed(found.stats), self.options,
             found.message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
@@ -224,7 +227,7 @@ class Integration:
 
         self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
         if (past := self.past) is not None:
-            self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values()]))
+            self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam]))
             if (points := past.checkpoints) is not None:
                 for k, t in enumerate(points.t):
                     counts = {name: values[k].item() for name, values in points.stats.items()}

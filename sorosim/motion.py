@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
+from sorosim.assembly import close, open_loops
 from sorosim.door import choice, positive
 from sorosim.drive import Held, input_motion
 from sorosim.errors import InputError
@@ -23,7 +24,9 @@ from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
-DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
+DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01}
+# loops that are open by more than this at the start [m; rad] or tear open [m/s; rad/s] are a mistake, less is mended
+MENDED = 1e-6
 
 
 def simulate(
@@ -41,6 +44,7 @@ def simulate(
     jacobian: str = "analytic",
     max_step: float = np.inf,
     checkpoint: float | None = None,
+    closing_time: float | None = None,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -64,10 +68,12 @@ def simulate(
         Missing ones are zero.
     driven : mapping of link or coordinate name to signal
         Coordinates moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
-    q0 : (ndof,) array_like, or "equilibrium"
-        Start; "equilibrium": the one under the inputs at t = 0. Default: the file's `initial` block.
+    q0 : (ndof,) array_like, "equilibrium" or "assembled"
+        Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
+        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed.
     qd0 : (ndof,) array_like
-        Rates at the start; those of driven coordinates are of their motion. Default: the file's `initial` block.
+        Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
+        file's `initial` block, under loops the rates nearest to it that are possible.
     method : {"bdf", "radau", "lsoda", "cvode"}
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
@@ -78,6 +84,9 @@ def simulate(
     checkpoint : float
         Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
         (`resume`) repeats the very bits. Default: the file's, else never.
+    closing_time : float
+        Time constant [s] with which methods bdf, radau, lsoda and cvode close loops again that drift open. Default
+        0.01.
     events : sequence of f(t, q, qd) -> float
         Zeros are located; attributes `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
     dense : bool
@@ -112,12 +121,13 @@ def simulate(
     block = robot.description.simulate
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
+        "closing_time": closing_time,
     }  # fmt: skip
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:
         raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
-    for name in ("t_end", "dt_out", "rtol", "atol"):
+    for name in ("t_end", "dt_out", "rtol", "atol", "closing_time"):
         options[name] = positive(name, options[name])
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
@@ -130,9 +140,8 @@ def simulate(
     options["dt_control"] = _sampling(controller, dt_control, u, options["checkpoint"])
 
     inputs = None if controller else block.get("u") if u is None else u
-    system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller)
-    q = _start(robot, system, block.get("q0") if q0 is None else q0)
-    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
+    system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
+    q, qd = _start(robot, system, block.get("q0") if q0 is None else q0, qd0)
     return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out, controller).run()
 
 
@@ -185,23 +194,41 @@ def resume(
         raise InputError("controller", "the controller again", "none, and no file keeps it")
     options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
     inputs = None if controller else _kept_signals(options["u"], "u") if u is None else u
-    system = _system(run.robot, inputs, _kept_signals(options["driven"], "driven"), controller)
+    system = _system(run.robot, inputs, _kept_signals(options["driven"], "driven"), controller, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
     return Integration(system, options, start, past, events, False, progress, out, controller).run()
 
 
-def _start(robot: Robot, system: OdeSystem, q0: Any) -> Array:
-    """Coordinates at t = 0; the driven ones are put on their motion."""
-    start = system.driven.jets(0.0)[:, 0]
+def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:
+    """Coordinates and rates at t = 0; the driven ones are put on their motion, and what loops ask for is checked."""
+    partition, motion = system.partition, system.driven.jets(0.0)
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
+    qd[partition.driven] = motion[:, 1]
+    free = partition.free
     if isinstance(q0, str):
-        choice("q0", q0, ("equilibrium",))
-        held = dict(zip(system.partition.names, map(float, start), strict=True))
-        return statics(robot, system.inputs.value(0.0), held).q
-    q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
-    q[system.partition.driven] = start
-    return q
+        if choice("q0", q0, ("equilibrium", "assembled")) == "equilibrium":
+            held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
+            q = statics(robot, system.inputs.value(0.0), held).q
+        else:
+            q, named = robot.initial_q, {*robot.description.initial, *robot.description.initial_rates}
+            free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)
+    else:
+        q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+    q[partition.driven] = motion[:, 0]
+    if not robot.loop_names:
+        return q, qd
+    if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, MENDED)):
+        hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
+        raise InputError("q0", "a start in which all loops are closed", f"{left} open", hint)
+    rate = robot.loop_rows(q, qd).rate
+    if qd0 is not None and np.abs(rate).max() > MENDED:
+        torn = next(name for name, rows in robot.engine.closed.rows.items() if np.abs(rate[rows]).max() > MENDED)
+        got = f"rates that tear '{torn}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
+        raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
+    closed = close(robot, q, qd, free)
+    return closed.q, closed.qd
 
 
 def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
@@ -219,10 +246,10 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
     return start, run[run.t <= start.t]
 
 
-def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None) -> OdeSystem:
+def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:
     names = robot.actuator_names
     inputs = Held(len(names)) if controller else input_motion(names, u)
-    system = OdeSystem(robot, inputs, by_link(driven))
+    system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
     if system.n_free == 0:
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system

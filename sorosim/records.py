@@ -77,3 +77,11 @@ class HybridDynamicsDerivatives(NamedTuple):
     dtau_dq: Array
     dtau_dqd: Array
     dtau_dgiven: Array
+
+
+class LoopRows(NamedTuple):
+    """Rows of all loops, one a multiplier."""
+
+    error: Array  # (m,) [rad or m], zero where closed
+    rate: Array  # (m,) its rate of change where closed, A qd
+    A: Array  # (m, ndof) constraint matrix

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import number
-from sorosim.errors import FileError, InputError
+from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -46,10 +46,10 @@ class Equilibrium:
     robot: Robot
     q: Array  # (ndof,)
     u: Array  # (n_actuators,)
-    lam: Array  # (n_multipliers,) of loops; there are none yet
+    lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
     driven: dict[str, float]  # name of a driven coordinate -> force or moment that it needs
     residual_norm: float  # largest entry of the residual of the free coordinates
-    tangent_stiffness: Array  # (n_free, n_free) derivative of that residual
+    tangent_stiffness: Array  # (n_free, n_free) its derivative by the free coordinates, multipliers held
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
     free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
@@ -58,6 +58,11 @@ class Equilibrium:
     def stable(self) -> bool:
         """Whether small motions about the equilibrium stay small, driven joints held (`Robot.linearize`)."""
         return self.robot.linearize(self.q, self.u, free=self.free).stable
+
+    def loop_wrench(self, name: str) -> Array:
+        """Wrench (6,) of a loop's joint on its frame `a`, in the axes of `b`, moment about the origin of `b`."""
+        zero = np.zeros(self.robot.ndof)
+        return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, zero, self.u, self.lam)
 
     def tip(self, link: str | None = None) -> Array:
         """Position (3,) of the tip of a link; default: the last one with a body."""
@@ -135,7 +140,7 @@ class Run:
     q: Array  # (n, ndof)
     qd: Array  # (n, ndof)
     u: Array  # (n, n_actuators)
-    lam: Array  # (n, n_multipliers) of loops; there are none yet
+    lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
     driven: dict[str, Array]  # name of a driven coordinate -> (n,) force or moment that it needed
     stats: dict[str, Any]  # counts and wall time of the integration
     options: dict[str, Any]  # what it was asked for
@@ -180,6 +185,18 @@ class Run:
         """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame."""
         name = link or self.robot.tip_link
         return np.stack([self.robot.pose(q, name, s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
+
+    def loop_wrench(self, name: str) -> Array:
+        """Wrenches (n, 6) of a loop's joint on its frame `a`, in the axes of `b`, moments about the origin of `b`."""
+        index = _loop(self.robot, name)
+        rows = zip(self.q, self.qd, self.u, self.lam, strict=True)
+        return np.array([self.robot.engine.loop_wrench(index, *row) for row in rows]).reshape(len(self.t), 6)
+
+    @cached_property
+    def drift(self) -> dict[str, Array]:
+        """How far each loop is open along the run, by name: distance [m] and angle [rad], (n, 2)."""
+        gaps = [self.robot.engine.gaps(q) for q in self.q]
+        return {name: np.array([gap[name] for gap in gaps]).reshape(-1, 2) for name in self.robot.loop_names}
 
     def at(self, t: float) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
@@ -277,6 +294,12 @@ class Run:
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
         return f"<Run of '{self.robot.name}': {span}; {self.message}>"
+
+
+def _loop(robot: Robot, name: str) -> int:
+    if name not in robot.loop_names:
+        raise InputError("loop", "the name of a loop", f"'{name}'", nearest(str(name), robot.loop_names))
+    return robot.loop_names.index(name)
 
 
 def open_run(path: str | Path) -> Run | Equilibrium:

@@ -95,6 +95,16 @@ class Robot(Dynamics):
         return self.description.links
 
     @property
+    def loop_names(self) -> tuple[str, ...]:
+        """Names of the loops, in the order of their multipliers."""
+        return tuple(self.description.loops)
+
+    @property
+    def n_multipliers(self) -> int:
+        """Number of multipliers of all loops: of directions that their joints do not allow."""
+        return self.engine.closed.m
+
+    @property
     def tip_link(self) -> str:
         """The last link that has a body: what plots and `tip` show if nothing else is asked for."""
         bodies = [link.name for link in self.links if link.body is not None]

@@ -1,6 +1,6 @@
 """The only assembler: from a robot to residuals, rates and Jacobians; it owns which unknowns there are.
 
-Multipliers of loops will join the unknowns. Solvers see vectors of the free unknowns only.
+Solvers see vectors of the unknowns only: free coordinates, their rates, multipliers of loops.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.drive import Held, Motion, Partition, driven_motion
+from sorosim.dynamics import DEPENDENT
+from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.model.chart import FARTHEST, Charts
 from sorosim.robot import Robot
 
@@ -20,37 +24,87 @@ Array = NDArray[np.float64]
 
 
 class StaticSystem:
-    """Equilibrium of a robot at fixed inputs and driven coordinates: residual ID(q) - internal force, free rows."""
+    """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
+
+    The unknowns x are the free coordinates, and the multipliers of those rows of the loops that do not depend on
+    others where the search begins. The residual is ID(q) - internal force - A^T multipliers in the free rows, and the
+    errors of these rows. At the load 0 nothing pulls, and the loops may be as open as they are in the unloaded state.
+    """
 
     def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float]) -> None:
         self.robot, self.u = robot, u
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
-        self._zero = np.zeros(robot.ndof)
+        self.n_free = len(self.partition.free)
+        self.rows = np.zeros(0, dtype=np.int64)
+        self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
+        self.unloaded = robot.engine.elastic.rest[self.partition.free]
+        if robot.n_multipliers:
+            self._gap = self.evaluate(task.RESIDUAL, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]
 
     def q(self, x: Array, load: float = 1.0) -> Array:
         """All coordinates from the free ones; driven ones move in with the load."""
         q = np.empty(self.robot.ndof)
-        q[self.partition.free] = x
+        q[self.partition.free] = x[: self.n_free]
         rest = self.robot.engine.elastic.rest[self.partition.driven]
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
-    def residual(self, x: Array, load: float) -> Array:
-        """Residual of the free coordinates; gravity, loads and inputs are multiplied by `load`."""
-        return self.full_residual(self.q(x, load), load)[self.partition.free]
+    def multipliers(self, x: Array) -> Array:
+        """All multipliers (m,); those of rows that depend on others are zero."""
+        out = np.zeros(self.robot.n_multipliers)
+        out[self.rows] = x[self.n_free :]
+        return out
 
-    def full_residual(self, q: Array, load: float = 1.0) -> Array:
+    def start(self, q: Array) -> Array:
+        """Unknowns at coordinates q (ndof,): the rows that are independent there, and multipliers that fit best."""
+        free = self.partition.free
+        if not self.robot.n_multipliers:
+            return q[free]
+        found = self.evaluate(task.RESIDUAL_DERIVATIVES, q)
+        A = found.closure.matrix[CONSTRAINT][:, free]
+        self.rows = independent_rows(A)
+        return np.concatenate([q[free], scipy.linalg.lstsq(A[self.rows].T, found.tau[free], cond=DEPENDENT)[0]])
+
+    def smallest(self, q: Array, multiplier: Array) -> Array:
+        """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
+        if not self.robot.n_multipliers:
+            return multiplier
+        A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
+        size = np.linalg.norm(A, axis=1)
+        size = np.maximum(size, DEPENDENT * size.max(initial=0.0) + 1e-300)
+        found = scipy.linalg.lstsq((A / size[:, None]).T, A.T @ multiplier, cond=DEPENDENT)[0]
+        return np.asarray(found / size)
+
+    def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
+        """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
+        zero = self._zero
+        return self.robot.engine.evaluate(what, q, zero, zero, load * self.u, scale=load, multiplier=multiplier)
+
+    def residual(self, x: Array, load: float) -> Array:
+        """Residual of the unknowns."""
+        found = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
+        return self._assembled(found, load)
+
+    def _assembled(self, found: Evaluation, load: float) -> Array:
+        if not len(self.rows):
+            return found.tau[self.partition.free]
+        errors = found.closure.value[ERROR] - (1.0 - load) * self._gap
+        return np.concatenate([found.tau[self.partition.free], errors[self.rows]])
+
+    def full_residual(self, q: Array, multiplier: Array) -> Array:
         """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
-        out = self.robot.engine.evaluate(task.RESIDUAL, q, self._zero, self._zero, load * self.u, scale=load)
-        return out.tau
+        return self.evaluate(task.RESIDUAL, q, multiplier=multiplier).tau
 
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
-        """Residual of the free coordinates and its derivative by them."""
-        u, zero = load * self.u, self._zero
-        out = self.robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), zero, zero, u, scale=load)
-        free = self.partition.free
-        return out.tau[free], out.dq if len(free) == self.robot.ndof else out.dq[np.ix_(free, free)]
+        """Residual of the unknowns and its derivative by them."""
+        found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
+        free, rows = self.partition.free, self.rows
+        K = found.dq if self.n_free == self.robot.ndof else found.dq[np.ix_(free, free)]
+        if len(rows):
+            A, E = (found.closure.matrix[block][np.ix_(rows, free)] for block in (CONSTRAINT, ERROR_BY_Q))
+            K = np.block([[K, -A.T], [E, np.zeros((len(rows), len(rows)))]])
+        return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
@@ -59,14 +113,29 @@ class StaticSystem:
             angles = link.column + np.array(link.link.joint.counts_no_turns, dtype=np.int64)
             q[angles] -= 2.0 * np.pi * np.round((q[angles] - reference[angles]) / (2.0 * np.pi))
         charts = Charts(layout, self.partition.mask)
-        return charts.unwound(q, np.zeros_like(q))[0][self.partition.free]
+        return np.concatenate([charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
+
+
+def independent_rows(A: Array) -> NDArray[np.int64]:
+    """Rows of A that do not depend on each other, as many as there are."""
+    if not A.size:
+        return np.zeros(0, dtype=np.int64)
+    R, order = scipy.linalg.qr(A.T, mode="r", pivoting=True)
+    pivots = np.abs(np.diag(R))
+    return np.sort(order[: int((pivots > DEPENDENT * pivots[0]).sum())]).astype(np.int64)
 
 
 class OdeSystem:
-    """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates."""
+    """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates.
 
-    def __init__(self, robot: Robot, inputs: Motion | Held, driven: Mapping[str, Any]) -> None:
+    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 7).
+    """
+
+    def __init__(
+        self, robot: Robot, inputs: Motion | Held, driven: Mapping[str, Any], closing_time: float = 0.01
+    ) -> None:
         self.robot, self.inputs = robot, inputs
+        self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2])
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
@@ -107,18 +176,20 @@ class OdeSystem:
             out[n:, :n], out[n:, n:] = found.dq[free], found.dqd[free]
         return out
 
-    def driven_forces(self, t: float, x: Array) -> Array:
-        """Forces (n_driven,) that the driven coordinates need."""
-        if len(self.partition.driven) == 0:
-            return np.zeros(0)
+    def forces(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Forces (n_driven,) that the driven coordinates need, and multipliers (m,) of the loops."""
+        if not (len(self.partition.driven) or self.robot.n_multipliers):
+            return np.zeros(0), np.zeros(0)
         q, qd, qdd = self.coordinates(t, x)
-        self._forward(task.FORWARD, t, q, qd, qdd)
-        found = self.robot.engine.evaluate(task.RESIDUAL, q, qd, qdd, self.inputs.value(t), t)
-        return found.tau[self.partition.driven]
+        multiplier = self._forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+        u = self.inputs.value(t)
+        found = self.robot.engine.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
+        return found.tau[self.partition.driven], multiplier
 
-    def _forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Any:
+    def _forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
-        return self.robot.engine.evaluate(what, q, qd, qdd, self.inputs.value(t), t, known=self.partition.mask)
+        u, known = self.inputs.value(t), self.partition.mask
+        return self.robot.engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
 
     # -- large rotations -------------------------------------------------------------------------------------------
 

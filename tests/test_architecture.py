@@ -39,6 +39,7 @@ LAYERS = (
     "solvers",
     "result",
     "integration",
+    "assembly",
     "analysis",
     "motion",
     "doctor",

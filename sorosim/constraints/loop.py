@@ -164,6 +164,7 @@ class Closed(NamedTuple):
     """Loops of a robot by name, as they stand in the arrays."""
 
     rows: dict[str, slice]  # of the multipliers
+    turns: NDArray[np.bool_]  # (m,) whether the error is an angle, else a length
     m: int
 
 
@@ -223,4 +224,5 @@ def compile_loops(
         for at, name_of in ((STIFFNESS, "stiffness"), (DAMPING, "damping"), (REST, "rest")):
             if len(along):
                 value[k, at : at + len(along)] = getattr(joint, name_of)
-    return Loops(row, value), Closed(rows, first)
+    forbidden = np.concatenate([np.zeros((0, 6)), *(loop.constrained for loop in loops.values())])
+    return Loops(row, value), Closed(rows, ~forbidden[:, 3:].any(axis=1), first)

@@ -155,7 +155,8 @@ def _extras(run: Any) -> dict[str, Any]:
 def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) -> dict[str, Any]:
     """What the journal of a run begins with, see `sorosim.io.journal`."""
     names = robot.coordinate_names
-    columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven]
+    multipliers = [f"lam[{i}]" for i in range(robot.n_multipliers)]
+    columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven, *multipliers]
     head = {**_names(robot), "options": options, "driven": list(driven), "versions": _versions(), "columns": columns}
     return {"ndof": robot.ndof, **head}
 
@@ -164,7 +165,7 @@ def _from_journal(path: Path) -> dict[str, Any]:
     """A journal as `read` gives a run."""
     found = read_journal(path)
     n, m, rows = found["ndof"], len(found["actuator_names"]), found.pop("rows")
-    t, q, qd, u, forces = np.split(rows, np.cumsum([1, n, n, m]), axis=1)
+    t, q, qd, u, forces, lam = np.split(rows, np.cumsum([1, n, n, m, len(found["driven"])]), axis=1)
     end = f"t = {t[-1, 0]:g} s" if len(t) else "the start"
     stats = found["counts"][-1] if found["counts"] else {}
     points = None
@@ -174,7 +175,7 @@ def _from_journal(path: Path) -> dict[str, Any]:
         points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 :], "stats": counts}
     return {
         **{name: found[name] for name in (*NAMES, "options", "versions")},
-        "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": np.zeros((len(t), 0)), "stats": stats,
+        "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
         "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": {},
         "message": f"unfinished: there is what was done up to {end}",
     }  # fmt: skip

@@ -1,0 +1,194 @@
+"""Closing loops: from a rough state of a robot to the nearest one in which all loops are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import least_squares
+
+from sorosim.door import number
+from sorosim.drive import Partition
+from sorosim.errors import ConvergenceError, InputError
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.robot import Robot
+from sorosim.solvers.base import one_blas_thread
+
+Array = NDArray[np.float64]
+
+# loops that are open by no more than this [m; rad] are closed
+CLOSED = 1e-10
+# and so are rates that open them by no more than this part of their size
+CLOSED_RATE = 1e-9
+# singular values below this part of the largest belong to rows that depend on others
+DEPENDENT = 1e-9
+MAX_STEPS = 100
+
+
+class Assembly(NamedTuple):
+    """A state in which all loops are closed."""
+
+    q: Array  # (ndof,)
+    qd: Array  # (ndof,)
+    moved: float  # sqrt(d^T M d) by which q moved from the start, M the mass matrix there [m sqrt(kg)]
+    message: str
+
+
+def assemble(
+    robot: Robot,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    driven: Mapping[str, float] | None = None,
+    held: Sequence[str] = (),
+) -> Assembly:
+    """Close the loops of a robot: the nearest state to a rough one.
+
+    Nearest means: the least d^T M d, the squared displacements of all points weighted by their mass, M the mass matrix
+    at the start; of the rates, the least difference in kinetic energy.
+
+    Parameters
+    ----------
+    robot : Robot
+    q0, qd0 : (ndof,) array_like
+        Rough coordinates and rates. Default: the file's `initial` block.
+    driven : mapping of link or coordinate name to float
+        Coordinates that are driven, and where they are [rad or m]; their rates are those of qd0.
+    held : sequence of str
+        Further coordinates, or links whose joints have one, that keep their values and rates.
+
+    Returns
+    -------
+    Assembly
+
+    Raises
+    ------
+    ConvergenceError
+        They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given rates of
+        driven and held coordinates tear them open.
+    InputError
+        A wrong name, length or value.
+    """
+    layout, q = robot.engine.layout, robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
+    if isinstance(held, str):
+        raise InputError("held", "a list of names", f"'{held}'")
+    fixed = {layout.coordinate(name, "held") for name in held}
+    partition = Partition.of(layout, driven or {}, robot.description.actuators)
+    for name, index in zip(partition.names, partition.driven, strict=True):
+        q[index] = number(f"driven.{name}", (driven or {})[name])
+    free = np.array([i for i in partition.free if i not in fixed], dtype=np.int64)
+    return close(robot, q, qd, free)
+
+
+def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembly:
+    """Close the loops of a robot by moving the free coordinates; see `assemble`."""
+    if not robot.loop_names:
+        return Assembly(q, qd, 0.0, "there are no loops")
+    with one_blas_thread(), np.errstate(all="ignore"):
+        found, moved, message = _Closing(robot, q, free).run()
+        return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
+
+
+def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
+    """Which loops are open by more than `at_least` [m; rad], and by how much, in words; "" if none is."""
+    gaps = {name: gap for name, gap in robot.loop_gaps(q).items() if not max(gap) <= at_least}
+    return ", ".join(f"'{name}' by {distance:.3g} m and {angle:.3g} rad" for name, (distance, angle) in gaps.items())
+
+
+def _weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of the mass matrix U^T U of the free coordinates; where one of them moves no mass, of its diagonal."""
+    M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
+    M = M[np.ix_(free, free)]
+    try:
+        return np.asarray(scipy.linalg.cholesky(M))
+    except np.linalg.LinAlgError:
+        diagonal = np.diag(M)
+        return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
+
+
+def _smallest(X: Array, b: Array) -> Array:
+    """The smallest z with X z = b, or nearly so."""
+    found: Array = scipy.linalg.lstsq(X, b, cond=DEPENDENT, check_finite=False)[0]
+    return found
+
+
+class _Closing:
+    """The search in z = U (q - q0) of the free coordinates, in which distances are as `assemble` measures them."""
+
+    def __init__(self, robot: Robot, q: Array, free: NDArray[np.int64]) -> None:
+        self.robot, self.start, self.free = robot, q, free
+        self.U = _weight(robot, q, free)
+
+    def q(self, z: Array) -> Array:
+        q = self.start.copy()
+        q[self.free] += scipy.linalg.solve_triangular(self.U, z)
+        return q
+
+    def error(self, z: Array, what: int = task.RESIDUAL) -> Any:
+        q = self.q(z)
+        zero = np.zeros_like(q)
+        return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
+
+    def jacobian(self, z: Array) -> tuple[Array, Array]:
+        """Errors (m,) and their derivative by z (m, n_free)."""
+        closure = self.error(z, task.RESIDUAL_DERIVATIVES)
+        by_q = closure.matrix[ERROR_BY_Q][:, self.free]
+        return closure.value[ERROR], scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
+
+    def run(self) -> tuple[Array, float, str]:
+        n = len(self.free)
+        z, how = np.zeros(n), "was closed already"
+        if np.abs(self.error(z).value[ERROR]).max(initial=0.0) > CLOSED and n:
+            tight = 1e-15
+            rough = least_squares(
+                lambda z: self.error(z).value[ERROR], z, lambda z: self.jacobian(z)[1], method="trf",
+                ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
+            )  # fmt: skip
+            z, how = rough.x, "closed"
+            for _ in range(3):
+                e, X = self.jacobian(z)
+                z = z - _smallest(X, e)
+        q = self.q(z)
+        if left := open_loops(self.robot, q):
+            hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
+            what = f"the loops of '{self.robot.name}' cannot be closed"
+            raise ConvergenceError(f"{what}: {left} at the best; {hint}", q)
+        z = self.nearest(z)
+        return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} m sqrt(kg)"
+
+    def nearest(self, z: Array) -> Array:
+        """Along the closed states to the one nearest to the start, as far as steps shrink; z is one of them."""
+        best = z
+        for _ in range(MAX_STEPS):
+            e, X = self.jacobian(z)
+            z_new = _smallest(X, X @ z - e)
+            for _ in range(3):
+                e, X = self.jacobian(z_new)
+                z_new = z_new - _smallest(X, e)
+            closed = not open_loops(self.robot, self.q(z_new))
+            if not closed or not np.linalg.norm(z_new) < np.linalg.norm(best) * (1.0 - 1e-12):
+                return best
+            best = z = z_new
+        return best
+
+
+def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Array:
+    """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
+    zero = np.zeros_like(q)
+    found = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+    A, U, rates = found.closure.matrix[CONSTRAINT], _weight(robot, q, free), qd.copy()
+    if not np.any(A @ qd):
+        return rates
+    X = scipy.linalg.solve_triangular(U, A[:, free].T, trans="T").T
+    for _ in range(2):  # the second takes the rounding of the first away
+        rates[free] -= scipy.linalg.solve_triangular(U, _smallest(X, A @ rates))
+    left = np.abs(A @ rates).max(initial=0.0)
+    if left > CLOSED_RATE * (np.abs(A) @ np.abs(rates)).max(initial=0.0):
+        torn = [name for name, rows in robot.engine.closed.rows.items() if np.abs(A[rows] @ rates).max() >= 0.5 * left]
+        what = f"the rates of driven and held coordinates of '{robot.name}' tear loop '{torn[0]}' open"
+        raise ConvergenceError(f"{what}, by {left:.3g} m/s or rad/s at the best; let fewer coordinates be given", q)
+    return rates
