@@ -1,4 +1,4 @@
-"""Newmark's method and the generalised-alpha method for constrained motion of index 3, step by step (docs/theory.md, 10).
+"""Newmark's and the generalised-alpha method for constrained motion of index 3, step by step (docs/theory.md, 10).
 
 At the end t' = t + h of a step the equations of motion and the closed loops hold, R(q', q'd, q'dd, l', t') = 0 and
 e(q') = 0, with
@@ -13,7 +13,7 @@ has something to say (loads, inputs), it returns, and goes on where it was.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ceil, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -25,15 +25,17 @@ from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import clear, clear_matrix, copy
+from sorosim.kernels.small import clear_matrix, copy
 
 # March.number
-TIME, STEP, LAST_STEP, END, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(12)
-FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME = range(12, 17)
-N_NUMBERS = 17
+TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
+FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED = range(11, 18)
+N_NUMBERS = 18
 # March.count
-PHASE, FIXED, EXTERNAL, ITERATION, FRESH, FACTORED, ROW, RANK, N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(12)
-N_COUNTS = 12
+PHASE, FIXED, EXTERNAL, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO, N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = (
+    range(13)
+)
+N_COUNTS = 13
 # March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
 # the step before; residual, correction, scale of errors
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
@@ -48,19 +50,19 @@ GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, SINGULAR = range(
 MAX_ITERATIONS = 8
 # Newton's method ends where the error left is this part of the tolerance
 NEWTON = 1e-3
-# and loops are open by no more than this before the last correction [m; rad]
+# loops may be open by no more than this before the last correction of Newton's method [m; rad]
 CLOSED = 1e-9
 # the factors are made anew where a correction left more than this part of the error, or the step changed by more
 SLOW = 0.2
 CHANGED = 0.25
-SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 4.0, 1.2
+SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 2.0, 1.2
 
 
 class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
-    number: np.ndarray  # (17,) named above
-    count: np.ndarray  # (12,) int, named above
+    number: np.ndarray  # (18,) named above
+    count: np.ndarray  # (13,) int, named above
     state: np.ndarray  # (13, ndof) named above
     multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
@@ -137,7 +139,7 @@ def begin_step(model, march):
     alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
     for i in range(state.shape[1]):
         a = state[A, i]
-        guess = a
+        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
         state[A_NEW, i] = guess
         state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
         state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
@@ -282,56 +284,37 @@ def error_of(model, march, closure):
 
 
 @kernel_in_place
-def write_rows(march, rows):
-    """Rows within the step just done: quintic interpolation of q, linear of multipliers."""
+def accept(march, rows):
+    """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
     state, number, count = march.state, march.number, march.count
-    begin, h, n = number[TIME], number[STEP], state.shape[1]
-    while count[ROW] < rows.t.shape[0] and rows.t[count[ROW]] <= begin + h:
-        k = count[ROW]
-        s = (rows.t[k] - begin) / h
-        for i in range(n):
-            if rows.t[k] == begin + h:
-                rows.q[k, i], rows.qd[k, i], rows.qdd[k, i] = state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i]
-                continue
-            # q = c0 + c1 s + .. + c5 s^5, its first two derivatives given at both ends
-            c0, c1, c2 = state[Q, i], h * state[QD, i], 0.5 * h * h * state[QDD, i]
-            d0 = state[Q_NEW, i] - c0 - c1 - c2
-            d1 = h * state[QD_NEW, i] - c1 - 2.0 * c2
-            d2 = h * h * state[QDD_NEW, i] - 2.0 * c2
-            c3 = 10.0 * d0 - 4.0 * d1 + 0.5 * d2
-            c4 = -15.0 * d0 + 7.0 * d1 - d2
-            c5 = 6.0 * d0 - 3.0 * d1 + 0.5 * d2
-            rows.q[k, i] = c0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))))
-            rows.qd[k, i] = (c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
-            rows.qdd[k, i] = (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
-        for i in range(march.G.shape[0]):
-            rows.multiplier[k, i] = (1.0 - s) * march.multiplier[L, i] + s * march.multiplier[L_NEW, i]
-        count[ROW] += 1
-
-
-@kernel_in_place
-def accept(march):
-    """The end of the step becomes the begin of the next."""
-    state, number = march.state, march.number
     copy(state[A], state[A_OLD])
     for row in range(4):
         copy(state[Q_NEW + row], state[Q + row])
     copy(march.multiplier[L_NEW], march.multiplier[L])
+    count[N_STEPS] += 1
+    count[TO_GO] -= 1
+    number[PREVIOUS] = number[STEP]
     number[TIME] += number[STEP]
-    march.count[N_STEPS] += 1
+    if count[TO_GO] == 0:
+        k = count[ROW]
+        number[TIME] = rows.t[k]
+        copy(state[Q], rows.q[k])
+        copy(state[QD], rows.qd[k])
+        copy(march.multiplier[L], rows.multiplier[k])
+        copy(state[QDD], rows.qdd[k])
+        count[ROW] += 1
 
 
 @kernel_in_place
-def choose_step(march, size):
-    """Set the size of the next step, landing on the end."""
-    number = march.number
-    left = number[END] - number[TIME]
-    h = min(size, number[MAX_STEP])
-    if h >= left * (1.0 - 1e-10):
-        h = left
-    elif march.count[FIXED] == 0 and h > 0.5 * left:
-        h = 0.5 * left  # two equal steps rather than a long and a short one
-    number[STEP] = h
+def choose_step(march, rows):
+    """The next step: equal ones to the next row, none larger than wanted."""
+    number, count = march.number, march.count
+    if count[ROW] >= rows.t.shape[0]:
+        return
+    left = rows.t[count[ROW]] - number[TIME]
+    steps = ceil(left / min(number[WANTED], number[MAX_STEP]) * (1.0 - 1e-10))
+    count[TO_GO] = max(steps, 1)
+    number[STEP] = left / count[TO_GO]
 
 
 @kernel_in_place
@@ -346,7 +329,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
     while True:
         phase = count[PHASE]
         if phase == BEGIN:
-            if number[TIME] >= number[END]:
+            if count[ROW] >= rows.t.shape[0]:
                 return ARRIVED
             if done >= max_steps:
                 return GOES_ON
@@ -407,25 +390,27 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 count[N_REJECTED] += 1
                 if count[FIXED] != 0:
                     return NO_CONVERGENCE if finite else NOT_FINITE
-                choose_step(march, 0.25 * number[STEP])
+                number[WANTED] = 0.25 * number[STEP]
+                choose_step(march, rows)
                 if not number[STEP] > number[MIN_STEP]:
                     return TOO_SMALL if finite else NOT_FINITE
         else:
             count[PHASE] = BEGIN
-            next_step = number[STEP]
+            changed = False
             if count[FIXED] == 0:
                 error = error_of(model, march, closure)
                 wanted = SAFETY / max(error, 1e-6) ** (1.0 / 3.0)
                 if not error <= 1.0:
                     count[N_REJECTED] += 1
-                    choose_step(march, number[STEP] * max(min(wanted, SAFETY), SMALLEST_FACTOR))
+                    number[WANTED] = number[STEP] * max(min(wanted, SAFETY), SMALLEST_FACTOR)
+                    choose_step(march, rows)
                     if not number[STEP] > number[MIN_STEP]:
                         return TOO_SMALL
                     continue
-                wanted = min(wanted, LARGEST_FACTOR)
                 if wanted > KEPT_FACTOR or wanted < 1.0:
-                    next_step *= wanted
-            write_rows(march, rows)
-            accept(march)
-            choose_step(march, next_step)
+                    number[WANTED] = number[STEP] * min(wanted, LARGEST_FACTOR)
+                    changed = True
+            accept(march, rows)
+            if changed or count[TO_GO] == 0:
+                choose_step(march, rows)
             done += 1
