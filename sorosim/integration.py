@@ -136,7 +136,8 @@ class Integration:
         """The method that was asked for."""
         method = self.options["method"]
         if method in MARCHES:
-            return Marching(self.system, method, self.options["step"], self.options["spectral_radius"]).integrate
+            options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
+            return Marching(self.system, method, *options).integrate  # type: ignore[arg-type]
         return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
 
     # -- while it runs ---------------------------------------------------------------------------------------------

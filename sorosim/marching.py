@@ -11,8 +11,10 @@ from scipy.optimize import brentq
 from sorosim.compiled import entry
 from sorosim.drive import Held, Motion
 from sorosim.kernels import evaluate as task
-from sorosim.kernels import march as m
-from sorosim.kernels.march import March, Model, Rows, march
+from sorosim.kernels import march as codes
+from sorosim.kernels import newmark as m
+from sorosim.kernels.march import march
+from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
 from sorosim.signals import ConstantSignal
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter
@@ -27,9 +29,9 @@ STEPS_AT_ONCE = 100
 GLANCE = 1e-6
 
 WHY = {
-    m.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
-    m.TOO_SMALL: "the step became too small",
-    m.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
+    codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
+    codes.TOO_SMALL: "the step became too small",
+    codes.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
 }
 
 
@@ -55,10 +57,15 @@ class Marching:
         by the tolerances. Steps end at all rows.
     spectral_radius : float
         Of the generalised-alpha method at infinite frequency, 0 to 1.
+    projection : bool
+        Whether rates are projected after every step onto those that keep the loops closed.
     """
 
-    def __init__(self, system: OdeSystem, method: str, step: float | None, spectral_radius: float) -> None:
+    def __init__(
+        self, system: OdeSystem, method: str, step: float | None, spectral_radius: float, projection: bool = False
+    ) -> None:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
+        self.projection = projection and bool(system.robot.loop_names)
         self.advance: Callable[..., int] | None = None
 
     # -- arrays ----------------------------------------------------------------------------------------------------
@@ -116,7 +123,7 @@ class Marching:
         number[m.MAX_STEP] = min(problem.max_step, span)
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
         number[m.LEAST_PIVOT], number[m.LEAST_PIVOT_TIME] = 1.0, t0
-        state.count[[m.FIXED, m.EXTERNAL, m.ROW]] = self.step is not None, external, 1
+        state.count[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
         scale = problem.atol + problem.rtol * np.abs(q)
         if self.step is not None:
             h = self.step
@@ -162,7 +169,7 @@ class _Course:
         arguments = self.model, self.state, self.engine.workspace, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
             self.method.advance = entry(march, *arguments)
-        while (code := self.method.advance(*arguments)) == m.ASKS:
+        while (code := self.method.advance(*arguments)) == codes.ASKS:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.u[:] = self.inputs.value(t)
@@ -177,8 +184,8 @@ class _Course:
         each = bool(events) or problem.dense
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended = m.GOES_ON, None
-        while code == m.GOES_ON and ended is None:
+        code, ended = codes.GOES_ON, None
+        while code == codes.GOES_ON and ended is None:
             code = self.advance(1 if each else STEPS_AT_ONCE)
             now = self.step_state()
             if each and now[0] > self.steps[-1][0]:
@@ -186,7 +193,7 @@ class _Course:
                 values, ended = self.crossed(values, hits)
             self.report(ended)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (m.ARRIVED, m.GOES_ON)
+        success = code in (codes.ARRIVED, codes.GOES_ON)
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
             message = f"stopped at t = {t:.6g} s: {WHY[code]}"
