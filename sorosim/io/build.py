@@ -24,8 +24,8 @@ from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.joints import effort_of, joint_of, motor_of
 from sorosim.io.meshes import with_meshes
 from sorosim.io.override import LABEL
-from sorosim.io.pose import Array, chained, pose_matrix
-from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
+from sorosim.io.places import PlaceBuilder
+from sorosim.io.problems import Collector, Located, Path, failure, locate
 from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
@@ -106,8 +106,9 @@ class Builder:
     def __init__(
         self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None, places: Located
     ) -> None:  # fmt: skip
-        self.file, self.broken, self.folder, self.places = file, checked.broken, folder, places
+        self.file, self.broken, self.folder, self.written = file, checked.broken, folder, places
         self.todo = Collector(data, list(checked.problems))
+        self.places = PlaceBuilder(self.todo, file.links)
         self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}
         self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
@@ -120,8 +121,8 @@ class Builder:
 
     def folder_of(self, path: Path) -> FilePath | None:
         """Folder where a relative path begins: that of the file in which it is written."""
-        file = self.places.place(path).file
-        here = self.folder is None or file in ("", LABEL, self.places.place(()).file)
+        file = self.written.place(path).file
+        here = self.folder is None or file in ("", LABEL, self.written.place(()).file)
         return self.folder if here else FilePath(file).parent
 
     def description(self, name: str, text: str) -> Description | None:
@@ -171,7 +172,7 @@ class Builder:
         n_problems = len(todo.problems)
         parents = [WORLD, *(other for other in self.names("links") if other != name)]
         todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
-        at, s, frame = self.pose((*path, "at"), block)
+        at, s, frame = self.places.pose((*path, "at"), block.at, block.parent)
         joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
         body: Rod | RigidBody | None = None
         if block.rod is not None:
@@ -191,40 +192,6 @@ class Builder:
                 name, body, joint=joint, parent=block.parent, at=at, s=s, frame=frame, frames=frames, visual=visual
             ),
         )  # fmt: skip
-
-    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float, str]:
-        """Pose of a link's joint in its parent, the place s on it, and the frame of the parent, "" if none is named."""
-        found, s, frame = [], 1.0, ""
-        for i, pose in enumerate(block.poses):
-            here = (*path, i) if isinstance(block.at, list) else path
-            for key in ("s", "frame"):
-                if getattr(pose, key) is not None and i > 0:
-                    what = f"no {'place s' if key == 's' else key}"
-                    self.todo.add((*here, key), what, "one", "only the first pose of a list is on the parent")
-            if pose.s is not None and i == 0:
-                s = pose.s
-                self.check_place((*here, "s"), block.parent)
-            if pose.frame is not None and i == 0:
-                frame = pose.frame
-                self.check_frame((*here, "frame"), frame, block.parent)
-            found.append(self.todo.attempt((*here, "rotation"), lambda pose=pose: pose_matrix(pose)))  # type: ignore[misc]
-        right = [pose for pose in found if pose is not None]
-        return chained(right) if len(right) == len(found) else None, s, frame
-
-    def check_place(self, path: Path, link: str) -> None:
-        """Note a place s on what is no rod."""
-        block = self.file.links.get(link)
-        if link == WORLD or (block is not None and block.rod is None):
-            self.todo.add(path, "no place s", "one", f"{shown(link)} is not a rod")
-
-    def check_frame(self, path: Path, frame: str, link: str) -> None:
-        """Note a frame that the link does not have."""
-        block = self.file.links.get(link)
-        if link == WORLD or (block is not None and block.rod is not None):
-            hint = "the world has none" if link == WORLD else f"{shown(link)} is a rod; say where on it, with s"
-            self.todo.add(path, "no frame", shown(frame), hint)
-        elif block is not None:
-            self.todo.known(path, f"the name of a frame of {shown(link)}", frame, block.frames)
 
     def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | None:
         """An actuator."""
@@ -278,7 +245,7 @@ class Builder:
         if not self.todo.known((*path, "link"), "the name of a link", block.link, self.names("links")):
             return None
         if block.s is not None:
-            self.check_place((*path, "s"), block.link)
+            self.places.check_place((*path, "s"), block.link)
         wrench: list[Any] = [
             self.signals.signal((*path, name, i), entry, name)
             for name, entries in (("moment", block.moment), ("force", block.force))

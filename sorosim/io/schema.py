@@ -10,10 +10,10 @@ from pydantic import Field as Key
 
 from sorosim.errors import ModelError
 from sorosim.io import fields
-from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
+from sorosim.io.blocks import Alone, Block, OneOf, has, words
 from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
 from sorosim.io.problems import close
-from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual
+from sorosim.io.schema_bodies import Fraction, FrameBlock, LinkBody, LinkVisual, Poses
 from sorosim.io.schema_joints import JointBlock, Number
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.io.schema_signals import Force, Moment, SignalBlock
@@ -22,27 +22,15 @@ from sorosim.solvers.registry import INTEGRATORS
 
 LinkName = Annotated[str, Name()]
 CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]
-Fraction = Annotated[float, fields.Fraction()]
 
 
 # -- links
 
 
-class PoseBlock(FrameBlock):
-    s: Fraction | None = None
-    frame: Annotated[str, Name()] | None = None
-
-
 class LinkBlock(Block):
     joint: JointBlock = "fixed"
     parent: Annotated[str, fields.Parent()] = "world"
-    at: (
-        Annotated[
-            Annotated[PoseBlock, Tag("<pose>")] | Annotated[list[PoseBlock], Tag("<poses>")],
-            by_shape({list: "<poses>"}, "<pose>"),
-        ]
-        | None
-    ) = None
+    at: Poses | None = None
     rod: RodBlock | None = None
     body: LinkBody | None = None
     visual: LinkVisual | None = None
@@ -54,11 +42,6 @@ class LinkBlock(Block):
         if isinstance(value, Mapping) and "rod" in value and "body" in value:
             raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
         return value
-
-    @property
-    def poses(self) -> list[PoseBlock]:
-        """The poses from the parent to the joint, one after the other."""
-        return self.at if isinstance(self.at, list) else [] if self.at is None else [self.at]
 
 
 # -- actuators, loads
