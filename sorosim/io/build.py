@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
+from sorosim.constraints.loop import compile_loops
 from sorosim.errors import ModelError
 from sorosim.io.bodies import BodyBuilder
 from sorosim.io.coordinates import CoordinateBuilder
@@ -22,6 +24,7 @@ from sorosim.io.expand import Expanded
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.joints import effort_of, joint_of, motor_of
+from sorosim.io.loops import LoopBuilder, loop_motor_of
 from sorosim.io.meshes import with_meshes
 from sorosim.io.override import LABEL
 from sorosim.io.places import PlaceBuilder
@@ -111,6 +114,7 @@ class Builder:
         self.places = PlaceBuilder(self.todo, file.links)
         self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}
+        self.loop_builder = LoopBuilder(self.todo, self.places, self.names("links"))
         self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
         self.body_builder = BodyBuilder(self.todo, self.folder_of)
 
@@ -129,6 +133,7 @@ class Builder:
         """The whole; None, or with problems noted, if something is wrong."""
         self.materials.update(self.every(self.file.materials, "materials", self.material))
         links = self.every(self.file.links, "links", self.link)
+        loops = self.every(self.file.loops, "loops", self.loop_builder.loop)
         actuators = self.every(self.file.actuators, "actuators", self.actuator)
         loads = self.every(self.file.loads, "loads", lambda path, block: self.wrench(path, block.wrench))
         dimensions = {name: self.input_dimension(name, actuators.get(name)) for name in self.names("actuators")}
@@ -147,6 +152,7 @@ class Builder:
                 gravity=self.file.gravity or STANDARD_GRAVITY,  # type: ignore[arg-type]  # three, by the schema
                 actuators=actuators,
                 loads=loads,
+                loops=loops,
                 simulate=simulate | driven,
                 statics=statics | held,
                 initial=initial,
@@ -193,10 +199,12 @@ class Builder:
             ),
         )  # fmt: skip
 
-    def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | None:
+    def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | LoopForce | None:
         """An actuator."""
         if block.joint is not None:
             return motor_of(self.todo, (*path, "joint"), block.joint, self.file.links, self.names("links"))
+        if block.loop is not None:
+            return loop_motor_of(self.todo, (*path, "loop"), block.loop, self.file.loops, self.names("loops"))
         assert block.tendon is not None  # for the type checker: an actuator has exactly one key
         return self.tendon((*path, "tendon"), block.tendon)
 
@@ -263,10 +271,12 @@ class Builder:
         """Builds signals of this file."""
         return SignalBuilder(self.todo, self.folder, self.file.simulate.t_end if self.file.simulate else None)
 
-    def input_dimension(self, name: str, actuator: Tendon | JointForce | None) -> str:
+    def input_dimension(self, name: str, actuator: Tendon | JointForce | LoopForce | None) -> str:
         """Dimension of the input of an actuator, "" where it is wrong and may be anything."""
         if isinstance(actuator, JointForce):
-            return effort_of(actuator, self.file.links)
+            return effort_of(actuator, self.file.links[actuator.link].joint)
+        if isinstance(actuator, LoopForce):
+            return effort_of(actuator, self.file.loops[actuator.loop].joint)
         block = self.file.actuators.get(name)
         return "force" if block is not None and block.tendon is not None else ""
 
@@ -316,8 +326,9 @@ class Builder:
     # -- the whole -------------------------------------------------------------------------------------------------
 
     def diagnose(self, description: Description) -> None:
-        """Note which actuators and loads do not fit the links."""
-        layout = compile_tree(description.links)[2]
+        """Note which actuators and loops do not fit the links."""
+        ends = [(end.link, end.s) for loop in description.loops.values() for end in (loop.a, loop.b)]
+        layout = compile_tree(description.links, ends)[2]
 
         def fit(tendon: Tendon) -> None:
             tendon.check(layout)
@@ -325,6 +336,9 @@ class Builder:
 
         for name, tendon in _tendons(description):
             self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+        for name, loop in description.loops.items():
+            fit_loop = partial(compile_loops, {name: loop}, {}, description.links, layout, lambda node: np.eye(4))
+            self.todo.attempt((), fit_loop)
 
     def signals_of(self, description: Description) -> Iterator[tuple[Path, Any]]:
         """Signals that the file may take from other files, with their paths."""

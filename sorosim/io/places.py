@@ -34,7 +34,7 @@ class PlaceBuilder:
             for key in ("s", "frame"):
                 if getattr(pose, key) is not None and i > 0:
                     what = f"no {'place s' if key == 's' else key}"
-                    self.todo.add((*here, key), what, "one", "only the first pose of a list is on the parent")
+                    self.todo.add((*here, key), what, "one", "only the first pose of a list has one")
             if pose.s is not None and i == 0:
                 s = pose.s
                 self.check_place((*here, "s"), link)

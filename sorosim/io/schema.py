@@ -15,6 +15,7 @@ from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
 from sorosim.io.problems import close
 from sorosim.io.schema_bodies import Fraction, FrameBlock, LinkBody, LinkVisual, Poses
 from sorosim.io.schema_joints import JointBlock, Number
+from sorosim.io.schema_loops import LoopBlock, LoopMotorBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.io.schema_signals import Force, Moment, SignalBlock
 from sorosim.loads.point_wrench import FRAMES
@@ -72,6 +73,7 @@ class ActuatorBlock(OneOf):
         | None
     ) = None
     joint: MotorBlock | None = None
+    loop: LoopMotorBlock | None = None
 
 
 class WrenchBlock(Block):
@@ -166,6 +168,7 @@ class PrefabBlock(Block):
     parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
     links: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
+    loops: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
 
@@ -180,6 +183,7 @@ class RobotFile(Block):
     prefabs: dict[Annotated[str, Name()], PrefabBlock] = Key(default_factory=dict)
     links: dict[Annotated[str, Name()], LinkBlock] = Key(examples=["{arm: {rod: ...}}"])
     parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
+    loops: dict[Annotated[str, Name()], LoopBlock] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
     initial: dict[CoordinateName, InitialBlock] = Key(default_factory=dict)
