@@ -92,14 +92,15 @@ class Engine:
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
-        loop_motors = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, LoopForce)}
-        self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
         self._no_closing = np.zeros(2)
         self._local = threading.local()
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self._no_loads = (np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
         self.places = lru_cache(maxsize=256)(self._places)
+        loop_motors = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, LoopForce)}
+        # last: what is taken as built asks the tree
+        self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
 
     @property
     def workspace(self) -> Workspace:
