@@ -121,7 +121,7 @@ class Builder:
     def names(self, block: str) -> list[str]:
         """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
         given = self.todo.data.get(block)
-        return list(given) if isinstance(given, dict) else _AnyName() if (block,) in self.broken else []
+        return _AnyName() if (block,) in self.broken else list(given) if isinstance(given, dict) else []
 
     def folder_of(self, path: Path) -> FilePath | None:
         """Folder where a relative path begins: that of the file in which it is written."""

@@ -49,7 +49,7 @@ class FromBlock(Block):
     @classmethod
     def _has_a_pose(cls, value: Any) -> Any:
         if isinstance(value, Mapping):
-            _refuse_built(value.get("at"), "only the end `to` may be taken as built")
+            _refuse_built(value.get("at"), "only the end 'to' may be taken as built")
         return value
 
 

@@ -30,12 +30,13 @@ INITIAL = ("initial:\n  tool.revolute: 10 deg\n", "")
 def blocks() -> list[tuple[str, str, str, str]]:
     """Mistakes of the lists: the robot, what is replaced, by what, the message."""
     found = []
-    for robot, file in (("robot.yaml", "mistakes.txt"), ("joints.yaml", "mistakes_of_joints.txt")):
+    files = {"robot": "mistakes.txt", "joints": "mistakes_of_joints.txt", "loops": "mistakes_of_loops.txt"}
+    for robot, file in files.items():
         for block in (HERE / file).read_text("utf-8").split("\n\n"):
             lines = [line for line in block.splitlines() if not line.startswith("#")]
             if lines:
                 parts = {sign: "\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+="}
-                found.append((robot, parts["-"], parts["+"], parts["="]))
+                found.append((f"{robot}.yaml", parts["-"], parts["+"], parts["="]))
     return found
 
 
