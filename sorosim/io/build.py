@@ -80,7 +80,8 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     except ModelError as error:
         builder.diagnose(description)
         raise failure(builder.todo.problems or [locate(error, (), data)], places) from None
-    if not all(np.isfinite(array).all() for array in (*robot.engine.tree, *robot.engine.elastic[:3])):
+    arrays = *robot.engine.tree, *robot.engine.elastic[:3], robot.engine.loops.value
+    if not all(np.isfinite(array).all() for array in arrays):
         hint = "look for a wrong unit"
         builder.todo.add(("links",), "sizes and stiffnesses that can be computed with", "an overflow", hint)
     start = description.simulate.get("q0")
