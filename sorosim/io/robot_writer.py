@@ -173,7 +173,7 @@ def _loop(loop: Loop, rods: set[str]) -> dict[str, Any]:
 
 
 def _end(anchor: Anchor, rods: set[str]) -> str | dict[str, Any]:
-    at = {"as_built": True} if isinstance(anchor.at, str) else pose_block(anchor.at)
+    at: dict[str, Any] = {"as_built": True} if isinstance(anchor.at, str) else pose_block(anchor.at)
     if anchor.s != 1.0 and anchor.link in rods:
         at["s"] = anchor.s
     if anchor.frame:
