@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.assembly import close, open_loops
+from sorosim.assembly import closed_gently, open_loops
 from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium
@@ -98,7 +98,7 @@ def statics(
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     if robot.loop_names:
-        start = _closed(robot, start, system.partition.free)
+        start = closed_gently(robot, start, system.partition.free)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials, x, found = _Trials(system), system.start(start), None
     for attempt in range(MAX_TURNS):
@@ -132,14 +132,6 @@ def statics(
     elif found.success:
         return equilibrium
     raise ConvergenceError(f"statics of '{robot.name}': {why}{trials.why}; {hint}", equilibrium)
-
-
-def _closed(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """The nearest state with closed loops; q itself, if none is found."""
-    try:
-        return close(robot, q, np.zeros_like(q), free).q
-    except ConvergenceError:
-        return q
 
 
 class _Trials:

@@ -89,8 +89,22 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
     if not robot.loop_names:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
-        found, moved, message = _Closing(robot, q, free).run()
+        found, moved, message = _Closing(robot, q, free, _weight(robot, q, free)).run()
         return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
+
+
+def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """Close the loops with little elastic energy: a shape near an equilibrium. q itself, if they cannot be closed."""
+    zero, none = np.zeros_like(q), robot.inputs(None)
+    stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
+    with one_blas_thread(), np.errstate(all="ignore"):
+        U = _weight(robot, q, free)
+        try:
+            # what has no spring moves as far as its inertia lets it in a second
+            W = scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U)
+            return _Closing(robot, q, free, W).run()[0]
+        except (np.linalg.LinAlgError, ConvergenceError):
+            return q
 
 
 def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
@@ -117,11 +131,10 @@ def _smallest(X: Array, b: Array) -> Array:
 
 
 class _Closing:
-    """The search in z = U (q - q0) of the free coordinates, in which distances are as `assemble` measures them."""
+    """The search in z = U (q - q0) of the free coordinates: of all closed states the one with the smallest z."""
 
-    def __init__(self, robot: Robot, q: Array, free: NDArray[np.int64]) -> None:
-        self.robot, self.start, self.free = robot, q, free
-        self.U = _weight(robot, q, free)
+    def __init__(self, robot: Robot, q: Array, free: NDArray[np.int64], U: Array) -> None:
+        self.robot, self.start, self.free, self.U = robot, q, free, U
 
     def q(self, z: Array) -> Array:
         q = self.start.copy()

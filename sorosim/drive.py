@@ -37,8 +37,8 @@ class Motion:
 
     def __init__(self, signals: list[Signal]) -> None:
         self.signals = signals
-        self._arrays, self._callables = compile_signals(signals)
-        self._workspace_shape = signal_workspace(self._arrays).shape
+        self.arrays, self.callables = compile_signals(signals)
+        self._workspace_shape = signal_workspace(self.arrays).shape
         self._evaluate: Any = None
         self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
         self._is_constant = len(self._constant) == len(signals)
@@ -46,9 +46,9 @@ class Motion:
     def jets(self, t: float) -> Array:
         """Values and first and second derivatives (n, 3) at time t; of a callable only the value."""
         out = np.zeros((len(self.signals), 3))
-        for index, function in self._callables:
+        for index, function in self.callables:
             out[index, 0] = function(t)
-        arguments = self._arrays, float(t), out, np.empty(self._workspace_shape)
+        arguments = self.arrays, float(t), out, np.empty(self._workspace_shape)
         if self._evaluate is None:
             self._evaluate = entry(evaluate_signals, *arguments)
         self._evaluate(*arguments)

@@ -15,6 +15,7 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon, compile_tendons
 from sorosim.compiled import entry
 from sorosim.constraints.loop import Loop, compile_loops
+from sorosim.drive import Motion
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
@@ -28,6 +29,7 @@ from sorosim.kernels.kinematics import (
     read_jacobians,
     read_poses,
 )
+from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loads import add_point_loads
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
@@ -35,6 +37,7 @@ from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import Workspace, make_workspace
 from sorosim.loads.base import Load, bind_checked, evaluate_checked
+from sorosim.loads.compiled import compile_load_laws, compiled_law
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
 from sorosim.model.link import Link
 
@@ -89,6 +92,10 @@ class Engine:
         self.tendons = compile_tendons(tendons, self.layout)
         self.elastic = elastic._replace(laws=compile_motors(motors, self.layout, elastic.laws))
         self.loads = {name: bind_checked(name, load, self.layout) for name, load in loads.items()}
+        laws = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
+        self.load_laws, varying = compile_load_laws(list(laws.values()))
+        self.load_signals = Motion(varying)
+        self.other_loads = {name: load for name, load in self.loads.items() if name not in laws}
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
@@ -190,14 +197,17 @@ class Engine:
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
-    def _load_values(self, q: Array, qd: Array, t: float) -> tuple[Array, Array, Array]:
+    def load_values(self, q: Array, qd: Array, t: float) -> tuple[Array, Array, Array]:
         """Wrench and tangents of all loads at all nodes, world frame; of length 0 where there are no loads."""
         if not self.loads:
             return self._no_loads
         n = self.tree.segment.shape[0]
         wrench, K_w, D_w = np.zeros((n, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         self.sweep(q, qd, POSES)
-        for name, load in self.loads.items():
+        if len(self.load_laws.row):
+            values = self.load_signals.jets(t)
+            add_load_laws(self.load_laws, values, self.workspace, self.workspace.scratch, wrench, K_w, D_w)
+        for name, load in self.other_loads.items():
             nodes = load.nodes
             g, eta = np.empty((len(nodes), 4, 4)), np.empty((len(nodes), 6))
             read_poses(nodes, self.workspace, g, eta)
@@ -238,7 +248,7 @@ class Engine:
             out.tau[:] = tau
         gravity, loads = self.gravity, self._no_loads
         if what >= task.INVERSE and self.loads:
-            loads = self._load_values(q, qd, t)
+            loads = self.load_values(q, qd, t)
         if scale != 1.0:
             gravity, loads = scale * gravity, tuple(scale * x for x in loads)  # type: ignore[assignment]
         arguments = (

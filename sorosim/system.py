@@ -140,6 +140,8 @@ class OdeSystem:
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
+        # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers
+        self.rows: dict[float, tuple[Array, Array]] = {}
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
     def state(self, q: Array, qd: Array) -> Array:
@@ -160,14 +162,14 @@ class OdeSystem:
     def rhs(self, t: float, x: Array) -> Array:
         """dx/dt (2 n_free,)."""
         q, qd, qdd = self.coordinates(t, x)
-        self._forward(task.FORWARD, t, q, qd, qdd)
+        self.forward(task.FORWARD, t, q, qd, qdd)
         free = self.partition.free
         return np.concatenate([qd[free], qdd[free]])
 
     def jacobian(self, t: float, x: Array) -> Array:
         """d(dx/dt)/dx (2 n_free, 2 n_free)."""
         q, qd, qdd = self.coordinates(t, x)
-        found, n = self._forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
+        found, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
         out = self._shifted_unit.copy()
         if n == self.robot.ndof:
             out[n:, :n], out[n:, n:] = found.dq, found.dqd
@@ -181,12 +183,18 @@ class OdeSystem:
         if not (len(self.partition.driven) or self.robot.n_multipliers):
             return np.zeros(0), np.zeros(0)
         q, qd, qdd = self.coordinates(t, x)
-        multiplier = self._forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
-        u = self.inputs.value(t)
-        found = self.robot.engine.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
-        return found.tau[self.partition.driven], multiplier
+        if t in self.rows:
+            qdd, multiplier = self.rows[t]
+        else:
+            multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+        return self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[self.partition.driven], multiplier
 
-    def _forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
+    def residual(self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Evaluation:
+        """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
+        u = self.inputs.value(t)
+        return self.robot.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
+
+    def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
         u, known = self.inputs.value(t), self.partition.mask
         return self.robot.engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)

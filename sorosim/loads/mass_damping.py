@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.kernels.load_laws import BRAKED
 from sorosim.loads.base import Array, LoadValues
+from sorosim.loads.compiled import CompiledLaw
 from sorosim.model.compile import Layout
 
 
@@ -41,6 +43,11 @@ class _BoundDamping:
     nodes: NDArray[np.int64]
     coefficients: Array  # (n, 6)
     dissipates = True
+
+    @property
+    def law(self) -> CompiledLaw:
+        """The compiled form."""
+        return CompiledLaw(BRAKED, [int(k) for k in self.nodes], self.coefficients, {})
 
     def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
         n = len(self.nodes)

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from sorosim.compiled import entry
 from sorosim.door import as_real, describe
 from sorosim.errors import ModelError, nearest
+from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import Array, LoadValues
+from sorosim.loads.compiled import CompiledLaw
 from sorosim.model.compile import Layout
 from sorosim.model.material import real_number
 from sorosim.signals import ConstantSignal, Signal, as_signal, compile_signals
@@ -78,6 +80,12 @@ class _BoundWrench:
     wrench: tuple[Any, ...]
     dead: bool
     dissipates = False
+
+    @property
+    def law(self) -> CompiledLaw:
+        """The compiled form."""
+        varying = {i: self.wrench[i] for i in self.varying}
+        return CompiledLaw(DEAD if self.dead else FOLLOWER, [int(self.nodes[0])], self.constant[None], varying)
 
     @cached_property
     def constant(self) -> Array:

@@ -1,0 +1,259 @@
+"""Newmark's and the generalised-alpha method on the motion of a robot: the door to the compiled march."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from sorosim.compiled import entry
+from sorosim.drive import Held, Motion
+from sorosim.kernels import evaluate as task
+from sorosim.kernels import march as m
+from sorosim.kernels.march import March, Model, Rows, march
+from sorosim.kernels.signals import signal_workspace
+from sorosim.signals import ConstantSignal
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter
+from sorosim.system import OdeSystem
+
+Array = NDArray[np.float64]
+
+MARCHES = ("newmark", "generalized-alpha")
+# steps between two looks of Python: at reports, interrupts
+STEPS_AT_ONCE = 100
+# part of a short time over which the start looks how accelerations change
+GLANCE = 1e-6
+
+WHY = {
+    m.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
+    m.TOO_SMALL: "the step became too small",
+    m.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
+}
+
+
+def coefficients(method: str, spectral_radius: float) -> tuple[float, float, float, float]:
+    """alpha_m, alpha_f, beta, gamma: of Newmark's method (1/4, 1/2), or by the spectral radius at infinity."""
+    if method == "newmark":
+        return 0.0, 0.0, 0.25, 0.5
+    rho = spectral_radius
+    alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+    gamma = 0.5 + alpha_f - alpha_m
+    return alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma
+
+
+class Marching:
+    """One of the two methods on the motion of a robot.
+
+    Parameters
+    ----------
+    system : OdeSystem
+    method : {"newmark", "generalized-alpha"}
+    step : float, optional
+        Fixed size of the steps [s], less where the time between rows is no multiple of it; without it they are chosen
+        by the tolerances. Steps end at all rows.
+    spectral_radius : float
+        Of the generalised-alpha method at infinite frequency, 0 to 1.
+    """
+
+    def __init__(self, system: OdeSystem, method: str, step: float | None, spectral_radius: float) -> None:
+        self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
+        self.advance: Callable[..., int] | None = None
+
+    # -- arrays ----------------------------------------------------------------------------------------------------
+
+    def model(self, inputs: Motion) -> Model:
+        engine, partition = self.system.robot.engine, self.system.partition
+        return Model(
+            engine.tree, engine.elastic, engine.tendons, engine.loops, engine.load_laws, inputs.arrays,
+            self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, np.zeros(2),
+        )  # fmt: skip
+
+    def state(self, inputs: Motion, external: bool) -> March:
+        engine = self.system.robot.engine
+        n, n_rows, n_inputs = engine.ndof, engine.closed.m, engine.n_actuators
+        n_nodes = len(engine.tree.segment) if engine.loads else 0
+        signals = [inputs, self.system.driven, engine.load_signals]
+        depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
+        return March(
+            np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
+            np.zeros((5, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
+            np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
+            np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
+            np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
+            np.zeros((depth, 3)), np.zeros((4, 6, 6)),
+        )  # fmt: skip
+
+    # -- integration -----------------------------------------------------------------------------------------------
+
+    def integrate(self, problem: OdeProblem) -> OdeSolution:
+        """Integrate; the contract is in `sorosim.solvers.base`."""
+        system, engine = self.system, self.system.robot.engine
+        t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
+        inputs = system.inputs
+        if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
+            inputs = Motion([ConstantSignal(float(u)) for u in inputs.value(t0)])
+        external = bool(inputs.callables or engine.load_signals.callables or engine.other_loads)
+        model, state = self.model(inputs), self.state(inputs, external)
+        self.begin(state, problem, t0, end, external)
+        n_rows, n = len(problem.t_out), engine.ndof
+        states = (np.zeros((n_rows, n)) for _ in range(3))
+        rows = Rows(problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m)))
+        rows.q[0], rows.qd[0], rows.qdd[0] = state.state[m.Q], state.state[m.QD], state.state[m.QDD]
+        rows.multiplier[0] = state.multiplier[m.L]
+        course = _Course(self, problem, model, state, rows, inputs)
+        return course.run()
+
+    def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> None:
+        """Consistent accelerations and multipliers at the start, and the first step."""
+        system, number = self.system, state.number
+        q, qd, qdd = system.coordinates(t0, problem.x0)
+        found = system.forward(task.FORWARD, t0, q, qd, qdd)
+        span = end - t0
+        number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
+        number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
+        number[m.MAX_STEP] = min(problem.max_step, span)
+        number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
+        number[m.LEAST_PIVOT], number[m.LEAST_PIVOT_TIME] = 1.0, t0
+        state.count[[m.FIXED, m.EXTERNAL, m.ROW]] = self.step is not None, external, 1
+        scale = problem.atol + problem.rtol * np.abs(q)
+        if self.step is not None:
+            h = self.step
+        else:
+            speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
+            h = min(0.1 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
+        number[m.WANTED] = min(h, span)
+        left = float(problem.t_out[1]) - t0
+        state.count[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
+        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.count[m.TO_GO]
+        # the method's own accelerations belong to a time beside: follow them there, unless they change wildly
+        shift, a = (self.coefficients[0] - self.coefficients[1]) * number[m.STEP], found.qdd.copy()
+        glance = GLANCE * min(number[m.STEP], 1.0)
+        later = system.coordinates(t0 + glance, system.state(q + glance * qd + 0.5 * glance**2 * found.qdd,
+                                                             qd + glance * found.qdd))  # fmt: skip
+        change = shift * (system.forward(task.FORWARD, t0 + glance, *later).qdd - found.qdd) / glance
+        if np.linalg.norm(change) <= np.linalg.norm(found.qdd):
+            a += change
+        for row, values in ((m.Q, q), (m.QD, qd), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
+            state.state[row] = values
+        state.multiplier[m.L] = found.closure.multiplier
+
+
+class _Course:
+    """An integration under way."""
+
+    def __init__(
+        self, method: Marching, problem: OdeProblem, model: Model, state: March, rows: Rows, inputs: Motion
+    ) -> None:  # fmt: skip
+        self.method, self.problem, self.model, self.state, self.rows = method, problem, model, state, rows
+        self.inputs, self.engine = inputs, method.system.robot.engine
+        self.reported, self.steps = 0, [self.step_state()]
+        self.reporter = Reporter(problem)
+
+    def step_state(self) -> tuple[float, Array, Array]:
+        """Time, coordinates and rates now."""
+        s = self.state.state
+        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy()
+
+    def advance(self, max_steps: int) -> int:
+        """Some steps; Python gives what is asked of it."""
+        closure, saddle = self.engine.closure
+        arguments = self.model, self.state, self.engine.workspace, closure, saddle, self.rows, max_steps
+        if self.method.advance is None:
+            self.method.advance = entry(march, *arguments)
+        while (code := self.method.advance(*arguments)) == m.ASKS:
+            number, s = self.state.number, self.state.state
+            t = float(number[m.TIME] + number[m.STEP])
+            self.state.u[:] = self.inputs.value(t)
+            if self.engine.loads:
+                wrenches = self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t)
+                for mine, theirs in zip((self.state.wrench, self.state.K_w, self.state.D_w), wrenches, strict=True):
+                    mine[:] = theirs
+        return code
+
+    def run(self) -> OdeSolution:
+        problem, events = self.problem, self.problem.events
+        each = bool(events) or problem.dense
+        hits: list[tuple[int, float, Array]] = []
+        values = [event.function(self.steps[0][0], problem.x0) for event in events]
+        code, ended = m.GOES_ON, None
+        while code == m.GOES_ON and ended is None:
+            code = self.advance(1 if each else STEPS_AT_ONCE)
+            now = self.step_state()
+            if each and now[0] > self.steps[-1][0]:
+                self.steps.append(now)
+                values, ended = self.crossed(values, hits)
+            self.report(ended)
+        t = float(self.state.number[m.TIME]) if ended is None else ended
+        success = code in (m.ARRIVED, m.GOES_ON)
+        message = "A termination event occurred." if ended is not None else "reached the end"
+        if not success:
+            message = f"stopped at t = {t:.6g} s: {WHY[code]}"
+        elif self.engine.closed.m and self.state.number[m.LEAST_PIVOT] < 1e-7:
+            where = self.state.number[m.LEAST_PIVOT_TIME]
+            message += f"; the loops came near to a singular configuration at t = {where:.4g} s"
+        k = self.reported
+        x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
+        count = self.state.count
+        stats = {"n_steps": int(count[m.N_STEPS]), "n_rhs": int(count[m.N_RESIDUAL]),
+                 "n_jacobian": int(count[m.N_JACOBIAN]), "n_factorizations": int(count[m.N_JACOBIAN]),
+                 "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
+        return OdeSolution(
+            self.problem.t_out[:k].copy(), x.reshape(k, len(problem.x0)), success, message, stats,
+            self.dense if problem.dense else None,
+            [np.array([t for i, t, _ in hits if i == j]) for j in range(len(events))],
+            [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
+        )  # fmt: skip
+
+    def report(self, ended: float | None) -> None:
+        """Hand on the rows that are done, up to a terminal event."""
+        done = int(self.state.count[m.ROW])
+        if ended is not None:
+            done = int(np.searchsorted(self.problem.t_out[:done], ended, side="right"))
+        if done > self.reported:
+            rows = self.rows
+            pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
+            states = np.array([self.method.system.state(*pair) for pair in pairs])
+            for k in range(self.reported, done):
+                self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
+            first, self.reported = self.reported, done
+            if self.problem.report is not None and done > self.reporter.done:
+                skipped = self.reporter.done - first
+                self.reporter.report(self.rows.t[self.reporter.done : done], states[skipped:])
+                self.reporter.done = done
+
+    def crossed(self, before: list[float], hits: list[tuple[int, float, Array]]) -> tuple[list[float], float | None]:
+        """Look for zeros of events in the last step; returns their values now, and the time of a terminal one."""
+        begin, end, x = self.steps[-2][0], self.steps[-1][0], self.dense(self.steps[-1][0])
+        values, found = [], []
+        for i, event in enumerate(self.problem.events):
+            value = event.function(end, x)
+            values.append(value)
+            crossed = before[i] * value < 0.0 or (value == 0.0 and before[i] != 0.0)
+            if crossed and (event.direction == 0.0 or event.direction * (value - before[i]) > 0.0):
+                found.append((self.zero(event.function, begin, end), i))
+        ended = min((t for t, i in found if self.problem.events[i].terminal), default=None)
+        for t, i in sorted(found):
+            if ended is None or t <= ended:
+                hits.append((i, t, self.dense(t)))
+        return values, ended
+
+    def zero(self, function: Callable[[float, Array], float], begin: float, end: float) -> float:
+        """A zero of a function of time and state within the last step, in which it changes its sign."""
+        if function(end, self.dense(end)) == 0.0:
+            return end
+        found = brentq(lambda t: function(t, self.dense(t)), begin, end, xtol=1e-14 * max(abs(end), 1.0))
+        return float(found)
+
+    def dense(self, t: float) -> Array:
+        """State at a time within the steps so far, by cubic interpolation."""
+        times = [step[0] for step in self.steps]
+        k = min(max(int(np.searchsorted(times, t)), 1), len(times) - 1)
+        (t0, q0, v0), (t1, q1, v1) = self.steps[k - 1], self.steps[k]
+        h = t1 - t0
+        if t in (t0, t1):
+            return self.method.system.state(*((q0, v0) if t == t0 else (q1, v1)))
+        s, c1, d0, d1 = (t - t0) / h, h * v0, q1 - q0 - h * v0, h * (v1 - v0)
+        c2, c3 = 3.0 * d0 - d1, d1 - 2.0 * d0
+        return self.method.system.state(q0 + s * (c1 + s * (c2 + s * c3)), (c1 + s * (2.0 * c2 + s * 3.0 * c3)) / h)
