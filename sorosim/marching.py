@@ -85,7 +85,7 @@ class Marching:
         depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
         return March(
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((5, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
+            np.zeros((6, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
             np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
@@ -222,7 +222,8 @@ class _Course:
             rows = self.rows
             pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
             states = np.array([self.method.system.state(*pair) for pair in pairs])
-            for k in range(self.reported, done):
+            # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
+            for k in range(self.reported, 0 if self.method.projection else done):
                 self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
             first, self.reported = self.reported, done
             if self.problem.report is not None and done > self.reporter.done:

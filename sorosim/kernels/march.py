@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
-from sorosim.kernels.loops import ERROR
+from sorosim.kernels.loops import ERROR, RATE
 from sorosim.kernels.newmark import (
     A_OLD,
     CONTRACTION,
@@ -22,6 +22,7 @@ from sorosim.kernels.newmark import (
     FRESH,
     ITERATION,
     L_NEW,
+    L_RATE,
     MAX_STEP,
     MIN_STEP,
     N_JACOBIAN,
@@ -71,13 +72,14 @@ SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 2.0, 1.2
 
 
 @kernel_in_place
-def accept(march, rows):
+def accept(march, rows, closure):
     """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
     state, number, count = march.state, march.number, march.count
     copy(state[A], state[A_OLD])
     for row in range(4):
         copy(state[Q_NEW + row], state[Q + row])
     copy(march.multiplier[L_NEW], march.multiplier[L])
+    copy(closure.value[RATE], march.multiplier[L_RATE])
     count[N_STEPS] += 1
     count[TO_GO] -= 1
     number[PREVIOUS] = number[STEP]
@@ -120,7 +122,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 return ARRIVED
             if done >= max_steps:
                 return GOES_ON
-            begin_step(model, march)
+            begin_step(model, march, closure)
             count[ITERATION] = 0
             ratio, _ = ratios(number)
             changed = abs(ratio / number[FACTORED_RATIO] - 1.0) > CHANGED
@@ -165,7 +167,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     return ASKS
             elif count[FRESH] == 0:
                 # with old factors: once more with new ones
-                begin_step(model, march)
+                begin_step(model, march, closure)
                 count[ITERATION], count[FRESH] = 0, 1
                 number[CONTRACTION] = 0.0
                 if count[EXTERNAL] != 0:
@@ -199,7 +201,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     changed = True
             if count[PROJECT] != 0:
                 project_rates(model, march, ws, closure, saddle)
-            accept(march, rows)
+            accept(march, rows, closure)
             if changed or count[TO_GO] == 0:
                 choose_step(march, rows)
             done += 1

@@ -26,7 +26,7 @@ from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, close_loops, loop_matrices
 from sorosim.kernels.saddle import factor_constraints, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import clear_matrix, copy
+from sorosim.kernels.small import clear, clear_matrix, copy
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
@@ -40,8 +40,8 @@ N_COUNTS = 14
 # the step before; residual, correction, scale of errors
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
 N_STATES = 13
-# March.multiplier
-L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
+# March.multiplier; L_RATE: A qd at the begin of the step
+L, L_NEW, L_STEP, L_RIGHT, L_SCALE, L_RATE = range(6)
 
 
 class March(NamedTuple):
@@ -50,7 +50,7 @@ class March(NamedTuple):
     number: np.ndarray  # (18,) named above
     count: np.ndarray  # (14,) int, named above
     state: np.ndarray  # (13, ndof) named above
-    multiplier: np.ndarray  # (5, m) named above
+    multiplier: np.ndarray  # (6, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
@@ -104,41 +104,6 @@ def ratios(number):
     h, beta = number[STEP], number[BETA]
     ratio = (1.0 - number[ALPHA_M]) / ((1.0 - number[ALPHA_F]) * beta * h * h)
     return ratio, number[GAMMA] / (beta * h)
-
-
-@kernel_in_place
-def begin_step(model, march):
-    """Signals at the end of the step, and a first guess of the state there."""
-    number, state, multiplier = march.number, march.state, march.multiplier
-    h, last, t = number[STEP], number[LAST_STEP], number[TIME] + number[STEP]
-    evaluate_signals(model.motions, t, march.prescribed, march.stack)
-    if march.count[EXTERNAL] == 0:
-        evaluate_signals(model.inputs, t, march.inputs, march.stack)
-        evaluate_signals(model.loads.signals, t, march.varying, march.stack)
-    for i in range(march.u.shape[0]):
-        march.u[i] = march.inputs[i, 0]
-    # the method's accelerations belong to times shifted by a part of the step: shift them with it
-    if h != last:
-        for i in range(state.shape[1]):
-            state[A, i] = state[QDD, i] + (h / last) * (state[A, i] - state[QDD, i])
-        number[LAST_STEP] = h
-    alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
-    for i in range(state.shape[1]):
-        a = state[A, i]
-        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
-        state[A_NEW, i] = guess
-        state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
-        state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
-        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * ((0.5 - beta) * a + beta * guess)
-        state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
-    for k in range(model.driven.shape[0]):
-        i = model.driven[k]
-        state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i] = (
-            march.prescribed[k, 0], march.prescribed[k, 1], march.prescribed[k, 2],
-        )  # fmt: skip
-        state[A_NEW, i] = state[QDD_NEW, i]
-    for i in range(multiplier.shape[1]):
-        multiplier[L_NEW, i] = multiplier[L, i]
 
 
 @kernel_in_place
@@ -201,8 +166,8 @@ def factor(model, march, closure):
 
 
 @kernel_in_place
-def solve(march, closure, x, with_errors):
-    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = -e (or 0, not `with_errors`); fills dl."""
+def solve(march, closure, x):
+    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = r, r in march.multiplier[L_RIGHT]; fills dl."""
     n, m = x.shape[0], march.G.shape[0]
     right, step = march.multiplier[L_RIGHT], march.multiplier[L_STEP]
     lu_solve_vector(march.S, march.pivot, x)
@@ -210,14 +175,69 @@ def solve(march, closure, x, with_errors):
         return
     E = closure.matrix[ERROR_BY_Q]
     for i in range(m):
-        total = -closure.value[ERROR, i] if with_errors else 0.0
         for k in range(n):
-            total -= E[i, k] * x[k]
-        right[i] = total
+            right[i] -= E[i, k] * x[k]
     rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.count[RANK], right, step)
     for k in range(n):
         for i in range(m):
             x[k] += march.columns[k, i] * step[i]
+
+
+@kernel_in_place
+def change_step(model, march, closure, ratio):
+    """Fit what depends on the size of the step to a new one, ratio times as large.
+
+    The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
+    loops of coordinates only, rates tear them open by A qd ~ h^2; a step that finds another A qd than its own takes the
+    difference, divided by h, out on the multipliers.
+    """
+    state, x = march.state, march.state[WORK]
+    for i in range(state.shape[1]):
+        state[A, i] = state[QDD, i] + ratio * (state[A, i] - state[QDD, i])
+        x[i] = 0.0
+    if march.count[FACTORED] != 0 and march.G.shape[0] > 0 and march.count[PROJECT] == 0:
+        for i in range(march.G.shape[0]):
+            march.multiplier[L_RIGHT, i] = (ratio * ratio - 1.0) * march.multiplier[L_RATE, i]
+            march.multiplier[L_RATE, i] *= ratio * ratio
+        solve(march, closure, x)
+        for i in range(state.shape[1]):
+            if not model.known[i]:
+                state[QD, i] += x[i]
+
+
+@kernel_in_place
+def begin_step(model, march, closure):
+    """Signals at the end of the step, and a first guess of the state there."""
+    number, state, multiplier = march.number, march.state, march.multiplier
+    h, last, t = number[STEP], number[LAST_STEP], number[TIME] + number[STEP]
+    evaluate_signals(model.motions, t, march.prescribed, march.stack)
+    if march.count[EXTERNAL] == 0:
+        evaluate_signals(model.inputs, t, march.inputs, march.stack)
+        evaluate_signals(model.loads.signals, t, march.varying, march.stack)
+    for i in range(march.u.shape[0]):
+        march.u[i] = march.inputs[i, 0]
+    # the method's accelerations belong to times shifted by a part of the step: shift them with it
+    if h != last:
+        for i in range(state.shape[1]):
+            state[A, i] = state[QDD, i] + (h / last) * (state[A, i] - state[QDD, i])
+        number[LAST_STEP] = h
+    alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
+    for i in range(state.shape[1]):
+        a = state[A, i]
+        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
+        state[A_NEW, i] = guess
+        state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
+        state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
+        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * ((0.5 - beta) * a + beta * guess)
+        state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
+    for k in range(model.driven.shape[0]):
+        i = model.driven[k]
+        state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i] = (
+            march.prescribed[k, 0], march.prescribed[k, 1], march.prescribed[k, 2],
+        )  # fmt: skip
+        state[A_NEW, i] = state[QDD_NEW, i]
+    for i in range(multiplier.shape[1]):
+        multiplier[L_NEW, i] = multiplier[L, i]
 
 
 @kernel_in_place
@@ -228,7 +248,9 @@ def correct(model, march, closure):
     x = state[CORRECTION]
     for i in range(n):
         x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
-    solve(march, closure, x, True)
+    for i in range(march.G.shape[0]):
+        march.multiplier[L_RIGHT, i] = -closure.value[ERROR, i]
+    solve(march, closure, x)
     a_ratio, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), 0.0
     for i in range(n):
         if model.known[i]:
@@ -260,7 +282,8 @@ def error_of(model, march, closure):
             if not model.known[j]:
                 total += march.mass[i, j] * (state[A_NEW, j] - state[A, j])
         x[i] = 0.0 if model.known[i] else c * total
-    solve(march, closure, x, False)
+    clear(march.multiplier[L_RIGHT])
+    solve(march, closure, x)
     total = 0.0
     for i in range(n):
         if not model.known[i]:
