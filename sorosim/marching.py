@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
 from scipy.optimize import brentq
 
 from sorosim.compiled import entry
@@ -13,6 +14,7 @@ from sorosim.drive import Held, Motion
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
+from sorosim.kernels.loops import CONSTRAINT
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
@@ -85,7 +87,7 @@ class Marching:
         depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
         return March(
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((6, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
+            np.zeros((5, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
             np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
@@ -107,7 +109,8 @@ class Marching:
         n_rows, n = len(problem.t_out), engine.ndof
         states = (np.zeros((n_rows, n)) for _ in range(3))
         rows = Rows(problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m)))
-        rows.q[0], rows.qd[0], rows.qdd[0] = state.state[m.Q], state.state[m.QD], state.state[m.QDD]
+        rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
+        rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
         course = _Course(self, problem, model, state, rows, inputs)
         return course.run()
@@ -122,27 +125,33 @@ class Marching:
         number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
         number[m.MAX_STEP] = min(problem.max_step, span)
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
-        number[m.LEAST_PIVOT], number[m.LEAST_PIVOT_TIME] = 1.0, t0
+        number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
         state.count[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
         scale = problem.atol + problem.rtol * np.abs(q)
         if self.step is not None:
             h = self.step
         else:
             speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
-            h = min(0.1 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
+            h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
         number[m.WANTED] = min(h, span)
         left = float(problem.t_out[1]) - t0
         state.count[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
         number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.count[m.TO_GO]
-        # the method's own accelerations belong to a time beside: follow them there, unless they change wildly
-        shift, a = (self.coefficients[0] - self.coefficients[1]) * number[m.STEP], found.qdd.copy()
-        glance = GLANCE * min(number[m.STEP], 1.0)
-        later = system.coordinates(t0 + glance, system.state(q + glance * qd + 0.5 * glance**2 * found.qdd,
-                                                             qd + glance * found.qdd))  # fmt: skip
-        change = shift * (system.forward(task.FORWARD, t0 + glance, *later).qdd - found.qdd) / glance
-        if np.linalg.norm(change) <= np.linalg.norm(found.qdd):
-            a += change
-        for row, values in ((m.Q, q), (m.QD, qd), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
+        # the method's own accelerations belong to a time beside, and its rates tear loops a little open, see
+        # kernels.newmark.change_step: start as it goes on, unless accelerations change too wildly to be followed
+        alpha_m, alpha_f, beta, _ = self.coefficients
+        h, shift, a, v = number[m.STEP], alpha_m - alpha_f, found.qdd.copy(), qd.copy()
+        glance = GLANCE * min(h, 1.0)
+        later = system.state(q + glance * qd + 0.5 * glance**2 * found.qdd, qd + glance * found.qdd)
+        change = system.forward(task.FORWARD, t0 + glance, *system.coordinates(t0 + glance, later)).qdd - found.qdd
+        jerk = change / glance
+        if h * np.linalg.norm(shift * jerk) <= np.linalg.norm(found.qdd):
+            a += shift * h * jerk
+            A, free = found.closure.matrix[CONSTRAINT], system.partition.free
+            if len(A) and not self.projection:
+                tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free])
+                v[free] += lstsq(A[:, free], tear, cond=1e-9)[0]
+        for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
-from sorosim.kernels.loops import ERROR, RATE
+from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import (
     A_OLD,
     CONTRACTION,
@@ -22,7 +22,6 @@ from sorosim.kernels.newmark import (
     FRESH,
     ITERATION,
     L_NEW,
-    L_RATE,
     MAX_STEP,
     MIN_STEP,
     N_JACOBIAN,
@@ -72,14 +71,13 @@ SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 2.0, 1.2
 
 
 @kernel_in_place
-def accept(march, rows, closure):
+def accept(march, rows):
     """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
     state, number, count = march.state, march.number, march.count
     copy(state[A], state[A_OLD])
     for row in range(4):
         copy(state[Q_NEW + row], state[Q + row])
     copy(march.multiplier[L_NEW], march.multiplier[L])
-    copy(closure.value[RATE], march.multiplier[L_RATE])
     count[N_STEPS] += 1
     count[TO_GO] -= 1
     number[PREVIOUS] = number[STEP]
@@ -201,7 +199,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     changed = True
             if count[PROJECT] != 0:
                 project_rates(model, march, ws, closure, saddle)
-            accept(march, rows, closure)
+            accept(march, rows)
             if changed or count[TO_GO] == 0:
                 choose_step(march, rows)
             done += 1

@@ -40,8 +40,8 @@ N_COUNTS = 14
 # the step before; residual, correction, scale of errors
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
 N_STATES = 13
-# March.multiplier; L_RATE: A qd at the begin of the step
-L, L_NEW, L_STEP, L_RIGHT, L_SCALE, L_RATE = range(6)
+# March.multiplier
+L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 
 
 class March(NamedTuple):
@@ -50,7 +50,7 @@ class March(NamedTuple):
     number: np.ndarray  # (18,) named above
     count: np.ndarray  # (14,) int, named above
     state: np.ndarray  # (13, ndof) named above
-    multiplier: np.ndarray  # (6, m) named above
+    multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
@@ -184,32 +184,38 @@ def solve(march, closure, x):
 
 
 @kernel_in_place
-def change_step(model, march, closure, ratio):
-    """Fit what depends on the size of the step to a new one, ratio times as large.
+def change_step(model, march, closure):
+    """Fit what depends on the size of the step to the new one.
 
     The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
-    loops of coordinates only, rates tear them open by A qd ~ h^2; a step that finds another A qd than its own takes the
-    difference, divided by h, out on the multipliers.
+    loops of coordinates only, its rates tear them open by A qd = c h^2 A dqdd/dt; a step that finds another A qd than
+    its own takes the difference, divided by h, out on the multipliers.
     """
-    state, x = march.state, march.state[WORK]
-    for i in range(state.shape[1]):
-        state[A, i] = state[QDD, i] + ratio * (state[A, i] - state[QDD, i])
-        x[i] = 0.0
-    if march.count[FACTORED] != 0 and march.G.shape[0] > 0 and march.count[PROJECT] == 0:
-        for i in range(march.G.shape[0]):
-            march.multiplier[L_RIGHT, i] = (ratio * ratio - 1.0) * march.multiplier[L_RATE, i]
-            march.multiplier[L_RATE, i] *= ratio * ratio
+    number, state, x = march.number, march.state, march.state[WORK]
+    h, last, n, m = number[STEP], number[LAST_STEP], state.shape[1], march.G.shape[0]
+    if march.count[FACTORED] != 0 and m > 0 and march.count[PROJECT] == 0:
+        E, right = closure.matrix[ERROR_BY_Q], march.multiplier[L_RIGHT]
+        c = 1.0 / 6.0 - 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - number[BETA]
+        scale = c * (h * h - last * last) / number[PREVIOUS]
+        for i in range(m):
+            right[i] = 0.0
+            for k in range(n):
+                right[i] += scale * E[i, k] * (state[A, k] - state[A_OLD, k])
+        clear(x)
         solve(march, closure, x)
-        for i in range(state.shape[1]):
-            if not model.known[i]:
-                state[QD, i] += x[i]
+        for k in range(n):
+            if not model.known[k]:
+                state[QD, k] += x[k]
+    for k in range(n):
+        state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
+    number[LAST_STEP] = h
 
 
 @kernel_in_place
 def begin_step(model, march, closure):
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
-    h, last, t = number[STEP], number[LAST_STEP], number[TIME] + number[STEP]
+    h, t = number[STEP], number[TIME] + number[STEP]
     evaluate_signals(model.motions, t, march.prescribed, march.stack)
     if march.count[EXTERNAL] == 0:
         evaluate_signals(model.inputs, t, march.inputs, march.stack)
@@ -217,10 +223,8 @@ def begin_step(model, march, closure):
     for i in range(march.u.shape[0]):
         march.u[i] = march.inputs[i, 0]
     # the method's accelerations belong to times shifted by a part of the step: shift them with it
-    if h != last:
-        for i in range(state.shape[1]):
-            state[A, i] = state[QDD, i] + (h / last) * (state[A, i] - state[QDD, i])
-        number[LAST_STEP] = h
+    if h != number[LAST_STEP]:
+        change_step(model, march, closure)
     alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
     for i in range(state.shape[1]):
         a = state[A, i]
