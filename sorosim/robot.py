@@ -80,14 +80,18 @@ class Robot(Dynamics):
     @property
     def actuator_units(self) -> tuple[str, ...]:
         """Unit of each input: N, or N m for motors that turn."""
-        layout = self.engine.layout
-        return tuple(
-            "N m"
-            if isinstance(actuator, JointForce)
-            and layout.dimensions[layout.links[actuator.link].column + actuator.index(layout)] == "angle"
-            else "N"
-            for actuator in self.description.actuators.values()
-        )
+        return tuple(map(self._input_unit, self.description.actuators.values()))
+
+    def _input_unit(self, actuator: Tendon | JointForce | LoopForce) -> str:
+        if isinstance(actuator, Tendon):
+            return "N"
+        if isinstance(actuator, LoopForce):
+            joint = self.description.loops[actuator.loop].joint
+            dimension = joint.dimensions[actuator.index(joint)]
+        else:
+            layout = self.engine.layout
+            dimension = layout.dimensions[layout.links[actuator.link].column + actuator.index(layout)]
+        return "N m" if dimension == "angle" else "N"
 
     @property
     def links(self) -> tuple[Link, ...]:
