@@ -105,6 +105,17 @@ def test_values_of_the_command_line_go_before_those_of_the_file_by_name(finger, 
     assert np.allclose([*eq.u, *eq.q[:2]], [0.1, 0.3, 0.03, np.deg2rad(2.0)], rtol=1e-12)
 
 
+def test_info_says_what_driven_coordinates_needed(finger, call):
+    (finger / "gantry.yaml").write_text(GANTRY, encoding="utf-8")
+    call("simulate", "gantry.yaml", "--out", "run.h5")
+    largest = {name: np.abs(force).max() for name, force in sorosim.open("run.h5").driven.items()}
+    wanted = f"needed at most {largest['cart']:.4g} N at cart, {largest['arm']:.4g} N m at arm"
+    assert wanted in call("info", "run.h5")[1]
+    assert json.loads(call("info", "run.h5", "--json")[1])["driven_units"] == {"cart": "N", "arm": "N m"}
+    call("statics", "gantry.yaml", "--out", "eq.h5")
+    assert f"{sorosim.open('eq.h5').driven['arm']:.6g} N m" in call("info", "eq.h5")[1]
+
+
 @pytest.mark.parametrize("command", ["simulate", "statics"])
 @pytest.mark.parametrize(
     ("option", "value", "message"),

@@ -19,7 +19,7 @@ from sorosim.cli.options import (
     assignments,
 )
 from sorosim.cli.prescribed import resumed, signals, values
-from sorosim.cli.show import as_json, err, facts, out, position, progress, run_facts, run_summary
+from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -173,8 +173,7 @@ def statics(
         "stable": "yes" if found.stable else "no",
         "tip": position(found.tip()),
     }
-    rows |= {f"needed at {name}": f"{force:.6g}" for name, force in found.driven.items()}
-    facts(loaded.name, rows | ({"written": str(output)} if output else {}))
+    facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
 
 
 def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:
