@@ -306,10 +306,12 @@ def open_run(path: str | Path) -> Run | Equilibrium:
     Where beside the file lies the journal of a run that has not finished, it is that run which is read.
     """
     from sorosim.io import load_text
+    from sorosim.io.meshes import check_unchanged
     from sorosim.io.results import read
 
     stored = read(path)
     robot = load_text(stored["text"], str(path))
+    check_unchanged(robot.links, stored.get("meshes", {}), str(path))
     shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
     layout = robot.engine.layout
     unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]

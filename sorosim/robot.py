@@ -268,5 +268,4 @@ class Robot(Dynamics):
             got = f"a rotation of '{name}' by {turned:.9g} rad, a whole turn"
             hint = "hold the joint in the coordinates a whole turn away, which are of the same pose"
             raise InputError("q", "coordinates from which the wrench can be told", got, hint)
-        y: Array = np.linalg.solve(twist_matrix(stage.columns, own).T, forces)
-        return y
+        return np.asarray(np.linalg.solve(twist_matrix(stage.columns, own).T, forces))

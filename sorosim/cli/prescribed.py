@@ -34,10 +34,10 @@ def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     from sorosim.io.units import unit_factor
     from sorosim.signals import as_signal
 
-    said, _ = signals(run.robot, u, None)
+    said: dict[str, Any] | None = signals(run.robot, u, None)[0]
     # a controller, which no file keeps, gives all inputs
     if said is None or run.options.get("dt_control") is not None:
-        return None if said is None else dict(said)
+        return said
     kept = {name: spec for name, spec in run.options["u"].items() if name not in said}
     lost = [name for name, spec in kept.items() if spec is None]
     if lost:
