@@ -81,7 +81,7 @@ class Equilibrium:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Picture of the shape (matplotlib); written to `path` if given."""
-        from sorosim.viz.plots import plot_equilibrium
+        from sorosim.viz.rest_plot import plot_equilibrium
 
         return plot_equilibrium(self, path)
 
@@ -261,7 +261,7 @@ class Run:
         write_mat(self, path)
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all") -> Any:
-        """Plots of tip, snapshots, coordinates, tensions, energy; written to `folder` if given (matplotlib)."""
+        """Plots by their names in `sorosim.viz.plots.PLOTS` (matplotlib); written to `folder` if given."""
         from sorosim.viz.plots import plot_run
 
         return plot_run(self, folder, what)

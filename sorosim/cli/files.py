@@ -71,7 +71,7 @@ def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs and energy of a run, or the shape of an equilibrium.
+    """Draw tip, snapshots, coordinates, inputs, driven forces and energy of a run, or the shape of an equilibrium.
 
     Example: sorosim plot run.h5 --out plots
     """
