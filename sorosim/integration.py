@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from sorosim.door import number
 from sorosim.drive import Held
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError
+from sorosim.index2 import StabilisedIndex2
+from sorosim.marching import MARCHES, Marching
 from sorosim.result import Checkpoints, Run
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import integrator
@@ -109,7 +111,7 @@ class Integration:
         leave = Event(self.system.rotation_left, True, 1.0) if self.system.charts.joints else None
         interrupted = False
         try:
-            found = integrate_with_restarts(integrator(options["method"]), problem, between, self.at_restart, leave)
+            found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
             interrupted, found = True, self.so_far()
         except FileError as error:
@@ -129,6 +131,14 @@ class Integration:
             what = f"simulate '{name}' by {options['method']}: {found.message}{self.trials.why}"
             raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run)
         return run
+
+    def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
+        """The method that was asked for."""
+        method = self.options["method"]
+        if method in MARCHES:
+            options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
+            return Marching(self.system, method, *options).integrate  # type: ignore[arg-type]
+        return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
 
     # -- while it runs ---------------------------------------------------------------------------------------------
 

@@ -1,21 +1,20 @@
-"""Newmark's and the generalised-alpha method for a robot: the door to the compiled march, with the contract of solvers."""
+"""Newmark's and the generalised-alpha method on the motion of a robot: the door to the compiled march."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lstsq
 from scipy.optimize import brentq
 
 from sorosim.compiled import entry
 from sorosim.drive import Held, Motion
 from sorosim.kernels import evaluate as task
-from sorosim.kernels import march as m
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.kernels.march import March, Model, Rows, march
+from sorosim.kernels import march as codes
+from sorosim.kernels import newmark as m
+from sorosim.kernels.march import march
+from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
 from sorosim.signals import ConstantSignal
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter
@@ -23,17 +22,16 @@ from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
+MARCHES = ("newmark", "generalized-alpha")
 # steps between two looks of Python: at reports, interrupts
 STEPS_AT_ONCE = 100
-# loops that interpolated rows leave open by more are closed [m; rad]
-CLOSED = 1e-12
 # part of a short time over which the start looks how accelerations change
 GLANCE = 1e-6
 
 WHY = {
-    m.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
-    m.TOO_SMALL: "the step became too small",
-    m.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
+    codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
+    codes.TOO_SMALL: "the step became too small",
+    codes.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
 }
 
 
@@ -55,14 +53,19 @@ class Marching:
     system : OdeSystem
     method : {"newmark", "generalized-alpha"}
     step : float, optional
-        Fixed size of the steps [s]; without it they are chosen by the tolerances.
+        Fixed size of the steps [s], less where the time between rows is no multiple of it; without it they are chosen
+        by the tolerances. Steps end at all rows.
     spectral_radius : float
         Of the generalised-alpha method at infinite frequency, 0 to 1.
+    projection : bool
+        Whether rates are projected after every step onto those that keep the loops closed.
     """
 
-    def __init__(self, system: OdeSystem, method: str, step: float | None, spectral_radius: float) -> None:
+    def __init__(
+        self, system: OdeSystem, method: str, step: float | None, spectral_radius: float, projection: bool = False
+    ) -> None:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
-        self.multipliers: dict[float, tuple[Array, Array]] = {}  # time of a row -> accelerations, multipliers
+        self.projection = projection and bool(system.robot.loop_names)
         self.advance: Callable[..., int] | None = None
 
     # -- arrays ----------------------------------------------------------------------------------------------------
@@ -82,7 +85,7 @@ class Marching:
         depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
         return March(
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((5, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
+            np.zeros((6, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
             np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
@@ -102,7 +105,8 @@ class Marching:
         model, state = self.model(inputs), self.state(inputs, external)
         self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
-        rows = Rows(problem.t_out.copy(), *(np.zeros((n_rows, n)) for _ in range(3)), np.zeros((n_rows, engine.closed.m)))
+        states = (np.zeros((n_rows, n)) for _ in range(3))
+        rows = Rows(problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m)))
         rows.q[0], rows.qd[0], rows.qdd[0] = state.state[m.Q], state.state[m.QD], state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
         course = _Course(self, problem, model, state, rows, inputs)
@@ -114,19 +118,22 @@ class Marching:
         q, qd, qdd = system.coordinates(t0, problem.x0)
         found = system.forward(task.FORWARD, t0, q, qd, qdd)
         span = end - t0
-        number[[m.TIME, m.END, m.RTOL, m.ATOL]] = t0, end, problem.rtol, problem.atol
+        number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
         number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
         number[m.MAX_STEP] = min(problem.max_step, span)
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
         number[m.LEAST_PIVOT], number[m.LEAST_PIVOT_TIME] = 1.0, t0
-        state.count[[m.FIXED, m.EXTERNAL, m.ROW]] = self.step is not None, external, 1
+        state.count[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
         scale = problem.atol + problem.rtol * np.abs(q)
         if self.step is not None:
             h = self.step
         else:
             speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
             h = min(0.1 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
-        number[m.STEP] = number[m.LAST_STEP] = min(h, span)
+        number[m.WANTED] = min(h, span)
+        left = float(problem.t_out[1]) - t0
+        state.count[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
+        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.count[m.TO_GO]
         # the method's own accelerations belong to a time beside: follow them there, unless they change wildly
         shift, a = (self.coefficients[0] - self.coefficients[1]) * number[m.STEP], found.qdd.copy()
         glance = GLANCE * min(number[m.STEP], 1.0)
@@ -135,34 +142,9 @@ class Marching:
         change = shift * (system.forward(task.FORWARD, t0 + glance, *later).qdd - found.qdd) / glance
         if np.linalg.norm(change) <= np.linalg.norm(found.qdd):
             a += change
-        for row, values in ((m.Q, q), (m.QD, qd), (m.QDD, found.qdd), (m.A, a)):
+        for row, values in ((m.Q, q), (m.QD, qd), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
-
-    def rows_done(self, rows: Rows, first: int, last: int) -> Array:
-        """States (k, n) of rows first to last, their loops closed; keeps accelerations and multipliers."""
-        states = []
-        for k in range(first, last):
-            q = rows.q[k]
-            if self.system.robot.n_multipliers:
-                q = self.closed(q)
-            self.multipliers[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
-            states.append(self.system.state(q, rows.qd[k]))
-        return np.array(states).reshape(last - first, 2 * self.system.n_free)
-
-    def closed(self, q: Array) -> Array:
-        """The same coordinates with their loops closed, between steps they are so to the error of interpolation only."""
-        system, zero, free = self.system, np.zeros_like(q), self.system.partition.free
-        for _ in range(3):
-            u = np.zeros(system.robot.engine.n_actuators)
-            found = system.robot.engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), u)
-            if np.abs(found.closure.value[ERROR]).max() <= CLOSED:
-                break
-            found = system.robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u)
-            E = found.closure.matrix[ERROR_BY_Q][:, free]
-            q = q.copy()
-            q[free] -= lstsq(E, found.closure.value[ERROR], cond=1e-9)[0]
-        return q
 
 
 class _Course:
@@ -176,10 +158,10 @@ class _Course:
         self.reported, self.steps = 0, [self.step_state()]
         self.reporter = Reporter(problem)
 
-    def step_state(self) -> tuple[float, Array, Array, Array]:
-        """Time, coordinates, rates and accelerations now."""
+    def step_state(self) -> tuple[float, Array, Array]:
+        """Time, coordinates and rates now."""
         s = self.state.state
-        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy(), s[m.QDD].copy()
+        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy()
 
     def advance(self, max_steps: int) -> int:
         """Some steps; Python gives what is asked of it."""
@@ -187,7 +169,7 @@ class _Course:
         arguments = self.model, self.state, self.engine.workspace, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
             self.method.advance = entry(march, *arguments)
-        while (code := self.method.advance(*arguments)) == m.ASKS:
+        while (code := self.method.advance(*arguments)) == codes.ASKS:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.u[:] = self.inputs.value(t)
@@ -202,8 +184,8 @@ class _Course:
         each = bool(events) or problem.dense
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended = m.GOES_ON, None
-        while code == m.GOES_ON and ended is None:
+        code, ended = codes.GOES_ON, None
+        while code == codes.GOES_ON and ended is None:
             code = self.advance(1 if each else STEPS_AT_ONCE)
             now = self.step_state()
             if each and now[0] > self.steps[-1][0]:
@@ -211,7 +193,7 @@ class _Course:
                 values, ended = self.crossed(values, hits)
             self.report(ended)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (m.ARRIVED, m.GOES_ON)
+        success = code in (codes.ARRIVED, codes.GOES_ON)
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
             message = f"stopped at t = {t:.6g} s: {WHY[code]}"
@@ -237,9 +219,12 @@ class _Course:
         if ended is not None:
             done = int(np.searchsorted(self.problem.t_out[:done], ended, side="right"))
         if done > self.reported:
-            states = self.method.rows_done(self.rows, self.reported, done)
-            for k, x in zip(range(self.reported, done), states, strict=True):
-                self.rows.q[k], self.rows.qd[k], _ = self.method.system.coordinates(float(self.rows.t[k]), x)
+            rows = self.rows
+            pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
+            states = np.array([self.method.system.state(*pair) for pair in pairs])
+            # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
+            for k in range(self.reported, 0 if self.method.projection else done):
+                self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
             first, self.reported = self.reported, done
             if self.problem.report is not None and done > self.reporter.done:
                 skipped = self.reporter.done - first
@@ -253,28 +238,30 @@ class _Course:
         for i, event in enumerate(self.problem.events):
             value = event.function(end, x)
             values.append(value)
-            rising = value - before[i]
-            if before[i] * value < 0.0 or (value == 0.0 and before[i] != 0.0):
-                if event.direction == 0.0 or event.direction * rising > 0.0:
-                    t = brentq(lambda t, e=event: e.function(t, self.dense(t)), begin, end, xtol=1e-14 * max(end, 1.0)) if value else end  # type: ignore[misc]
-                    found.append((float(t), i))
+            crossed = before[i] * value < 0.0 or (value == 0.0 and before[i] != 0.0)
+            if crossed and (event.direction == 0.0 or event.direction * (value - before[i]) > 0.0):
+                found.append((self.zero(event.function, begin, end), i))
         ended = min((t for t, i in found if self.problem.events[i].terminal), default=None)
         for t, i in sorted(found):
             if ended is None or t <= ended:
                 hits.append((i, t, self.dense(t)))
         return values, ended
 
+    def zero(self, function: Callable[[float, Array], float], begin: float, end: float) -> float:
+        """A zero of a function of time and state within the last step, in which it changes its sign."""
+        if function(end, self.dense(end)) == 0.0:
+            return end
+        found = brentq(lambda t: function(t, self.dense(t)), begin, end, xtol=1e-14 * max(abs(end), 1.0))
+        return float(found)
+
     def dense(self, t: float) -> Array:
-        """State at a time within the steps so far, by quintic interpolation."""
+        """State at a time within the steps so far, by cubic interpolation."""
         times = [step[0] for step in self.steps]
         k = min(max(int(np.searchsorted(times, t)), 1), len(times) - 1)
-        (t0, q0, v0, a0), (t1, q1, v1, a1) = self.steps[k - 1], self.steps[k]
+        (t0, q0, v0), (t1, q1, v1) = self.steps[k - 1], self.steps[k]
         h = t1 - t0
         if t in (t0, t1):
             return self.method.system.state(*((q0, v0) if t == t0 else (q1, v1)))
-        s, c1, c2 = (t - t0) / h, h * v0, 0.5 * h * h * a0
-        d0, d1, d2 = q1 - q0 - c1 - c2, h * v1 - c1 - 2.0 * c2, h * h * a1 - 2.0 * c2
-        c3, c4, c5 = 10.0 * d0 - 4.0 * d1 + 0.5 * d2, -15.0 * d0 + 7.0 * d1 - d2, 6.0 * d0 - 3.0 * d1 + 0.5 * d2
-        q = q0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))))
-        qd = (c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
-        return self.method.system.state(q, qd)
+        s, c1, d0, d1 = (t - t0) / h, h * v0, q1 - q0 - h * v0, h * (v1 - v0)
+        c2, c3 = 3.0 * d0 - d1, d1 - 2.0 * d0
+        return self.method.system.state(q0 + s * (c1 + s * (c2 + s * c3)), (c1 + s * (2.0 * c2 + s * 3.0 * c3)) / h)

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
-from sorosim.door import choice, positive
+from sorosim.door import choice, number, positive
 from sorosim.drive import Held, input_motion
 from sorosim.errors import InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
+from sorosim.marching import MARCHES
 from sorosim.result import Run, open_run
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
@@ -24,7 +25,8 @@ from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
-DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01}
+DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8}
+METHODS = (*INTEGRATORS, *MARCHES, "ida")
 # loops that are open by more than this at the start [m; rad] or tear open [m/s; rad/s] are a mistake, less is mended
 MENDED = 1e-6
 
@@ -45,6 +47,9 @@ def simulate(
     max_step: float = np.inf,
     checkpoint: float | None = None,
     closing_time: float | None = None,
+    step: float | None = None,
+    spectral_radius: float | None = None,
+    projection: bool = False,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -74,7 +79,8 @@ def simulate(
     qd0 : (ndof,) array_like
         Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
         file's `initial` block, under loops the rates nearest to it that are possible.
-    method : {"bdf", "radau", "lsoda", "cvode"}
+    method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
+        The last three solve for the multipliers of loops too, and keep loops closed to rounding.
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
     jacobian : {"analytic", "finite-difference"}
@@ -87,6 +93,15 @@ def simulate(
     closing_time : float
         Time constant [s] with which methods bdf, radau, lsoda and cvode close loops again that drift open. Default
         0.01.
+    step : float
+        Fixed step of methods newmark and generalized-alpha [s], less where dt_out is no multiple of it. Default: chosen
+        by rtol and atol. Their steps end at all multiples of dt_out.
+    spectral_radius : float
+        Of the generalized-alpha method at infinite frequency: what is left of too stiff motions after a step, from 0
+        (all gone) to 1 (kept). Default 0.8.
+    projection : bool
+        Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
+        loops closed; coordinates are closed anyway.
     events : sequence of f(t, q, qd) -> float
         Zeros are located; attributes `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
     dense : bool
@@ -121,7 +136,7 @@ def simulate(
     block = robot.description.simulate
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
-        "closing_time": closing_time,
+        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius,
     }  # fmt: skip
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
@@ -131,8 +146,13 @@ def simulate(
         options[name] = positive(name, options[name])
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
-    choice("method", options["method"], tuple(INTEGRATORS))
+    choice("method", options["method"], METHODS)
+    if options["step"] is not None:
+        options["step"] = positive("step", options["step"])
+    options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
+                                        least=0.0, upto=1.0)  # fmt: skip
     options |= {
+        "projection": bool(projection),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }

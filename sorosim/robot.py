@@ -44,7 +44,7 @@ class Robot(Dynamics):
         self.description = description
         for name, actuator in description.actuators.items():
             if not isinstance(actuator, Tendon | JointForce | LoopForce):
-                raise ModelError(f"actuators.{name}", "a Tendon or a JointForce", type(actuator).__name__)
+                raise ModelError(f"actuators.{name}", "a Tendon, a JointForce or a LoopForce", type(actuator).__name__)
         actuators: list[Tendon | JointForce | LoopForce] = list(description.actuators.values())
         loads: dict[str, Load] = dict(description.loads)
         if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
@@ -85,18 +85,17 @@ class Robot(Dynamics):
     @property
     def actuator_units(self) -> tuple[str, ...]:
         """Unit of each input: N, or N m for motors that turn."""
-        return tuple(map(self._input_unit, self.description.actuators.values()))
+        return tuple(map(self._unit, self.description.actuators.values()))
 
-    def _input_unit(self, actuator: Tendon | JointForce | LoopForce) -> str:
+    def _unit(self, actuator: Tendon | JointForce | LoopForce) -> str:
         if isinstance(actuator, Tendon):
             return "N"
-        if isinstance(actuator, LoopForce):
-            joint = self.description.loops[actuator.loop].joint
-            dimension = joint.dimensions[actuator.index(joint)]
+        if isinstance(actuator, JointForce):
+            joint, index = self.engine.layout.links[actuator.link].link.joint, actuator.index(self.engine.layout)
         else:
-            layout = self.engine.layout
-            dimension = layout.dimensions[layout.links[actuator.link].column + actuator.index(layout)]
-        return "N m" if dimension == "angle" else "N"
+            joint = self.description.loops[actuator.loop].joint
+            index = actuator.index(joint)
+        return "N m" if joint.dimensions[index] == "angle" else "N"
 
     def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""
@@ -136,8 +135,9 @@ class Robot(Dynamics):
         return self._initial[1].copy()
 
     def summary(self) -> str:
-        """Table of the links, one a line."""
-        lines = [f"{self.name}: {self.ndof} coordinates, {self.n_points} points, {len(self.actuator_names)} actuators"]
+        """Table of the links and the loops, one a line."""
+        head = f"{self.name}: {self.ndof} coordinates, {self.n_points} points, {len(self.actuator_names)} actuators"
+        lines = [head + (f", {len(self.loop_names)} loops" if self.loop_names else "")]
         for link in self.links:
             layout = self.engine.layout.links[link.name]
             if link.rod is not None:
@@ -146,6 +146,13 @@ class Robot(Dynamics):
                 body = "rigid body" if link.body is not None else "frame"
             where = link.parent if link.parent == "world" or link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
             lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {layout.n} coordinates")
+        rods = [link.name for link in self.links if link.rod is not None]
+        for name, loop in self.description.loops.items():
+            a, b = (
+                f"{end.link} at s = {end.s:g}" if end.s != 1.0 and end.link in rods else end.link
+                for end in (loop.a, loop.b)
+            )
+            lines.append(f"  {name}: {loop.joint.kind} loop from {a} to {b}")
         return "\n".join(lines)
 
     def to_yaml(self, path: str | Path | None = None) -> str:

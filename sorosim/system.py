@@ -140,6 +140,8 @@ class OdeSystem:
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
+        # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers
+        self.rows: dict[float, tuple[Array, Array]] = {}
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
     def state(self, q: Array, qd: Array) -> Array:
@@ -181,10 +183,16 @@ class OdeSystem:
         if not (len(self.partition.driven) or self.robot.n_multipliers):
             return np.zeros(0), np.zeros(0)
         q, qd, qdd = self.coordinates(t, x)
-        multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+        if t in self.rows:
+            qdd, multiplier = self.rows[t]
+        else:
+            multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+        return self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[self.partition.driven], multiplier
+
+    def residual(self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Evaluation:
+        """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
         u = self.inputs.value(t)
-        found = self.robot.engine.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
-        return found.tau[self.partition.driven], multiplier
+        return self.robot.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
 
     def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""

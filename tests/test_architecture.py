@@ -37,6 +37,8 @@ LAYERS = (
     "robot",
     "system",
     "solvers",
+    "marching",
+    "index2",
     "result",
     "integration",
     "assembly",

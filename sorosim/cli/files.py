@@ -175,7 +175,8 @@ def info(
     robot = load_changed(source, changes)
     if json:
         content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
-        as_json(content | {"coordinates": robot.coordinate_names, "actuators": robot.actuator_names})
+        content |= {"coordinates": robot.coordinate_names, "actuators": robot.actuator_names}
+        as_json(content | {"loops": robot.loop_names})
     else:
         out.print(robot.summary(), markup=False, soft_wrap=True)
         out.print("actuators: " + (", ".join(robot.actuator_names) or "none"), markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     """Integrate with the BDF method of CVODE and a dense direct linear solver."""
     if problem.dense:
         raise InputError("dense", "method bdf, radau or lsoda for dense output", "cvode", "or ask for a finer dt_out")
-    n, t_out = len(problem.x0), problem.t_out
+    t_out = problem.t_out
     jacobian = problem.jacobian
     counts = {"n_rhs": 0, "n_jacobian": 0}
 
@@ -54,22 +55,18 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
-        march = _March(solver, problem)
+        march = March(solver, problem)
         march.run()
-    events_of = [[hit for hit in march.hits if hit[0][i]] for i in range(len(problem.events))]
-    return OdeSolution(
-        t_out[: len(march.x)].copy(), np.array(march.x).reshape(-1, n), march.success, march.message,
-        {"n_rhs": counts["n_rhs"], "n_jacobian": counts["n_jacobian"]}, None,
-        [np.array([t for _, t, _ in hits]) for hits in events_of],
-        [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of],
-    )  # fmt: skip
+    return march.solution({"n_rhs": counts["n_rhs"], "n_jacobian": counts["n_jacobian"]})
 
 
-class _March:
+class March:
     """From one output time to the next, until the end, a terminal event or a failure."""
 
-    def __init__(self, solver: CVODE, problem: OdeProblem) -> None:
-        self.solver, self.problem = solver, problem
+    def __init__(
+        self, solver: Any, problem: OdeProblem, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
+    ) -> None:  # fmt: skip
+        self.solver, self.problem, self.state_of = solver, problem, state_of
         self.x: list[Array] = [problem.x0]  # at the output times so far
         self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
         self.success, self.message = True, "The solver successfully reached the end of the integration interval."
@@ -79,7 +76,7 @@ class _March:
         for moment in self.problem.t_out[1:]:
             found = self.step(moment)
             while self.success and found.status == _ROOT:
-                self.hits.append((np.asarray(found.i_events[-1]), float(found.t), np.array(found.y)))
+                self.hits.append((np.asarray(found.i_events[-1]), float(found.t), self.state(found)))
                 if any(
                     which and event.terminal for which, event in zip(self.hits[-1][0], self.problem.events, strict=True)
                 ):
@@ -88,8 +85,21 @@ class _March:
                 found = self.step(moment)
             if not self.success:
                 return
-            self.x.append(np.array(found.y))
+            self.x.append(self.state(found))
             reporter.passed(float(moment), lambda times: self.x[-1][None])
+
+    def solution(self, stats: dict[str, int]) -> OdeSolution:
+        """What came of it."""
+        n, count = len(self.problem.x0), len(self.problem.events)
+        events_of = [[hit for hit in self.hits if hit[0][i]] for i in range(count)]
+        return OdeSolution(
+            self.problem.t_out[: len(self.x)].copy(), np.array(self.x).reshape(-1, n), self.success, self.message,
+            stats, None, [np.array([t for _, t, _ in hits]) for hits in events_of],
+            [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of],
+        )  # fmt: skip
+
+    def state(self, found: Any) -> Array:
+        return np.array(self.state_of(float(found.t), found))
 
     def step(self, moment: float) -> Any:
         """Go on towards an output time."""

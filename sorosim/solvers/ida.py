@@ -1,0 +1,78 @@
+"""IDA of SUNDIALS, through scikit-sundae: differential-algebraic equations F(t, y, dy/dt) = 0 with states x = y[:n]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sksundae.ida import IDA
+
+from sorosim.errors import InputError
+from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
+from sorosim.solvers.cvode import March
+
+_MAX_STEPS = 100_000
+# multipliers are left out of the error test by a tolerance this large: their errors say nothing of those of the states
+UNTESTED = 1e10
+
+
+class Dae(NamedTuple):
+    """F(t, y, dy/dt) = 0, y = [x; multipliers]."""
+
+    residual: Callable[[float, Array, Array], Array]
+    jacobian: Callable[[float, Array, Array, float], Array]  # dF/dy + c dF/d(dy/dt)
+    y0: Array
+    yd0: Array  # consistent
+    algebraic: NDArray[np.int64]  # entries of y whose rate does not occur
+    keep: Callable[[float, Array, Array], None]  # is told y and its rate at each row
+
+
+def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
+    """Integrate with the BDF method of IDA and a dense direct linear solver; of `problem` the rates are not used."""
+    if problem.dense:
+        raise InputError("dense", "method bdf, radau or lsoda for dense output", "ida", "or ask for a finer dt_out")
+    n = len(problem.x0)
+    counts = {"n_rhs": 0, "n_jacobian": 0}
+
+    def residual(t: float, y: Array, yd: Array, out: Array) -> None:
+        counts["n_rhs"] += 1
+        out[:] = dae.residual(t, y, yd)
+
+    def jacobian(t: float, y: Array, yd: Array, res: Array, c: float, out: Array) -> None:
+        counts["n_jacobian"] += 1
+        out[:] = dae.jacobian(t, y, yd, c)
+
+    options: dict[str, Any] = {}
+    if problem.events:
+
+        def events(t: float, y: Array, yd: Array, out: Array) -> None:
+            for i, event in enumerate(problem.events):
+                out[i] = event.function(t, np.array(y[:n]))
+
+        events.terminal = [event.terminal for event in problem.events]  # type: ignore[attr-defined]
+        events.direction = [int(np.sign(event.direction)) for event in problem.events]  # type: ignore[attr-defined]
+        options |= {"eventsfn": events, "num_events": len(problem.events)}
+    if problem.jacobian is not None:
+        options["jacfn"] = jacobian
+
+    atol = np.full(len(dae.y0), UNTESTED)
+    atol[:n] = problem.atol
+    span = float(problem.t_out[-1] - problem.t_out[0])
+    smallest = 1e-14 * span
+    with one_blas_thread(), np.errstate(all="ignore"):
+        solver = IDA(
+            residual, linsolver="dense", rtol=problem.rtol, atol=atol, min_step=smallest, algebraic_idx=dae.algebraic,
+            max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
+        )  # fmt: skip
+        solver.init_step(float(problem.t_out[0]), dae.y0, dae.yd0)
+        dae.keep(float(problem.t_out[0]), dae.y0, dae.yd0)
+
+        def state_of(t: float, found: Any) -> Array:
+            dae.keep(t, np.array(found.y), np.array(found.yp))
+            return np.array(found.y[:n])
+
+        march = March(solver, problem, state_of)
+        march.run()
+    return march.solution(counts)
