@@ -128,7 +128,7 @@ def test_newmark_keeps_order_two_of_motion_but_not_its_multipliers(pendulum, exa
 
 
 def test_energy_over_a_long_time(pendulum):
-    """The undamped member of the family keeps it within a band; the damped ones lose, the more the smaller the radius."""
+    """Damped members of the family lose it slowly, the more the smaller the radius."""
     robot, q0 = pendulum
     lost = {}
     for rho in (0.95, 0.8, 0.5):

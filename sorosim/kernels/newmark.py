@@ -32,7 +32,7 @@ from sorosim.kernels.small import clear, clear_matrix, copy
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
 FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED = range(11, 18)
 N_NUMBERS = 18
-# March.count
+# March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO = range(10)
 N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(10, 14)
 N_COUNTS = 14
@@ -48,7 +48,7 @@ class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
     number: np.ndarray  # (18,) named above
-    count: np.ndarray  # (14,) int, named above
+    counts: np.ndarray  # (14,) int, named above
     state: np.ndarray  # (13, ndof) named above
     multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
@@ -110,7 +110,7 @@ def ratios(number):
 def evaluate_at(model, march, ws, closure, saddle, what):
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
-    if march.wrench.shape[0] > 0 and march.count[EXTERNAL] == 0:
+    if march.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
         clear_matrix(march.wrench)
         for k in range(march.wrench.shape[0]):
             clear_matrix(march.K_w[k])
@@ -157,11 +157,11 @@ def factor(model, march, closure):
                     total += E[i, k] * march.columns[k, j]
                 march.G[i, j] = total
         rank, least = rank_factor(march.G, march.order, march.multiplier[L_SCALE])
-        march.count[RANK] = rank
+        march.counts[RANK] = rank
         if least < number[LEAST_PIVOT]:
             number[LEAST_PIVOT], number[LEAST_PIVOT_TIME] = least, number[TIME]
     number[FACTORED_RATIO] = ratio
-    march.count[FACTORED] = 1
+    march.counts[FACTORED] = 1
     return True
 
 
@@ -177,7 +177,7 @@ def solve(march, closure, x):
     for i in range(m):
         for k in range(n):
             right[i] -= E[i, k] * x[k]
-    rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.count[RANK], right, step)
+    rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.counts[RANK], right, step)
     for k in range(n):
         for i in range(m):
             x[k] += march.columns[k, i] * step[i]
@@ -193,7 +193,7 @@ def change_step(model, march, closure):
     """
     number, state, x = march.number, march.state, march.state[WORK]
     h, last, n, m = number[STEP], number[LAST_STEP], state.shape[1], march.G.shape[0]
-    if march.count[FACTORED] != 0 and m > 0 and march.count[PROJECT] == 0:
+    if march.counts[FACTORED] != 0 and m > 0 and march.counts[PROJECT] == 0:
         E, right = closure.matrix[ERROR_BY_Q], march.multiplier[L_RIGHT]
         c = 1.0 / 6.0 - 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - number[BETA]
         scale = c * (h * h - last * last) / number[PREVIOUS]
@@ -217,7 +217,7 @@ def begin_step(model, march, closure):
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
     evaluate_signals(model.motions, t, march.prescribed, march.stack)
-    if march.count[EXTERNAL] == 0:
+    if march.counts[EXTERNAL] == 0:
         evaluate_signals(model.inputs, t, march.inputs, march.stack)
         evaluate_signals(model.loads.signals, t, march.varying, march.stack)
     for i in range(march.u.shape[0]):
@@ -318,7 +318,7 @@ def project_rates(model, march, ws, closure, saddle):
                 march.S[i, j] = 0.0
                 march.S[j, i] = 0.0
             march.S[i, i] = 1.0
-    march.count[FACTORED] = 0
+    march.counts[FACTORED] = 0
     if cholesky(march.S) >= 0:
         return
     for i in range(A.shape[0]):
