@@ -33,8 +33,9 @@ class StaticSystem:
     """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
 
     The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
-    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T multipliers in the free rows,
-    and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open as in the unloaded state.
+    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T multipliers in the free
+    rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open as in the unloaded
+    state.
 
     Rows may depend on others at some states and not at others. A little of the identity in the place of the multipliers
     keeps the Jacobian regular then, and takes some digits from each step of Newton's method, none from its end.
