@@ -87,7 +87,8 @@ def statics(
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
-    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6 and 7.
+    A robot without loops that finds no way so is let go at the start, to follow the forces without inertia until it
+    rests. Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6 and 7.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
@@ -103,7 +104,7 @@ def statics(
     trials, x, found = _Trials(system), system.start(start), None
     for attempt in range(MAX_TURNS):
         unloaded = np.concatenate([system.unloaded, np.zeros(len(system.rows))])
-        problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic)
+        problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, not robot.loop_names)
         again = solve_equilibrium(problem, x, near=attempt > 0)
         found = again if found is None else replace(
             again, n_residual=found.n_residual + again.n_residual, n_jacobian=found.n_jacobian + again.n_jacobian
@@ -126,7 +127,8 @@ def statics(
         robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
         found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
     )  # fmt: skip
-    why, hint = found.message, "start nearer to the solution (q0), or raise the inputs in steps of your own"
+    why, hint = found.message, "start nearer to the solution (q0)"
+    hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
     if found.success and (left := open_loops(robot, q, OPEN)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:

@@ -1,4 +1,4 @@
-"""Equilibria: scipy's hybr with the analytic Jacobian, and load continuation, through folds, when that fails."""
+"""Equilibria: scipy's hybr with the analytic Jacobian; when it fails load continuation, through folds, or a descent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import BDF
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 from scipy.optimize import root
@@ -41,6 +42,9 @@ FOLD_STEP = 1e-3
 MAX_STEPS = 500
 MAX_CORRECTIONS = 10
 LOAD_DIFFERENCE = 1e-7
+# descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
+SETTLED = 1e-3
+MAX_DESCENT, FARTHEST = 1000, 1e3
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class StaticProblem:
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
+    forces: bool = False  # whether -residual are forces that x may follow to a state of rest
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
                 last = _newton(counter, x0, 1.0, MAX_NEWTON)
                 if last.good:
                     point, said = last, f"{said}; Newton's steps from the start converged"
+                elif problem.forces and (steps := _descend(counter, x0)):
+                    point, said = steps[0], f"{said}; let go at the start, it came to rest in {steps[1]} steps"
     if point.good and not point.isolated:
         said += "; the tangent stiffness is singular, there are others nearby"
     counts = counter.n_residual, counter.n_jacobian
@@ -243,4 +250,36 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
         if not size < before:
             return None
         z, before = z - step, size
+    return None
+
+
+def _descend(counter: _Counter, x0: Array) -> tuple[_Point, int] | None:
+    """Follow dx/dt = -residual(x, 1) from x0 to rest: the solution there and the number of steps, or None.
+
+    It needs no regular J, as where nothing but a stop far below holds a mass; and it comes to stable equilibria only.
+    """
+    n = len(x0)
+    first = float(np.abs(counter.residual(x0, 1.0)).max())
+    if not np.isfinite(first):
+        return None
+
+    def jacobian(t: float, x: Array) -> Array:
+        return -counter.jacobian(x, 1.0)[1]
+
+    settled = SETTLED * first
+    try:
+        flow = BDF(lambda t, x: -counter.residual(x, 1.0), 0.0, x0, np.inf, jac=jacobian, rtol=1e-3, atol=1e-6)
+        for k in range(1, MAX_DESCENT + 1):
+            flow.step()
+            x = np.array(flow.y).reshape(n)
+            if flow.status == "failed" or not np.abs(x).max() < FARTHEST * (1.0 + np.abs(x0).max()):
+                return None
+            rest = float(np.abs(counter.residual(x, 1.0)).max())
+            if rest <= settled:
+                point = _newton(counter, x, 1.0, MAX_POLISH)
+                if point.good:
+                    return point, k
+                settled = 0.1 * rest
+    except (ValueError, np.linalg.LinAlgError):  # an infinite Jacobian
+        return None
     return None
