@@ -17,7 +17,7 @@ from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.model.chart import FARTHEST, Charts
+from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -139,6 +139,7 @@ class OdeSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
+        self.turns = Turns(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers
         self.rows: dict[float, tuple[Array, Array]] = {}
@@ -204,6 +205,11 @@ class OdeSystem:
     def rotation_left(self, t: float, x: Array) -> float:
         """How far the largest rotation is from where its coordinates are changed, negative [rad]."""
         return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
+
+    def rotation_ends(self, t: float, x: Array) -> float:
+        """The same, or how far one that cannot be changed is from the end of its range, whichever is nearer."""
+        q = self.coordinates(t, x)[0]
+        return max(self.charts.largest_angle(q) - FARTHEST, self.turns.beyond(q))
 
     def turned_back(self, t: float, x: Array) -> Array:
         """The same state with rotations of at most half a turn (docs/theory.md, 8)."""
