@@ -202,6 +202,9 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
             worst, name = miss, label
     # accelerations solve M qdd + ID - internal force = 0: no differences needed, in which cond(M) would drown digits
     rest = robot.inverse_dynamics(q, qd, forward.qdd) - robot.internal_force(q, qd, u)
+    if robot.n_multipliers:  # but for the forces of loops
+        across = robot.loop_rows(q).A.T
+        rest -= across @ np.linalg.lstsq(across, rest, rcond=None)[0]
     forces = robot.internal_force(q, qd, u), robot.inverse_dynamics(q, qd, 0.0 * q)
     size = max(*(float(np.abs(force).max()) for force in forces), 1e-300)
     if not worst <= WRONG_DERIVATIVE:

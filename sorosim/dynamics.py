@@ -270,7 +270,7 @@ class Dynamics:
         return self.engine.gaps(self.coordinates(q))
 
     def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> LoopRows:
-        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 7)."""
+        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         rates, zero = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd"), np.zeros(self.ndof)
         u = self.inputs(None)
         closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, self.coordinates(q), rates, zero, u).closure

@@ -168,7 +168,8 @@ class Integration:
         if self.system.n_free == 0:
             return prescribed.integrate
         if method in MARCHES:
-            return Marching(self.system, method, self.options["step"], self.options["spectral_radius"]).integrate
+            options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
+            return Marching(self.system, method, *options).integrate  # type: ignore[arg-type]
         return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
 
     # -- while it runs ---------------------------------------------------------------------------------------------

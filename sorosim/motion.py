@@ -50,6 +50,7 @@ def simulate(
     closing_time: float | None = None,
     step: float | None = None,
     spectral_radius: float | None = None,
+    projection: bool = False,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -100,6 +101,9 @@ def simulate(
     spectral_radius : float
         Of the generalized-alpha method at infinite frequency: what is left of too stiff motions after a step, from 0
         (all gone) to 1 (kept). Default 0.8.
+    projection : bool
+        Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
+        loops closed; coordinates are closed anyway.
     events : sequence of f(t, q, qd) -> float
         Zeros are located; attributes `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
     dense : bool
@@ -150,6 +154,7 @@ def simulate(
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
                                         least=0.0, upto=1.0)  # fmt: skip
     options |= {
+        "projection": bool(projection),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }

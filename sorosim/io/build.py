@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
+from sorosim.constraints.loop import compile_loops
 from sorosim.errors import ModelError
 from sorosim.io.bodies import BodyBuilder
 from sorosim.io.coordinates import CoordinateBuilder
@@ -22,9 +24,10 @@ from sorosim.io.expand import Expanded
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.joints import effort_of, joint_of, motor_of
+from sorosim.io.loops import LoopBuilder, loop_motor_of
 from sorosim.io.meshes import with_meshes
 from sorosim.io.override import LABEL
-from sorosim.io.pose import Array, chained, pose_matrix
+from sorosim.io.places import PlaceBuilder
 from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
@@ -77,7 +80,8 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     except ModelError as error:
         builder.diagnose(description)
         raise failure(builder.todo.problems or [locate(error, (), data)], places) from None
-    if not all(np.isfinite(array).all() for array in (*robot.engine.tree, *robot.engine.elastic[:3])):
+    arrays = *robot.engine.tree, *robot.engine.elastic[:3], robot.engine.loops.value
+    if not all(np.isfinite(array).all() for array in arrays):
         hint = "look for a wrong unit"
         builder.todo.add(("links",), "sizes and stiffnesses that can be computed with", "an overflow", hint)
     start = description.simulate.get("q0")
@@ -106,28 +110,31 @@ class Builder:
     def __init__(
         self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None, places: Located
     ) -> None:  # fmt: skip
-        self.file, self.broken, self.folder, self.places = file, checked.broken, folder, places
+        self.file, self.broken, self.folder, self.written = file, checked.broken, folder, places
         self.todo = Collector(data, list(checked.problems))
+        self.places = PlaceBuilder(self.todo, file.links)
         self.materials: dict[str, Material] = {}
         self.rods: dict[str, Rod] = {}
+        self.loop_builder = LoopBuilder(self.todo, self.places, self.names("links"))
         self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
         self.body_builder = BodyBuilder(self.todo, self.folder_of)
 
     def names(self, block: str) -> list[str]:
         """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
         given = self.todo.data.get(block)
-        return list(given) if isinstance(given, dict) else _AnyName() if (block,) in self.broken else []
+        return _AnyName() if (block,) in self.broken else list(given) if isinstance(given, dict) else []
 
     def folder_of(self, path: Path) -> FilePath | None:
         """Folder where a relative path begins: that of the file in which it is written."""
-        file = self.places.place(path).file
-        here = self.folder is None or file in ("", LABEL, self.places.place(()).file)
+        file = self.written.place(path).file
+        here = self.folder is None or file in ("", LABEL, self.written.place(()).file)
         return self.folder if here else FilePath(file).parent
 
     def description(self, name: str, text: str) -> Description | None:
         """The whole; None, or with problems noted, if something is wrong."""
         self.materials.update(self.every(self.file.materials, "materials", self.material))
         links = self.every(self.file.links, "links", self.link)
+        loops = self.every(self.file.loops, "loops", self.loop_builder.loop)
         actuators = self.every(self.file.actuators, "actuators", self.actuator)
         loads = self.every(self.file.loads, "loads", lambda path, block: self.wrench(path, block.wrench))
         dimensions = {name: self.input_dimension(name, actuators.get(name)) for name in self.names("actuators")}
@@ -146,6 +153,7 @@ class Builder:
                 gravity=self.file.gravity or STANDARD_GRAVITY,  # type: ignore[arg-type]  # three, by the schema
                 actuators=actuators,
                 loads=loads,
+                loops=loops,
                 simulate=simulate | driven,
                 statics=statics | held,
                 initial=initial,
@@ -170,8 +178,11 @@ class Builder:
         name, todo = str(path[-1]), self.todo
         n_problems = len(todo.problems)
         parents = [WORLD, *(other for other in self.names("links") if other != name)]
-        todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
-        at, s, frame = self.pose((*path, "at"), block)
+        if block.parent == name:
+            todo.add((*path, "parent"), "another link of this robot or 'world'", f"{shown(name)}, the link itself")
+        else:
+            todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
+        at, s, frame = self.places.pose((*path, "at"), block.at, block.parent)
         joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
         body: Rod | RigidBody | None = None
         if block.rod is not None:
@@ -192,44 +203,12 @@ class Builder:
             ),
         )  # fmt: skip
 
-    def pose(self, path: Path, block: LinkBlock) -> tuple[Array | None, float, str]:
-        """Pose of a link's joint in its parent, the place s on it, and the frame of the parent, "" if none is named."""
-        found, s, frame = [], 1.0, ""
-        for i, pose in enumerate(block.poses):
-            here = (*path, i) if isinstance(block.at, list) else path
-            for key in ("s", "frame"):
-                if getattr(pose, key) is not None and i > 0:
-                    what = f"no {'place s' if key == 's' else key}"
-                    self.todo.add((*here, key), what, "one", "only the first pose of a list is on the parent")
-            if pose.s is not None and i == 0:
-                s = pose.s
-                self.check_place((*here, "s"), block.parent)
-            if pose.frame is not None and i == 0:
-                frame = pose.frame
-                self.check_frame((*here, "frame"), frame, block.parent)
-            found.append(self.todo.attempt((*here, "rotation"), lambda pose=pose: pose_matrix(pose)))  # type: ignore[misc]
-        right = [pose for pose in found if pose is not None]
-        return chained(right) if len(right) == len(found) else None, s, frame
-
-    def check_place(self, path: Path, link: str) -> None:
-        """Note a place s on what is no rod."""
-        block = self.file.links.get(link)
-        if link == WORLD or (block is not None and block.rod is None):
-            self.todo.add(path, "no place s", "one", f"{shown(link)} is not a rod")
-
-    def check_frame(self, path: Path, frame: str, link: str) -> None:
-        """Note a frame that the link does not have."""
-        block = self.file.links.get(link)
-        if link == WORLD or (block is not None and block.rod is not None):
-            hint = "the world has none" if link == WORLD else f"{shown(link)} is a rod; say where on it, with s"
-            self.todo.add(path, "no frame", shown(frame), hint)
-        elif block is not None:
-            self.todo.known(path, f"the name of a frame of {shown(link)}", frame, block.frames)
-
-    def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | None:
+    def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | LoopForce | None:
         """An actuator."""
         if block.joint is not None:
             return motor_of(self.todo, (*path, "joint"), block.joint, self.file.links, self.names("links"))
+        if block.loop is not None:
+            return loop_motor_of(self.todo, (*path, "loop"), block.loop, self.file.loops, self.names("loops"))
         assert block.tendon is not None  # for the type checker: an actuator has exactly one key
         return self.tendon((*path, "tendon"), block.tendon)
 
@@ -278,7 +257,7 @@ class Builder:
         if not self.todo.known((*path, "link"), "the name of a link", block.link, self.names("links")):
             return None
         if block.s is not None:
-            self.check_place((*path, "s"), block.link)
+            self.places.check_place((*path, "s"), block.link)
         wrench: list[Any] = [
             self.signals.signal((*path, name, i), entry, name)
             for name, entries in (("moment", block.moment), ("force", block.force))
@@ -296,10 +275,12 @@ class Builder:
         """Builds signals of this file."""
         return SignalBuilder(self.todo, self.folder, self.file.simulate.t_end if self.file.simulate else None)
 
-    def input_dimension(self, name: str, actuator: Tendon | JointForce | None) -> str:
+    def input_dimension(self, name: str, actuator: Tendon | JointForce | LoopForce | None) -> str:
         """Dimension of the input of an actuator, "" where it is wrong and may be anything."""
         if isinstance(actuator, JointForce):
-            return effort_of(actuator, self.file.links)
+            return effort_of(actuator, self.file.links[actuator.link].joint)
+        if isinstance(actuator, LoopForce):
+            return effort_of(actuator, self.file.loops[actuator.loop].joint)
         block = self.file.actuators.get(name)
         return "force" if block is not None and block.tendon is not None else ""
 
@@ -349,8 +330,9 @@ class Builder:
     # -- the whole -------------------------------------------------------------------------------------------------
 
     def diagnose(self, description: Description) -> None:
-        """Note which actuators and loads do not fit the links."""
-        layout = compile_tree(description.links)[2]
+        """Note which actuators and loops do not fit the links."""
+        ends = [(end.link, end.s) for loop in description.loops.values() for end in (loop.a, loop.b)]
+        layout = compile_tree(description.links, ends)[2]
 
         def fit(tendon: Tendon) -> None:
             tendon.check(layout)
@@ -358,6 +340,9 @@ class Builder:
 
         for name, tendon in _tendons(description):
             self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+        for name, loop in description.loops.items():
+            fit_loop = partial(compile_loops, {name: loop}, {}, description.links, layout, lambda node: np.eye(4))
+            self.todo.attempt((), fit_loop)
 
     def signals_of(self, description: Description) -> Iterator[tuple[Path, Any]]:
         """Signals that the file may take from other files, with their paths."""

@@ -180,6 +180,19 @@ class Parent(Field):
 
 
 @dataclass(frozen=True)
+class Truth(Field):
+    """true or false."""
+
+    def check(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ModelError("", "true or false", shown(value))
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
 class ParameterName(Field):
     """A name that may stand after a dollar sign."""
 

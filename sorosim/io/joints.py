@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.errors import nearest
 from sorosim.io.problems import Collector, Path, shown
 from sorosim.io.schema import LinkBlock, MotorBlock
@@ -38,17 +39,22 @@ def motor_of(
         return None
     if not todo.known((*path, "link"), "a link whose joint moves", block.link, moving) or block.link not in links:
         return None
-    kind = kind_of(links[block.link].joint)
+    along = direction_of(todo, path, block.along, kind_of(links[block.link].joint))
+    return None if along is None else JointForce(block.link, along)
+
+
+def direction_of(todo: Collector, path: Path, along: str | None, kind: str) -> str | None:
+    """Which coordinate of a kind of joint a motor drives; None if that is not said, or wrong."""
     own = [name for name, _ in COORDINATES[kind]]
-    if len(own) == 1 and block.along is not None:
-        todo.add((*path, "along"), "no direction", shown(block.along), f"a {kind} joint has one coordinate")
-    elif len(own) > 1 and block.along is None:
+    if len(own) == 1 and along is not None:
+        todo.add((*path, "along"), "no direction", shown(along), f"a {kind} joint has one coordinate")
+    elif len(own) > 1 and along is None:
         todo.add(path, "the key 'along'", "nothing", f"a {kind} joint has {len(own)} coordinates: {', '.join(own)}")
-    elif len(own) == 1 or todo.known((*path, "along"), f"a direction of a {kind} joint", block.along or "", own):
-        return JointForce(block.link, block.along or "")
+    elif len(own) == 1 or todo.known((*path, "along"), f"a direction of a {kind} joint", along or "", own):
+        return along or ""
     return None
 
 
-def effort_of(motor: JointForce, links: Mapping[str, LinkBlock]) -> str:
-    """Dimension of a motor's input: moment or force."""
-    return _EFFORTS[dict(COORDINATES[kind_of(links[motor.link].joint)])[motor.along]]
+def effort_of(motor: JointForce | LoopForce, joint: str | MovingJoint) -> str:
+    """Dimension of the input of a motor in a joint: moment or force."""
+    return _EFFORTS[dict(COORDINATES[kind_of(joint)])[motor.along]]

@@ -37,8 +37,12 @@ links:
     parent: lid
     joint: free
     body: {mass: 50 g, inertia: [1e-5, 1e-5, 1e-5]}
+    frames: {hook: {position: [0, 0, 1 cm]}}
 parts:
   left: {prefab: stub, parent: arm}
+loops:
+  sleeve: {joint: {cylindrical: {axis: [0, 0, 1]}}, from: ball, to: {link: arm, at: {as_built: true}}}
+  pin: {joint: spherical, from: {link: knob}, to: {link: ball, at: {frame: hook}}}
 actuators:
   cable: {tendon: {rod: arm, y: 0, z: 5 mm}}
 loads:
@@ -79,6 +83,10 @@ CONTEXTS = {
     "SphericalBlock": Context("links.lid.joint", ("spherical",)),
     "FreeBlock": Context("links.lid.joint", ("free",)),
     "LimitBlock": Context("links.lid.joint.revolute.limits", (), "{high: 90 deg, stiffness: 100 N*m/rad}"),
+    "LoopBlock": Context("loops.pin", (), "{joint: spherical, from: knob, to: ball}"),
+    "FromBlock": Context("loops.pin.from", (), "{link: knob}"),
+    "ToBlock": Context("loops.pin.to"),
+    "BuiltBlock": Context("loops.sleeve.to.at"),
     "SolidBlock": Context("links.knob.body", (), "{sphere: {radius: 1 cm}, density: 2700 kg/m^3}"),
     "BodyBlock": Context("links.lid.body", (), "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}"),
     "VisualBlock": Context("links.knob.visual", (), "{sphere: {radius: 1 cm}}"),
@@ -114,6 +122,7 @@ CONTEXTS = {
     "ReferenceBlock": Context("links.arm.rod.reference"),
     "ActuatorBlock": Context("actuators.cable"),
     "MotorBlock": Context("actuators.cable", ("joint",), "{link: ball, along: rx}"),
+    "LoopMotorBlock": Context("actuators.cable", ("loop",), "{loop: sleeve, along: angle}"),
     "RunBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
     "PathBlock": Context("actuators.cable.tendon"),
     "LoadBlock": Context("loads.push"),
@@ -137,7 +146,10 @@ _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
 }
 
-_ELSEWHERE = {("PoseBlock", "frame"): "links.knob.at"}  # not at the path of their context
+_ELSEWHERE = {
+    ("PoseBlock", "frame"): "links.knob.at",
+    ("BuiltBlock", "frame"): "loops.pin.to.at",
+}  # not at the path of their context
 
 HEAD = f"""\
 <!-- written by `python -m sorosim.io.page docs/file_format.md`; do not edit -->

@@ -1,7 +1,8 @@
-"""Prefabs and parts: a sub-tree is written once, and becomes links, actuators and loads for every part made of it.
+"""Prefabs and parts: a sub-tree is written once, and becomes links, loops, actuators and loads for every part of it.
 
 The links of part ``thumb`` are called ``thumb_proximal`` and so on; names inside the prefab are mapped, all others
-mean what they mean where the part is. Links on the world of a prefab hang on the parent of the part.
+mean what they mean where the part is. Links on the world of a prefab hang on the parent of the part, and loops that end
+there end on it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from sorosim.model.link import WORLD
 
 MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
 INDEX = "i"
-BLOCKS = ("links", "actuators", "loads")
+BLOCKS = ("links", "loops", "actuators", "loads")
+ENDS = ("from", "to")  # of loops
 REFERENCES = ("parent", "rod", "link")  # keys whose texts are names of links
 
 Blocks = dict[str, dict[str, Node]]
@@ -33,7 +35,7 @@ class PartMaker:
         self.prefabs, self.mistakes, self.n_links = prefabs, mistakes, 0
 
     def blocks(self, body: Mapping[str, Node], scope: Scope, full: str = "", chain: tuple[str, ...] = ()) -> Blocks:
-        """Links, actuators and loads of a file or a prefab, those of its parts included.
+        """Links, loops, actuators and loads of a file or a prefab, those of its parts included.
 
         Parameters
         ----------
@@ -77,7 +79,7 @@ class PartMaker:
             raise refusal(part.place, f"at most {MAX_LINKS} links with all parts", "more")
 
     def part(self, name: str, part: Node, scope: Scope, full: str, chain: tuple[str, ...]) -> Blocks:
-        """Links, actuators and loads of one part under the names that they have outside of it."""
+        """Links, loops, actuators and loads of one part under the names that they have outside of it."""
         notes = (f"as part '{full}'",)
         given = {
             key: substituted(entry, scope, self.mistakes, notes)
@@ -101,11 +103,13 @@ class PartMaker:
         inner = Scope(*found, scope_of(scope))
         made = self.blocks(prefab.entries, inner, full, (*chain, kind.value))
         local = {link: f"{name}_{link}" for link in made["links"]}
+        names = {**dict.fromkeys(REFERENCES, local), "loop": {loop: f"{name}_{loop}" for loop in made["loops"]}}
         out: Blocks = {}
         for block, entries in made.items():
-            out[block] = {f"{name}_{key}": mapped(entry, local) for key, entry in entries.items()}
-        for link in local.values():
-            out["links"][link] = hung(out["links"][link], given, set(local.values()))
+            known = names | dict.fromkeys(ENDS, local) if block == "loops" else names
+            out[block] = {f"{name}_{key}": mapped(entry, known) for key, entry in entries.items()}
+        for block, put in (("links", hung), ("loops", tied)):
+            out[block] = {key: put(entry, given) for key, entry in out[block].items()}
         return out
 
     def parameters(
@@ -145,19 +149,19 @@ def scope_of(scope: Scope) -> Scope:
     return outermost if index is None else Scope({}, {INDEX: index}, outermost)
 
 
-def mapped(node: Node, names: Mapping[str, str], key: str = "") -> Node:
-    """A node whose references to links have their new names."""
+def mapped(node: Node, names: Mapping[str, Mapping[str, str]], key: str = "") -> Node:
+    """A node whose references have their new names; `names` are those by the keys that stand before them."""
     value: Any = node.value
     if isinstance(value, dict):
         return replace(node, value={name: mapped(entry, names, name) for name, entry in value.items()})
     if isinstance(value, list):
         return replace(node, value=[mapped(entry, names, key) for entry in value])
-    if key in REFERENCES and isinstance(value, str) and value in names:
-        return replace(node, value=names[value])
+    if isinstance(value, str) and value in names.get(key, ()):
+        return replace(node, value=names[key][value])
     return node
 
 
-def hung(link: Node, part: Mapping[str, Node], local: set[str]) -> Node:
+def hung(link: Node, part: Mapping[str, Node]) -> Node:
     """A link of a part; if it is on the world of its prefab, on the parent of the part."""
     entries = link.entries
     parent = entries.get("parent")
@@ -166,9 +170,35 @@ def hung(link: Node, part: Mapping[str, Node], local: set[str]) -> Node:
     out = dict(entries)
     if "parent" in part:
         out["parent"] = part["parent"]
-    poses = [node for node in (part.get("at"), entries.get("at")) if node is not None]
-    if len(poses) == 2:
-        out["at"] = Node([pose for node in poses for pose in node.items], poses[1].place, poses[1].key)
-    elif poses:
-        out["at"] = poses[0]
-    return replace(link, value=out)
+    at = _one_after_the_other(part.get("at"), entries.get("at"))
+    return replace(link, value=out if at is None else {**out, "at": at})
+
+
+def tied(loop: Node, part: Mapping[str, Node]) -> Node:
+    """A loop of a part; its ends on the world of its prefab are on the parent of the part."""
+    ends = {name: _tied_end(name, node, part) for name, node in loop.entries.items() if name in ENDS}
+    return replace(loop, value={**loop.value, **ends}) if ends else loop
+
+
+def _tied_end(name: str, end: Node, part: Mapping[str, Node]) -> Node:
+    """One end of a loop; `to` is on the world if it names no link."""
+    link = end.entries.get("link") if isinstance(end.value, dict) else end
+    on_world = name == "to" if link is None else link.value == WORLD
+    if not on_world or not {"parent", "at"} & set(part):
+        return end
+    out = {**end.entries, "link": part.get("parent", replace(end, value=WORLD))}
+    own = end.entries.get("at")
+    if own is not None and "as_built" in own.entries and own.entries["as_built"].value is True:
+        # it needs no pose, but where on the parent that is
+        place = part["at"].items[0].entries if "at" in part and part["at"].items else {}
+        at: Node | None = replace(own, value={**{k: place[k] for k in ("s", "frame") if k in place}, **own.entries})
+    else:
+        at = _one_after_the_other(part.get("at"), own)
+    return replace(end, value=out if at is None else {**out, "at": at})
+
+
+def _one_after_the_other(first: Node | None, second: Node | None) -> Node | None:
+    """Two poses, or lists of them, as one list; where there is one only, that."""
+    if first is None or second is None:
+        return second if first is None else first
+    return Node([*first.items, *second.items], second.place, second.key)

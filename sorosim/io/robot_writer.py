@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Run, Tendon
+from sorosim.constraints.loop import LAWFUL, Anchor, Loop
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.expressions import Expression, parse
 from sorosim.io import load_text
@@ -76,6 +79,7 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "gravity": list(description.gravity),
         "materials": materials.blocks,
         "links": links,
+        "loops": {name: _loop(loop, rods) for name, loop in description.loops.items()},
         "actuators": {name: _actuator(f"actuators.{name}", a) for name, a in description.actuators.items()},
         "loads": {name: _load(f"loads.{name}", load, rods) for name, load in description.loads.items()},
         "initial": _initial(description.initial, description.initial_rates),
@@ -161,6 +165,22 @@ def _limit(limit: Limit) -> dict[str, float]:
     return {**ends, "stiffness": limit.stiffness}
 
 
+def _loop(loop: Loop, rods: set[str]) -> dict[str, Any]:
+    joint = loop.joint
+    if joint.kind not in LAWFUL:  # what does not act in it has no place in a file
+        joint = Joint(joint.kind, axis=joint.axis)
+    return {"joint": _joint(replace(joint, creep=None)), "from": _end(loop.a, rods), "to": _end(loop.b, rods)}
+
+
+def _end(anchor: Anchor, rods: set[str]) -> str | dict[str, Any]:
+    at: dict[str, Any] = {"as_built": True} if isinstance(anchor.at, str) else pose_block(anchor.at)
+    if anchor.s != 1.0 and anchor.link in rods:
+        at["s"] = anchor.s
+    if anchor.frame:
+        at["frame"] = anchor.frame
+    return {"link": anchor.link, "at": at} if at else anchor.link
+
+
 def _division(where: str, piece: Division, materials: _Materials) -> dict[str, Any]:
     out: dict[str, Any] = {
         "length": piece.length,
@@ -226,8 +246,11 @@ def _formula(where: str, value: float | Expression) -> float | str:
 
 
 def _actuator(where: str, actuator: Any) -> dict[str, Any]:
+    along = {"along": actuator.along} if getattr(actuator, "along", "") else {}
     if isinstance(actuator, JointForce):
-        return {"joint": {"link": actuator.link, **({"along": actuator.along} if actuator.along else {})}}
+        return {"joint": {"link": actuator.link, **along}}
+    if isinstance(actuator, LoopForce):
+        return {"loop": {"loop": actuator.loop, **along}}
     if not isinstance(actuator, Tendon):
         raise _inexpressible(where, "a tendon or a motor", actuator)
     runs = [_run(where, run) for run in actuator.runs]

@@ -10,11 +10,12 @@ from pydantic import Field as Key
 
 from sorosim.errors import ModelError
 from sorosim.io import fields
-from sorosim.io.blocks import Alone, Block, OneOf, by_shape, has, words
+from sorosim.io.blocks import Alone, Block, OneOf, has, words
 from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
 from sorosim.io.problems import close
-from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual
+from sorosim.io.schema_bodies import Fraction, FrameBlock, LinkBody, LinkVisual, Poses
 from sorosim.io.schema_joints import JointBlock, Number
+from sorosim.io.schema_loops import LoopBlock, LoopMotorBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.io.schema_signals import Force, Moment, SignalBlock
 from sorosim.loads.point_wrench import FRAMES
@@ -22,27 +23,15 @@ from sorosim.solvers.registry import INTEGRATORS
 
 LinkName = Annotated[str, Name()]
 CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]
-Fraction = Annotated[float, fields.Fraction()]
 
 
 # -- links
 
 
-class PoseBlock(FrameBlock):
-    s: Fraction | None = None
-    frame: Annotated[str, Name()] | None = None
-
-
 class LinkBlock(Block):
     joint: JointBlock = "fixed"
     parent: Annotated[str, fields.Parent()] = "world"
-    at: (
-        Annotated[
-            Annotated[PoseBlock, Tag("<pose>")] | Annotated[list[PoseBlock], Tag("<poses>")],
-            by_shape({list: "<poses>"}, "<pose>"),
-        ]
-        | None
-    ) = None
+    at: Poses | None = None
     rod: RodBlock | None = None
     body: LinkBody | None = None
     visual: LinkVisual | None = None
@@ -54,11 +43,6 @@ class LinkBlock(Block):
         if isinstance(value, Mapping) and "rod" in value and "body" in value:
             raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
         return value
-
-    @property
-    def poses(self) -> list[PoseBlock]:
-        """The poses from the parent to the joint, one after the other."""
-        return self.at if isinstance(self.at, list) else [] if self.at is None else [self.at]
 
 
 # -- actuators, loads
@@ -78,7 +62,7 @@ class PathBlock(Alone):
 
 class MotorBlock(Block):
     link: LinkName = Key(examples=["shoulder"])
-    along: Annotated[str, Name()] | None = None
+    along: Annotated[str, fields.Text("a direction of the joint")] | None = None
 
 
 class ActuatorBlock(OneOf):
@@ -89,6 +73,7 @@ class ActuatorBlock(OneOf):
         | None
     ) = None
     joint: MotorBlock | None = None
+    loop: LoopMotorBlock | None = None
 
 
 class WrenchBlock(Block):
@@ -183,6 +168,7 @@ class PrefabBlock(Block):
     parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
     links: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
+    loops: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
 
@@ -197,6 +183,7 @@ class RobotFile(Block):
     prefabs: dict[Annotated[str, Name()], PrefabBlock] = Key(default_factory=dict)
     links: dict[Annotated[str, Name()], LinkBlock] = Key(examples=["{arm: {rod: ...}}"])
     parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
+    loops: dict[Annotated[str, Name()], LoopBlock] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
     initial: dict[CoordinateName, InitialBlock] = Key(default_factory=dict)

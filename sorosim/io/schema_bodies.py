@@ -43,6 +43,22 @@ class FrameBlock(Block):
     rotation: RotationBlock | None = None
 
 
+Fraction = Annotated[float, fields.Fraction()]
+
+
+class PoseBlock(FrameBlock):
+    """A pose on a link."""
+
+    s: Fraction | None = None
+    frame: Annotated[str, fields.Name()] | None = None
+
+
+Poses = Annotated[
+    Annotated[PoseBlock, Tag("<pose>")] | Annotated[list[PoseBlock], Tag("<poses>")],
+    by_shape({list: "<poses>"}, "<pose>"),
+]
+
+
 # -- shapes
 
 Length = Annotated[float, Quantity("length", above=0.0)]

@@ -13,7 +13,7 @@ from sorosim.io.problems import Path, Problem, close, shown, split_where
 from sorosim.io.schema import Reuse, RobotFile
 from sorosim.io.schema_types import block_at, block_of, key_names
 
-NAMED = ("materials", "links", "actuators", "loads", "initial")  # blocks whose entries stand for themselves
+NAMED = ("materials", "links", "loops", "actuators", "loads", "initial")  # blocks whose entries stand for themselves
 
 
 class Checked(NamedTuple):

@@ -16,7 +16,7 @@ from sorosim.viz.side_view import side_view
 
 Array = NDArray[np.float64]
 
-MOST_LINKS = 12  # in a table
+MOST_LINKS = 12  # in a table, and as many loops
 Show = Callable[[Any], str | None]
 
 
@@ -59,14 +59,14 @@ def _inputs(robot: Robot, u: Array) -> str:
 
 @_careful
 def robot_html(robot: Robot) -> str:
-    """A robot: its counts, its links, its shape as it is built."""
-    head, *links = robot.summary().split("\n")
+    """A robot: its counts, its links and loops, its shape as it is built."""
+    head, *lines = robot.summary().split("\n")
     rows = [("", head.removeprefix(f"{robot.name}: "))]
-    for line in links[:MOST_LINKS]:
-        name, _, what = line.strip().partition(": ")
-        rows.append((name, what))
-    if len(links) > MOST_LINKS:
-        rows.append(("...", f"{len(links) - MOST_LINKS} more links"))
+    n = len(robot.links)
+    for what, some in (("links", lines[:n]), ("loops", lines[n:])):
+        rows += [(name, text) for name, _, text in (line.strip().partition(": ") for line in some[:MOST_LINKS])]
+        if len(some) > MOST_LINKS:
+            rows.append(("...", f"{len(some) - MOST_LINKS} more {what}"))
     if robot.actuator_names:
         rows.append(("actuators", ", ".join(robot.actuator_names)))
     return _page(robot.name, rows, _picture(robot, [robot.initial_q]))

@@ -18,7 +18,7 @@ from sorosim.model import basis as bases
 from sorosim.model.basis import ReferenceStrain, StrainBasis, strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import COORDINATES, JOINT_KINDS, Joint
+from sorosim.model.joint import COORDINATES, JOINT_KINDS, WITHOUT_AXIS, Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Formula, Linear, Profile, Table
@@ -369,7 +369,8 @@ def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds:
     motors: dict[str, LoopForce] = {}
     for i in range(n):
         kind = kinds[i % len(kinds)]
-        joint, lawful = Joint(kind, axis=random_axis(rng), pitch=0.05 * (kind == "helical")), kind in LAWFUL
+        axis, lawful = random_axis(rng), kind in LAWFUL
+        joint = Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": axis}), pitch=0.05 * (kind == "helical"))
         if lawful and rng.random() < 0.5:
             springs = {"stiffness": 3.0, "damping": 0.4, "rest": 0.2}
             values = {name: tuple(float(v) for v in size * rng.random(joint.n)) for name, size in springs.items()}
@@ -409,7 +410,7 @@ def arrays_of(robot: Robot) -> list[Array]:
         return [array for part in parts for array in (flat(part) if isinstance(part, tuple) else [part])]
 
     engine = robot.engine
-    return flat((engine.tree, engine.elastic, engine.tendons, engine.gravity))
+    return flat((engine.tree, engine.elastic, engine.tendons, engine.gravity, engine.loops))
 
 
 def moderate(robot: Robot) -> Array:

@@ -202,7 +202,7 @@ def test_a_mistake_in_a_prefab_names_its_place_and_the_part():
          "27:5: parts.finger: expected a value of parameter 'length' of prefab 'finger', got none; write with: {length: "
          "...}"),
         ("    loads:\n", "    looads:\n", "19:5: prefabs.finger.looads: expected a known key, got 'looads'; did you mean "
-                                          "loads?"),
+                                          "loads or loops?"),
         ("radius: 5 mm}", "2radius: 5 mm}",
          "6:33: prefabs.finger.parameters.2radius: expected a name of at most 60 letters, digits and _, beginning with a "
          "letter, got '2radius'"),
@@ -334,13 +334,13 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
         ("common.yaml", RUBBER + "links: {arm: {}}\n",
          "robot.yaml:4:3: links.arm: expected names that differ, got 'arm' twice; the first is at DIR/common.yaml:2:9"),
         ("common.yaml", RUBBER + "gravity: [0, 0, 0]\n",
-         "common.yaml:2:1: gravity: expected a block to include: parameters, materials, prefabs, links, parts, "
+         "common.yaml:2:1: gravity: expected a block to include: parameters, materials, prefabs, links, parts, loops, "
          "actuators, loads, got 'gravity'; it belongs into the file that includes"),
         ("common.yaml", "material: 1\n", "common.yaml:1:1: material: expected a block to include: parameters, materials, "
-                                         "prefabs, links, parts, actuators, loads, got 'material'; did you mean "
+                                         "prefabs, links, parts, loops, actuators, loads, got 'material'; did you mean "
                                          "materials?"),
         ("common.yaml", "[1]", "common.yaml:1:1: expected a mapping with the keys sorosim, name, include, parameters, "
-                               "materials, prefabs, links, parts, actuators, loads, got [1]"),
+                               "materials, prefabs, links, parts, loops, actuators, loads, got [1]"),
         ("common.yaml", "sorosim: 2\nwhatever: 3", "common.yaml:1:10: sorosim: expected 1, the version of the format, got "
                                                    "2; this file is for a newer sorosim"),
     ],

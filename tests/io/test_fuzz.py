@@ -4,8 +4,9 @@ import re
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from helpers.robots import varied_tree
+from helpers.robots import varied_tree, with_random_loops
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from sorosim.io.yaml_reader import read_text
 from sorosim.robot import Robot
 
 HERE = Path(__file__).parent
-TEXTS = [*((HERE / name).read_text("utf-8") for name in ("robot.yaml", "joints.yaml")), BASE]
+TEXTS = [*((HERE / name).read_text("utf-8") for name in ("robot.yaml", "joints.yaml", "loops.yaml")), BASE]
 LIMIT = 5.0  # seconds for one file
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 MANY = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -25,7 +26,8 @@ MANY = settings(max_examples=2000, deadline=None, suppress_health_check=list(Hea
 PIECES = [
     "$length", "$i", "$$", "${", "[", "]", "{", "}", ": ", "- ", "&a ", "*a", "!!x ", "<<: ", "'", '"', "#", "\n",
     "1e400", "-1", "0", ".nan", "3 cm", "kg", "*2", "/0", "sin(", "2*(", "e", "^", "true", "null", "world", "arm",
-    "circle", "repeat: 3", "prefab: stub", "with", "include: x.yaml", "parts", "\x00", "\ud7ff", "\u20ac", "010",
+    "circle", "left", "as_built: true", "repeat: 3", "prefab: stub",
+    "with", "include: x.yaml", "parts", "\x00", "\ud7ff", "\u20ac", "010",
     "12:30", "lid", "\t",
 ]  # fmt: skip
 
@@ -150,6 +152,6 @@ def test_much_data_of_the_schema(content):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20, 120))
 def test_many_generated_robots_come_back(seed):
-    robot = varied_tree(seed)
+    robot = with_random_loops(np.random.default_rng(seed), varied_tree(seed))
     again = outcome(lambda: load_text(dump(robot), "dump"))
     assert again is None or again.coordinate_names == robot.coordinate_names

@@ -1,0 +1,333 @@
+"""Newmark's and the generalised-alpha method for constrained motion of index 3, step by step (docs/theory.md, 10).
+
+At the end t' = t + h of a step the equations of motion and the closed loops hold, R(q', q'd, q'dd, l', t') = 0 and
+e(q') = 0, with
+
+    q' = q + h qd + h^2 [(1/2 - beta) a + beta a'],  q'd = qd + h [(1 - gamma) a + gamma a'],
+    (1 - alpha_m) a' + alpha_m a = (1 - alpha_f) q'dd + alpha_f qdd.
+
+All is scaled by q'dd per q' (the factor `ratio` ~ 1/h^2), so that small steps lose no digits: [S -A^T; E 0] [dq; dl /
+ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
+from sorosim.kernels.evaluate import evaluate
+from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
+from sorosim.kernels.linalg import cholesky
+from sorosim.kernels.load_laws import add_load_laws
+from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, close_loops, loop_matrices
+from sorosim.kernels.saddle import factor_constraints, solve_constrained
+from sorosim.kernels.signals import evaluate_signals
+from sorosim.kernels.small import clear, clear_matrix, copy
+
+# March.number
+TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
+FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED = range(11, 18)
+N_NUMBERS = 18
+# March.counts
+PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO = range(10)
+N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(10, 14)
+N_COUNTS = 14
+# March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
+# the step before; residual, correction, scale of errors
+Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
+N_STATES = 13
+# March.multiplier
+L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
+
+
+class March(NamedTuple):
+    """State and room of an integration; m multipliers."""
+
+    number: np.ndarray  # (18,) named above
+    counts: np.ndarray  # (14,) int, named above
+    state: np.ndarray  # (13, ndof) named above
+    multiplier: np.ndarray  # (5, m) named above
+    inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
+    prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
+    varying: np.ndarray  # (n_load_signals, 3) of the loads
+    u: np.ndarray  # (n_actuators,)
+    S: np.ndarray  # (ndof, ndof) factors
+    pivot: np.ndarray  # (ndof,) int
+    columns: np.ndarray  # (ndof, m) S^-1 A^T
+    G: np.ndarray  # (m, m) factors of E S^-1 A^T
+    order: np.ndarray  # (2, m) int
+    tau: np.ndarray  # (ndof,)
+    mass: np.ndarray  # (ndof, ndof)
+    dq: np.ndarray  # (ndof, ndof)
+    dqd: np.ndarray  # (ndof, ndof)
+    B: np.ndarray  # (ndof, n_actuators)
+    wrench: np.ndarray  # (n_nodes, 6) of loads; of length 0 where there are none, and so are the next two
+    K_w: np.ndarray  # (n_nodes, 6, 6)
+    D_w: np.ndarray  # (n_nodes, 6, 6)
+    stack: np.ndarray  # room for signals
+    scratch: np.ndarray  # (4, 6, 6)
+
+
+class Model(NamedTuple):
+    """What is integrated."""
+
+    tree: NamedTuple
+    elastic: NamedTuple
+    tendons: NamedTuple
+    loops: NamedTuple
+    loads: NamedTuple  # compiled laws
+    inputs: NamedTuple  # signals of the inputs
+    motions: NamedTuple  # signals of the driven coordinates
+    driven: np.ndarray  # (n_driven,) int
+    known: np.ndarray  # (ndof,) bool
+    gravity: np.ndarray  # (3,)
+    closing: np.ndarray  # (2,) zero: residuals know no drift
+
+
+class Rows(NamedTuple):
+    """Rows of the result, filled while the integration passes their times."""
+
+    t: np.ndarray  # (n,)
+    q: np.ndarray  # (n, ndof)
+    qd: np.ndarray  # (n, ndof)
+    qdd: np.ndarray  # (n, ndof)
+    multiplier: np.ndarray  # (n, m)
+
+
+@kernel_in_place
+def ratios(number):
+    """Accelerations and rates per coordinate within a step: how q'dd and q'd change with q'."""
+    h, beta = number[STEP], number[BETA]
+    ratio = (1.0 - number[ALPHA_M]) / ((1.0 - number[ALPHA_F]) * beta * h * h)
+    return ratio, number[GAMMA] / (beta * h)
+
+
+@kernel_in_place
+def evaluate_at(model, march, ws, closure, saddle, what):
+    """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
+    state = march.state
+    if march.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
+        clear_matrix(march.wrench)
+        for k in range(march.wrench.shape[0]):
+            clear_matrix(march.K_w[k])
+            clear_matrix(march.D_w[k])
+        forward_sweep(model.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
+        add_load_laws(model.loads, march.varying, ws, march.scratch, march.wrench, march.K_w, march.D_w)
+    copy(march.multiplier[L_NEW], closure.multiplier)
+    evaluate(
+        model.tree, model.elastic, model.tendons, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
+        state[QDD_NEW], march.u, model.gravity, march.wrench, march.K_w, march.D_w, model.closing, ws, closure,
+        saddle, march.tau, march.mass, march.dq, march.dqd, march.B,
+    )  # fmt: skip
+    copy(march.tau, state[RESIDUE])
+
+
+@kernel_in_place
+def factor(model, march, closure):
+    """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
+    number, S, n, m = march.number, march.S, march.S.shape[0], march.G.shape[0]
+    ratio, rate_ratio = ratios(number)
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = march.mass[i, j] + (rate_ratio * march.dqd[i, j] + march.dq[i, j]) / ratio
+    for i in range(n):
+        if model.known[i]:
+            for j in range(n):
+                S[i, j] = 0.0
+                S[j, i] = 0.0
+            S[i, i] = 1.0
+    if lu_factor(S, march.pivot) >= 0:
+        return False
+    A, E = closure.matrix[CONSTRAINT], closure.matrix[ERROR_BY_Q]
+    for i in range(n):
+        for j in range(m):
+            march.columns[i, j] = 0.0 if model.known[i] else A[j, i]
+            if model.known[i]:
+                E[j, i] = 0.0
+    if m > 0:
+        lu_solve(S, march.pivot, march.columns)
+        for i in range(m):
+            for j in range(m):
+                total = 0.0
+                for k in range(n):
+                    total += E[i, k] * march.columns[k, j]
+                march.G[i, j] = total
+        rank, least = rank_factor(march.G, march.order, march.multiplier[L_SCALE])
+        march.counts[RANK] = rank
+        if least < number[LEAST_PIVOT]:
+            number[LEAST_PIVOT], number[LEAST_PIVOT_TIME] = least, number[TIME]
+    number[FACTORED_RATIO] = ratio
+    march.counts[FACTORED] = 1
+    return True
+
+
+@kernel_in_place
+def solve(march, closure, x):
+    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = r, r in march.multiplier[L_RIGHT]; fills dl."""
+    n, m = x.shape[0], march.G.shape[0]
+    right, step = march.multiplier[L_RIGHT], march.multiplier[L_STEP]
+    lu_solve_vector(march.S, march.pivot, x)
+    if m == 0:
+        return
+    E = closure.matrix[ERROR_BY_Q]
+    for i in range(m):
+        for k in range(n):
+            right[i] -= E[i, k] * x[k]
+    rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.counts[RANK], right, step)
+    for k in range(n):
+        for i in range(m):
+            x[k] += march.columns[k, i] * step[i]
+
+
+@kernel_in_place
+def change_step(model, march, closure):
+    """Fit what depends on the size of the step to the new one.
+
+    The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
+    loops of coordinates only, its rates tear them open by A qd = c h^2 A dqdd/dt; a step that finds another A qd than
+    its own takes the difference, divided by h, out on the multipliers.
+    """
+    number, state, x = march.number, march.state, march.state[WORK]
+    h, last, n, m = number[STEP], number[LAST_STEP], state.shape[1], march.G.shape[0]
+    if march.counts[FACTORED] != 0 and m > 0 and march.counts[PROJECT] == 0:
+        E, right = closure.matrix[ERROR_BY_Q], march.multiplier[L_RIGHT]
+        c = 1.0 / 6.0 - 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - number[BETA]
+        scale = c * (h * h - last * last) / number[PREVIOUS]
+        for i in range(m):
+            right[i] = 0.0
+            for k in range(n):
+                right[i] += scale * E[i, k] * (state[A, k] - state[A_OLD, k])
+        clear(x)
+        solve(march, closure, x)
+        for k in range(n):
+            if not model.known[k]:
+                state[QD, k] += x[k]
+    for k in range(n):
+        state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
+    number[LAST_STEP] = h
+
+
+@kernel_in_place
+def begin_step(model, march, closure):
+    """Signals at the end of the step, and a first guess of the state there."""
+    number, state, multiplier = march.number, march.state, march.multiplier
+    h, t = number[STEP], number[TIME] + number[STEP]
+    evaluate_signals(model.motions, t, march.prescribed, march.stack)
+    if march.counts[EXTERNAL] == 0:
+        evaluate_signals(model.inputs, t, march.inputs, march.stack)
+        evaluate_signals(model.loads.signals, t, march.varying, march.stack)
+    for i in range(march.u.shape[0]):
+        march.u[i] = march.inputs[i, 0]
+    # the method's accelerations belong to times shifted by a part of the step: shift them with it
+    if h != number[LAST_STEP]:
+        change_step(model, march, closure)
+    alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
+    for i in range(state.shape[1]):
+        a = state[A, i]
+        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
+        state[A_NEW, i] = guess
+        state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
+        state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
+        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * ((0.5 - beta) * a + beta * guess)
+        state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
+    for k in range(model.driven.shape[0]):
+        i = model.driven[k]
+        state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i] = (
+            march.prescribed[k, 0], march.prescribed[k, 1], march.prescribed[k, 2],
+        )  # fmt: skip
+        state[A_NEW, i] = state[QDD_NEW, i]
+    for i in range(multiplier.shape[1]):
+        multiplier[L_NEW, i] = multiplier[L, i]
+
+
+@kernel_in_place
+def correct(model, march, closure):
+    """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
+    state, number, n = march.state, march.number, march.state.shape[1]
+    ratio, rate_ratio = ratios(number)
+    x = state[CORRECTION]
+    for i in range(n):
+        x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
+    for i in range(march.G.shape[0]):
+        march.multiplier[L_RIGHT, i] = -closure.value[ERROR, i]
+    solve(march, closure, x)
+    a_ratio, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), 0.0
+    for i in range(n):
+        if model.known[i]:
+            continue
+        state[Q_NEW, i] += x[i]
+        state[QD_NEW, i] += rate_ratio * x[i]
+        state[QDD_NEW, i] += ratio * x[i]
+        state[A_NEW, i] += a_ratio * x[i]
+        total += (x[i] / state[SCALE, i]) ** 2
+    for i in range(march.G.shape[0]):
+        march.multiplier[L_NEW, i] += ratio * march.multiplier[L_STEP, i]
+    return sqrt(total / max(n - model.driven.shape[0], 1))
+
+
+@kernel_in_place
+def error_of(model, march, closure):
+    """Estimate of the error of this step in q, relative to the tolerance (root mean square).
+
+    The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -
+    alpha_f; filtered by S^-1 M, which takes out of it what is so stiff that the method damps it.
+    """
+    state, number, n = march.state, march.number, march.state.shape[1]
+    h = number[STEP]
+    c = (number[BETA] + 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - 1.0 / 6.0) * h * h
+    x = state[WORK]
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            if not model.known[j]:
+                total += march.mass[i, j] * (state[A_NEW, j] - state[A, j])
+        x[i] = 0.0 if model.known[i] else c * total
+    clear(march.multiplier[L_RIGHT])
+    solve(march, closure, x)
+    total = 0.0
+    for i in range(n):
+        if not model.known[i]:
+            size = number[ATOL] + number[RTOL] * max(abs(state[Q, i]), abs(state[Q_NEW, i]))
+            total += (x[i] / size) ** 2
+    return sqrt(total / max(n - model.driven.shape[0], 1))
+
+
+@kernel_in_place
+def project_rates(model, march, ws, closure, saddle):
+    """The rates nearest to those at the end of the step, in kinetic energy, that keep the loops closed."""
+    state, mass, n = march.state, march.mass, march.state.shape[1]
+    rates, force = state[QD_NEW], state[WORK]
+    moving = forward_sweep(model.tree, state[Q_NEW], rates, state[QDD_NEW], model.gravity, COLUMNS, ws)
+    close_loops(model.loops, ws, march.u, closure)
+    loop_matrices(model.tree, model.loops, moving, False, ws, closure, march.S, march.S, march.B)
+    A = closure.matrix[CONSTRAINT]
+    for i in range(n):
+        force[i] = 0.0
+        for j in range(n):
+            if not (model.known[i] or model.known[j]):
+                force[i] += mass[i, j] * rates[j]
+    for i in range(n):
+        for j in range(n):
+            march.S[i, j] = mass[i, j]
+        if model.known[i]:
+            for j in range(n):
+                march.S[i, j] = 0.0
+                march.S[j, i] = 0.0
+            march.S[i, i] = 1.0
+    march.counts[FACTORED] = 0
+    if cholesky(march.S) >= 0:
+        return
+    for i in range(A.shape[0]):
+        saddle.right[i, 0] = 0.0
+        for j in range(n):
+            if model.known[j]:
+                saddle.right[i, 0] -= A[i, j] * rates[j]
+    factor_constraints(march.S, A, model.known, saddle)
+    solve_constrained(march.S, saddle, force, march.multiplier[L_STEP])
+    for i in range(n):
+        if not model.known[i]:
+            rates[i] = force[i]
