@@ -14,7 +14,7 @@ from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import Sinking, StaticProblem, solve_equilibrium
 from sorosim.system import StaticSystem
 
 Array = NDArray[np.float64]
@@ -87,7 +87,8 @@ def statics(
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
-    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7 and 9.
+    A robot without loops that finds no way so is let go at the start, to follow the forces without inertia until it
+    rests. Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7 and 9.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
@@ -103,8 +104,9 @@ def statics(
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
     unloaded = np.concatenate([system.unloaded, np.zeros(robot.n_multipliers)])
-    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic)
-    found = solve_equilibrium(problem, system.start(start))
+    x0 = system.start(start)
+    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, trials.sinking(x0))
+    found = solve_equilibrium(problem, x0)
     for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
         if not found.success or np.array_equal(settled, found.x):
@@ -122,7 +124,8 @@ def statics(
         robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
         found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
     )  # fmt: skip
-    why, hint = found.message, "start nearer to the solution (q0), or raise the inputs in steps of your own"
+    why, hint = found.message, "start nearer to the solution (q0)"
+    hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
     if found.success and (left := open_loops(robot, q, OPEN)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
@@ -149,3 +152,21 @@ class _Trials:
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
+
+    def sinking(self, x0: Array) -> Sinking:
+        """How the robot sinks from x0: along the forces, or with loops along the accelerations from rest."""
+        system, n = self.system, self.system.n_free
+        if not system.robot.n_multipliers:
+            return Sinking(lambda x: -self.residual(x, 1.0), lambda x: -self.jacobian(x, 1.0)[1], x0, lambda x: x)
+        return Sinking(
+            lambda y: self.accelerations(y)[0], lambda y: self.accelerations(y, True)[1], x0[:n],
+            lambda y: system.start(system.q(y)),
+        )  # fmt: skip
+
+    def accelerations(self, y: Array, derivatives: bool = False) -> tuple[Array, Array]:
+        """Those of the free coordinates from rest, and their derivatives by them."""
+        try:
+            return self.system.accelerations(y, derivatives)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(y), np.nan), np.full((len(y), len(y)), np.nan)

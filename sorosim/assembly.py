@@ -182,10 +182,7 @@ class _Closing:
                 self.errors, z, self.slope, method="trf",
                 ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
             )  # fmt: skip
-            z, how = rough.x, "closed"
-            for _ in range(3):
-                e, X = self.jacobian(z)
-                z = z - _smallest(X, e)
+            z, how = self.polished(rough.x), "closed"
         q = self.q(z)
         if left := open_loops(self.robot, q):
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
@@ -194,20 +191,32 @@ class _Closing:
         z = self.nearest(z)
         return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} m sqrt(kg)"
 
+    def polished(self, z: Array) -> Array:
+        """After Newton's steps, as long as they close the loops further."""
+        for _ in range(3):
+            e, X = self.jacobian(z)
+            better = z - _smallest(X, e)
+            if not np.abs(self.errors(better)).max() < np.abs(e).max():
+                break
+            z = better
+        return z
+
     def nearest(self, z: Array) -> Array:
-        """Along the closed states to the one nearest to the start, as far as steps shrink; z is one of them."""
-        best = z
+        """Along the closed states to the one nearest to the start; z is one of them."""
         for _ in range(MAX_STEPS):
             e, X = self.jacobian(z)
-            z_new = _smallest(X, X @ z - e)
-            for _ in range(3):
-                e, X = self.jacobian(z_new)
-                z_new = z_new - _smallest(X, e)
-            closed = not open_loops(self.robot, self.q(z_new))
-            if not closed or not np.linalg.norm(z_new) < np.linalg.norm(best) * (1.0 - 1e-12):
-                return best
-            best = z = z_new
-        return best
+            step, part = _smallest(X, X @ z - e) - z, 1.0
+            if np.linalg.norm(step) <= 1e-9 * np.linalg.norm(z):
+                break
+            while part > 1e-3:
+                better = self.polished(z + part * step)
+                if np.linalg.norm(better) < np.linalg.norm(z) and not open_loops(self.robot, self.q(better)):
+                    break
+                part *= 0.5
+            else:
+                break
+            z = better
+        return z
 
 
 def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Array:

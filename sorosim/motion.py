@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
 from sorosim.door import choice, number, positive
-from sorosim.drive import Held, input_motion
+from sorosim.drive import Held, check_smooth, input_motion
 from sorosim.errors import InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.marching import MARCHES
+from sorosim.model.chart import TURN
 from sorosim.result import Run, open_run
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
@@ -75,7 +76,8 @@ def simulate(
         Coordinates moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
     q0 : (ndof,) array_like, "equilibrium" or "assembled"
         Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
-        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed.
+        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
+        says of driven coordinates is replaced by their motion.
     qd0 : (ndof,) array_like
         Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
         file's `initial` block, under loops the rates nearest to it that are possible.
@@ -237,6 +239,9 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
     else:
         q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     q[partition.driven] = motion[:, 0]
+    if name := system.turns.singular(q):
+        what = "a start farther from a whole turn, where the coordinates of this joint are singular"
+        raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:
         return q, qd
     if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, MENDED)):
@@ -270,7 +275,9 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     names = robot.actuator_names
     inputs = Held(len(names)) if controller else input_motion(names, u)
     system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
-    if system.n_free == 0:
+    motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
+    check_smooth(motions, options["t_end"], options["dt_out"])
+    if system.n_free == 0 and (not robot.ndof or robot.loop_names):
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system
 

@@ -17,7 +17,7 @@ from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.model.chart import FARTHEST, Charts
+from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -83,7 +83,7 @@ class StaticSystem:
             return multiplier
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         size = np.linalg.norm(A, axis=1)
-        size = np.maximum(size, DEPENDENT * size.max(initial=0.0) + 1e-300)
+        size[size <= DEPENDENT * size.max(initial=0.0)] = np.inf  # rounding: such rows ask for nothing
         found = scipy.linalg.lstsq((A / size[:, None]).T, A.T @ multiplier, cond=DEPENDENT)[0]
         return np.asarray(found / size)
 
@@ -91,6 +91,15 @@ class StaticSystem:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
         zero = self._zero
         return self.robot.engine.evaluate(what, q, zero, zero, load * self.u, scale=load, multiplier=multiplier)
+
+    def accelerations(self, y: Array, derivatives: bool) -> tuple[Array, Array]:
+        """Accelerations of the free coordinates y from rest, loops closing within a second, and their derivatives."""
+        free, zero = self.partition.free, np.zeros(self.robot.ndof)
+        found = self.robot.engine.evaluate(
+            task.FORWARD_DERIVATIVES if derivatives else task.FORWARD, self.q(y), zero, zero.copy(), self.u,
+            known=self.partition.mask, closing=np.array([0.0, 1.0]),
+        )  # fmt: skip
+        return found.qdd[free], found.dq[np.ix_(free, free)] if derivatives else found.dq
 
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
@@ -150,6 +159,7 @@ class OdeSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
+        self.turns = Turns(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers
         self.rows: dict[float, tuple[Array, Array]] = {}
@@ -215,6 +225,11 @@ class OdeSystem:
     def rotation_left(self, t: float, x: Array) -> float:
         """How far the largest rotation is from where its coordinates are changed, negative [rad]."""
         return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
+
+    def rotation_ends(self, t: float, x: Array) -> float:
+        """The same, or how far one that cannot be changed is from the end of its range, whichever is nearer."""
+        q = self.coordinates(t, x)[0]
+        return max(self.charts.largest_angle(q) - FARTHEST, self.turns.beyond(q))
 
     def turned_back(self, t: float, x: Array) -> Array:
         """The same state with rotations of at most half a turn (docs/theory.md, 8)."""

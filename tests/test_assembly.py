@@ -87,7 +87,7 @@ def test_what_cannot_be_closed_is_said():
 
 def test_a_start_with_open_loops_is_refused():
     robot = linkage()
-    with pytest.raises(InputError, match="'close' by 1.06 m and 0 rad open; q0='assembled'"):
+    with pytest.raises(InputError, match=r"'close' by 1\.06 m and 0 rad open; q0='assembled'"):
         sorosim.simulate(robot, 1.0, q0=ROUGH)
     q = sorosim.assemble(robot, ROUGH).q
     with pytest.raises(InputError, match="rates that tear 'close' open"):
@@ -145,7 +145,7 @@ def test_conflicting_loops_are_named():
     robot = linkage()
     again = Loop(Joint("revolute"), Anchor("c", at=at(1.0)), Anchor(at=at(1.3, 0.3)))
     robot = Robot(replace(robot.description, loops={**robot.description.loops, "other": again}))
-    with pytest.raises(ConvergenceError, match="cannot be closed: 'close' by .* m and 0 rad, 'other' by"):
+    with pytest.raises(ConvergenceError, match=r"cannot be closed: 'close' by .* m and 0 rad, 'other' by"):
         sorosim.assemble(robot, ROUGH)
     with pytest.raises(ConvergenceError):
         sorosim.statics(robot, q0=ROUGH)
