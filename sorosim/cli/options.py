@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sorosim.errors import ExpressionError, InputError
+from sorosim.solvers.registry import METHODS
 
 RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled robot.", show_default=False)]
 ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
@@ -21,6 +22,7 @@ DrivenOption = Annotated[
     list[str] | None,
     typer.Option("--driven", metavar="LINK=VALUE", help="Value or motion of a driven joint; may come again."),
 ]
+MethodOption = Annotated[str | None, typer.Option(help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
