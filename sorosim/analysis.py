@@ -87,7 +87,7 @@ def statics(
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
-    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6 and 7.
+    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7 and 9.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)

@@ -146,6 +146,15 @@ class _Closing:
         zero = np.zeros_like(q)
         return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
 
+    def errors(self, z: Array) -> Array:
+        """Errors (m,) of all loops."""
+        found: Array = self.error(z).value[ERROR]
+        return found
+
+    def slope(self, z: Array) -> Array:
+        """Their derivative (m, n_free)."""
+        return self.jacobian(z)[1]
+
     def jacobian(self, z: Array) -> tuple[Array, Array]:
         """Errors (m,) and their derivative by z (m, n_free)."""
         closure = self.error(z, task.RESIDUAL_DERIVATIVES)
@@ -158,7 +167,7 @@ class _Closing:
         if np.abs(self.error(z).value[ERROR]).max(initial=0.0) > CLOSED and n:
             tight = 1e-15
             rough = least_squares(
-                lambda z: self.error(z).value[ERROR], z, lambda z: self.jacobian(z)[1], method="trf",
+                self.errors, z, self.slope, method="trf",
                 ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
             )  # fmt: skip
             z, how = rough.x, "closed"

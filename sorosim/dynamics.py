@@ -266,7 +266,7 @@ class Dynamics:
         return self.engine.gaps(self.coordinates(q))
 
     def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> LoopRows:
-        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 7)."""
+        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         rates, zero = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd"), np.zeros(self.ndof)
         u = self.inputs(None)
         closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, self.coordinates(q), rates, zero, u).closure
@@ -313,7 +313,8 @@ class Dynamics:
                                        multiplier=multiplier)  # fmt: skip
             Z = Z @ scipy.linalg.null_space(A, rcond=DEPENDENT)
         try:
-            found = linearize(*(Z.T @ X @ Z for X in (out.mass, out.dqd, out.dq)), Z.T @ out.B)
+            M, D, K = (Z.T @ X @ Z for X in (out.mass, out.dqd, out.dq))
+            found = linearize(M, D, K, Z.T @ out.B)
             return found._replace(modes=Z @ found.modes if self.engine.closed.m else found.modes)
         except np.linalg.LinAlgError:
             raise ModelError(

@@ -128,7 +128,7 @@ def independent_rows(A: Array) -> NDArray[np.int64]:
 class OdeSystem:
     """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates.
 
-    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 7).
+    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 9).
     """
 
     def __init__(

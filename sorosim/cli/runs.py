@@ -18,9 +18,9 @@ from sorosim.cli.options import (
     RobotArgument,
     SetOption,
     assignments,
-    numbers,
 )
-from sorosim.cli.show import as_json, err, facts, out, position, progress, run_facts, run_summary
+from sorosim.cli.prescribed import resumed, signals, values
+from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -45,17 +45,6 @@ def _compile(robot: Any) -> None:
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
-
-
-def _signals(pairs: list[str] | None, option: str, example: str) -> dict[str, Any] | None:
-    """Signals of the command line, which may have units as in files."""
-    from sorosim.io.units import unit_factor
-    from sorosim.signals import as_signal
-
-    given = assignments(pairs, option, example)
-    if given is None:
-        return None
-    return {name: as_signal(text, f"{option} {name}", unit_factor) for name, text in given.items()}
 
 
 def _report(run: Any, path: Path, json: bool) -> None:
@@ -121,7 +110,7 @@ def simulate(
 
     loaded = load_changed(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
-    inputs, moved = _signals(u, "--u", "cable1=10"), _signals(driven, "--driven", "joint1=0.2*t")
+    inputs, moved = signals(loaded, u, driven)
     _compile(loaded)
     end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
     _compute(
@@ -150,7 +139,7 @@ def resume(
     before = sorosim.open(result)
     if not isinstance(before, Run):
         raise InputError(str(result), "the file of a run", "that of an equilibrium")
-    path, inputs = output or result, _signals(u, "--u", "cable1=10")
+    path, inputs = output or result, resumed(before, u)
     _compile(before.robot)
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
@@ -172,11 +161,10 @@ def statics(
     import sorosim
 
     loaded = load_changed(robot, changes)
-    inputs = numbers(assignments(u, "--u", "cable1=10"), "--u")
-    held = numbers(assignments(driven, "--driven", "joint1=0.1"), "--driven")
+    inputs, held = values(loaded, u, driven)
     _compile(loaded)
     try:
-        found = sorosim.statics(loaded, inputs, held or None)
+        found = sorosim.statics(loaded, inputs, held)
     except ConvergenceError as error:
         if output and error.partial is not None:
             error.partial.save(output)
@@ -195,8 +183,7 @@ def statics(
         "stable": "yes" if found.stable else "no",
         "tip": position(found.tip()),
     }
-    rows |= {f"needed at {name}": f"{force:.6g}" for name, force in found.driven.items()}
-    facts(loaded.name, rows | ({"written": str(output)} if output else {}))
+    facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
 
 
 def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:

@@ -293,7 +293,7 @@ BLOCKS: dict[str, Keys] = {
                                "{loop: sleeve, along: angle}")},
     "MotorBlock": {
         "link": ("Link whose joint it drives.", "ball"),
-        "along": ("Which coordinate of a joint of several: the end of its name.", "rx"),
+        "along": ("Which coordinate of a joint of several: the last word of its name.", "rx"),
     },
     "LoopMotorBlock": {
         "loop": ("Loop whose joint it drives: a revolute, prismatic, helical or cylindrical one.", "sleeve"),

@@ -62,7 +62,7 @@ class PathBlock(Alone):
 
 class MotorBlock(Block):
     link: LinkName = Key(examples=["shoulder"])
-    along: Annotated[str, Name()] | None = None
+    along: Annotated[str, fields.Text("a direction of the joint")] | None = None
 
 
 class ActuatorBlock(OneOf):

@@ -105,6 +105,26 @@ class Charts:
         """Largest rotation [rad]; 0 if there is no such joint."""
         return max((angle(P, q[own]) for own, P in self.joints), default=0.0)
 
+    def changes(self, q: Array) -> list[tuple[slice, NDArray[np.int64]]]:
+        """Where coordinates (n, ndof) at times one after the other change to those of the same pose a turn away.
+
+        Returns
+        -------
+        list of (coordinates of a joint, rows)
+            Joints whose coordinates change, and the rows at which there are new ones.
+        """
+        found = []
+        for own, P in self.joints:
+            w = (q[:, own] @ P)[:, :3]
+            before, after = w[:-1], w[1:]
+            size = np.maximum(np.linalg.norm(after, axis=1, keepdims=True), 1e-300)
+            away = after * (1.0 - 2.0 * np.pi / size)
+            # without a change the vector itself is nearer to the one before
+            nearer = np.linalg.norm(away - before, axis=1) < np.linalg.norm(after - before, axis=1)
+            if rows := (np.flatnonzero(nearer) + 1).tolist():
+                found.append((own, np.array(rows, dtype=np.int64)))
+        return found
+
     def unwound(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Coordinates and rates (ndof,) of the same poses and twists with rotations of at most half a turn."""
         q, qd = q.copy(), qd.copy()
