@@ -16,11 +16,11 @@ from sorosim.drive import Held
 from sorosim.edges import Edges, edges
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError
 from sorosim.index2 import StabilisedIndex2
-from sorosim.marching import MARCHES, Marching
+from sorosim.marching import Marching
 from sorosim.result import Checkpoints, Run
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
-from sorosim.solvers.registry import integrator
+from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.system import OdeSystem
 

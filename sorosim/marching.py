@@ -25,7 +25,6 @@ from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
-MARCHES = ("newmark", "generalized-alpha")
 # steps between two looks of Python: at reports, interrupts
 STEPS_AT_ONCE = 100
 # part of a short time over which the start looks how accelerations change

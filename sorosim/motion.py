@@ -16,18 +16,19 @@ from sorosim.door import choice, number, positive
 from sorosim.drive import Held, check_smooth, input_motion
 from sorosim.errors import InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
-from sorosim.marching import MARCHES
 from sorosim.model.chart import TURN
 from sorosim.result import Run, open_run
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
-from sorosim.solvers.registry import INTEGRATORS
+from sorosim.solvers.registry import METHODS
 from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
-DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8}
-METHODS = (*INTEGRATORS, *MARCHES, "ida")
+DEFAULTS = {
+    "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
+    "projection": False,
+}  # fmt: skip
 # loops that are open by more than this at the start [m; rad] or tear open [m/s; rad/s] are a mistake, less is mended
 MENDED = 1e-6
 
@@ -50,7 +51,7 @@ def simulate(
     closing_time: float | None = None,
     step: float | None = None,
     spectral_radius: float | None = None,
-    projection: bool = False,
+    projection: bool | None = None,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -138,7 +139,7 @@ def simulate(
     block = robot.description.simulate
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
-        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius,
+        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
     }  # fmt: skip
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
@@ -154,7 +155,7 @@ def simulate(
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
                                         least=0.0, upto=1.0)  # fmt: skip
     options |= {
-        "projection": bool(projection),
+        "projection": bool(options["projection"]),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }

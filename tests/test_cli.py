@@ -65,6 +65,15 @@ def test_simulate_writes_a_result_that_opens_again(finger, call):
     assert run.robot.name == "finger"
 
 
+def test_a_method_of_fixed_steps(finger, call):
+    words = ["--method", "generalized-alpha", "--step", "0.005", "--spectral-radius", "0.5"]
+    assert call("simulate", "finger.yaml", "--out", "run.h5", *words)[0] == 0
+    run = sorosim.open("run.h5")
+    assert run.stats["n_steps"] == 40
+    options = {"method": "generalized-alpha", "step": 0.005, "spectral_radius": 0.5}
+    assert np.array_equal(run.q, sorosim.simulate(sorosim.load("finger.yaml"), **options).q)
+
+
 def test_simulate_without_out_names_the_file_after_the_robot(finger, call):
     assert call("simulate", "finger.yaml", "--t-end", "0.05")[0] == 0
     with h5py.File(finger / "finger.h5") as file:
@@ -172,7 +181,8 @@ def test_robots_are_listed(call):
     [
         (["simulate", "nothing.yaml"], "nothing.yaml: expected a file or the name of a bundled robot, got neither"),
         (["simulate", "finger.yaml", "--t-end", "-1"], "t_end: expected a number greater than 0, got -1.0"),
-        (["simulate", "finger.yaml", "--method", "euler"], "expected one of bdf, radau, lsoda, cvode, got 'euler'"),
+        (["simulate", "finger.yaml", "--method", "euler"],
+         "expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'euler'"),
         (["simulate", "finger.yaml", "--u", "tendon"], "--u: expected NAME=VALUE, got 'tendon'; as in --u cable1=10"),
         (["statics", "finger.yaml", "--u", "tendn=1"], "expected the name of an actuator, got 'tendn'; did you mean"),
         (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a force such as 5 N, got 't'"),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sorosim.errors import InputError
+from sorosim.solvers.registry import METHODS
 
 RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled robot.", show_default=False)]
 ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
@@ -28,6 +29,7 @@ DrivenOption = Annotated[
         "file.",
     ),
 ]
+MethodOption = Annotated[str | None, typer.Option(help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -13,6 +13,7 @@ from sorosim.cli.options import (
     DrivenOption,
     InputOption,
     JsonOption,
+    MethodOption,
     ResultArgument,
     RobotArgument,
     SetOption,
@@ -78,11 +79,20 @@ def simulate(
     dt_out: Annotated[float | None, typer.Option(help="Interval of the results, in s.")] = None,
     u: InputOption = None,
     changes: SetOption = None,
-    method: Annotated[str | None, typer.Option(help="bdf, radau, lsoda or cvode.")] = None,
+    method: MethodOption = None,
+    step: Annotated[
+        float | None, typer.Option(help="Fixed step of newmark and generalized-alpha, in s; default: by tolerances.")
+    ] = None,
+    spectral_radius: Annotated[
+        float | None, typer.Option(help="What generalized-alpha leaves of too stiff motions, 0 to 1.")
+    ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     driven: DrivenOption = None,
-    q0: Annotated[str | None, typer.Option(help="'equilibrium' starts from rest under the inputs at t = 0.")] = None,
+    q0: Annotated[
+        str | None,
+        typer.Option(help="equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed."),
+    ] = None,
     checkpoint: Annotated[
         float | None,
         typer.Option(help="Restart the integrator every so many s, so that 'resume' repeats the very bits."),
@@ -106,7 +116,7 @@ def simulate(
     _compute(
         lambda report: sorosim.simulate(
             loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
-            checkpoint=checkpoint, progress=report, out=path,
+            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, progress=report, out=path,
         ),
         path, json, end,
     )  # fmt: skip
