@@ -245,7 +245,7 @@ def _differences(function: Callable[[Array], Array], at: Array, step: float) -> 
 def _rest(robot: Robot) -> Iterator[Finding]:
     """The equilibrium without inputs, driven coordinates held where they start, and what is stiff and soft about it."""
     floating = [link.name for link in robot.links if link.parent == WORLD and link.joint.kind == "free"]
-    if any(not robot.engine.layout.links[name].link.joint.is_wound for name in floating):
+    if not robot.loop_names and any(not robot.engine.layout.links[name].link.joint.is_wound for name in floating):
         yield Finding(OK, "equilibrium", f"'{floating[0]}' floats freely: none was looked for")
         return
     motions = robot.description.simulate.get("driven", {})
