@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
-# how often a solution beyond half a turn, or with other independent rows of loops, is looked at again
+# solutions beyond half a turn that are looked at again from within
 MAX_TURNS = 5
 # loops that are open by no more than this [m; rad] at an equilibrium are closed
 OPEN = 1e-9
@@ -99,25 +99,21 @@ def statics(
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     if robot.loop_names:
-        start = closed_gently(robot, start, system.partition.free)
+        start, yielding = closed_gently(robot, start, system.partition.free)
+        system.weigh(yielding)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
-    trials, x, found = _Trials(system), system.start(start), None
-    for attempt in range(MAX_TURNS):
-        unloaded = np.concatenate([system.unloaded, np.zeros(len(system.rows))])
-        problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, not robot.loop_names)
-        again = solve_equilibrium(problem, x, near=attempt > 0)
-        found = again if found is None else replace(
-            again, n_residual=found.n_residual + again.n_residual, n_jacobian=found.n_jacobian + again.n_jacobian
-        )  # fmt: skip
-        # a whole turn of a free or spherical joint looks like a solution, whatever the torque; and rows of loops may
-        # have depended on each other only where the search began: solve again
+    trials = _Trials(system)
+    unloaded = np.concatenate([system.unloaded, np.zeros(robot.n_multipliers)])
+    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, not robot.loop_names)
+    found = solve_equilibrium(problem, system.start(start))
+    for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
-        rows = system.rows
-        x = system.start(system.q(settled)) if found.success and robot.n_multipliers else settled
-        if not found.success or (np.array_equal(settled, found.x) and np.array_equal(rows, system.rows)):
-            system.rows = rows
+        if not found.success or np.array_equal(settled, found.x):
             break
-    assert found is not None  # for the type checker: MAX_TURNS is not 0
+        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
+        again = solve_equilibrium(problem, settled, near=True)
+        found = replace(again, n_residual=found.n_residual + again.n_residual,
+                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load

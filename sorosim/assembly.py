@@ -67,8 +67,8 @@ def assemble(
     Raises
     ------
     ConvergenceError
-        They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given rates of
-        driven and held coordinates tear them open.
+        They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given
+        rates of driven and held coordinates tear them open.
     InputError
         A wrong name, length or value.
     """
@@ -93,18 +93,30 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
         return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
 
 
-def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """Close the loops with little elastic energy: a shape near an equilibrium. q itself, if they cannot be closed."""
+def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Close the loops with little elastic energy: a shape near an equilibrium; q itself, if they cannot be closed.
+
+    Returns it, and how far each row of the loops would move under a unit multiplier, (m,).
+    """
+    with one_blas_thread(), np.errstate(all="ignore"):
+        U = _elastic_weight(robot, q, free)
+        closing = _Closing(robot, q, free, U)
+        try:
+            closed = closing.run()[0]
+        except ConvergenceError:
+            closed = q
+        return closed, np.sum(closing.jacobian(np.zeros(len(free)))[1] ** 2, axis=1)
+
+
+def _elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of K + M/(1 s)^2 = U^T U: what has no spring moves as far as its inertia lets it in a second."""
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
-    with one_blas_thread(), np.errstate(all="ignore"):
-        U = _weight(robot, q, free)
-        try:
-            # what has no spring moves as far as its inertia lets it in a second
-            W = scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U)
-            return _Closing(robot, q, free, W).run()[0]
-        except (np.linalg.LinAlgError, ConvergenceError):
-            return q
+    U = _weight(robot, q, free)
+    try:
+        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
+    except np.linalg.LinAlgError:
+        return U
 
 
 def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:

@@ -23,12 +23,22 @@ from sorosim.robot import Robot
 Array = NDArray[np.float64]
 
 
+# rows that move less than this part of what the most yielding one does are weighed as if they moved so
+WITHOUT_EFFECT = 1e-12
+# what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
+REGULAR = 1e-6
+
+
 class StaticSystem:
     """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
 
-    The unknowns x are the free coordinates, and the multipliers of those rows of the loops that do not depend on
-    others where the search begins. The residual is ID(q) - internal force - A^T multipliers in the free rows, and the
-    errors of these rows. At the load 0 nothing pulls, and the loops may be as open as they are in the unloaded state.
+    The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
+    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T multipliers in the free
+    rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open as in the unloaded
+    state.
+
+    Rows may depend on others at some states and not at others. A little of the identity in the place of the multipliers
+    keeps the Jacobian regular then, and takes some digits from each step of Newton's method, none from its end.
     """
 
     def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float]) -> None:
@@ -36,7 +46,7 @@ class StaticSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
-        self.rows = np.zeros(0, dtype=np.int64)
+        self.weight = np.ones(robot.n_multipliers)
         self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers:
@@ -50,21 +60,22 @@ class StaticSystem:
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
+    def weigh(self, yielding: Array) -> None:
+        """Choose weights by how far each row moves under a unit multiplier (m,)."""
+        self.weight = 1.0 / np.sqrt(np.maximum(yielding, WITHOUT_EFFECT * yielding.max(initial=0.0) + 1e-300))
+
     def multipliers(self, x: Array) -> Array:
-        """All multipliers (m,); those of rows that depend on others are zero."""
-        out = np.zeros(self.robot.n_multipliers)
-        out[self.rows] = x[self.n_free :]
-        return out
+        """All multipliers (m,)."""
+        return self.weight * x[self.n_free :]
 
     def start(self, q: Array) -> Array:
-        """Unknowns at coordinates q (ndof,): the rows that are independent there, and multipliers that fit best."""
+        """Unknowns at coordinates q (ndof,), with the smallest multipliers that fit best."""
         free = self.partition.free
         if not self.robot.n_multipliers:
             return q[free]
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, q)
-        A = found.closure.matrix[CONSTRAINT][:, free]
-        self.rows = independent_rows(A)
-        return np.concatenate([q[free], scipy.linalg.lstsq(A[self.rows].T, found.tau[free], cond=DEPENDENT)[0]])
+        A = self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free]
+        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0]])
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
@@ -87,10 +98,10 @@ class StaticSystem:
         return self._assembled(found, load)
 
     def _assembled(self, found: Evaluation, load: float) -> Array:
-        if not len(self.rows):
+        if not self.robot.n_multipliers:
             return found.tau[self.partition.free]
-        errors = found.closure.value[ERROR] - (1.0 - load) * self._gap
-        return np.concatenate([found.tau[self.partition.free], errors[self.rows]])
+        errors = self.weight * (found.closure.value[ERROR] - (1.0 - load) * self._gap)
+        return np.concatenate([found.tau[self.partition.free], errors])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
         """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
@@ -99,11 +110,11 @@ class StaticSystem:
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         """Residual of the unknowns and its derivative by them."""
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
-        free, rows = self.partition.free, self.rows
+        free, m = self.partition.free, self.robot.n_multipliers
         K = found.dq if self.n_free == self.robot.ndof else found.dq[np.ix_(free, free)]
-        if len(rows):
-            A, E = (found.closure.matrix[block][np.ix_(rows, free)] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, np.zeros((len(rows), len(rows)))]])
+        if m:
+            A, E = (self.weight[:, None] * found.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
+            K = np.block([[K, -A.T], [E, REGULAR * np.eye(m)]])
         return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
