@@ -157,7 +157,7 @@ class _Look:
     def edges(self, times: Array) -> list[float]:
         """Where it begins to move, comes to rest or jumps between the first and the last time."""
         jets = self.jets(times)
-        still = (jets[:, 1] == 0.0) & (jets[:, 2] == 0.0)
+        still = np.asarray((jets[:, 1] == 0.0) & (jets[:, 2] == 0.0))
         values = np.where(still, jets[:, 0], np.nan)
         changed = (still[1:] != still[:-1]) | (still[1:] & (values[1:] != values[:-1]))
         found: list[float] = []

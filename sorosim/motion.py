@@ -74,7 +74,7 @@ def simulate(
         A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
         Missing ones are zero.
     driven : mapping of link or coordinate name to signal
-        Coordinates moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
+        Coordinates moved along expressions or tables [rad or m], whose rates must not jump in this run.
     q0 : (ndof,) array_like, "equilibrium" or "assembled"
         Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
         coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
