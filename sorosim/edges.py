@@ -157,13 +157,13 @@ class _Look:
     def edges(self, times: Array) -> list[float]:
         """Where it begins to move, comes to rest or jumps between the first and the last time."""
         jets = self.jets(times)
-        still = np.asarray((jets[:, 1] == 0.0) & (jets[:, 2] == 0.0))
+        still = (jets[:, 1] == 0.0) & (jets[:, 2] == 0.0)
         values = np.where(still, jets[:, 0], np.nan)
         changed = (still[1:] != still[:-1]) | (still[1:] & (values[1:] != values[:-1]))
         found: list[float] = []
         for k in np.flatnonzero(changed)[:MAX_EDGES]:
             found += self.changes(float(times[k]), float(times[k + 1]))
-        finite = np.isfinite(jets).all(axis=1)
+        finite = np.asarray(np.isfinite(jets).all(axis=1))
         moving = np.flatnonzero(~(still[1:] | still[:-1]) & finite[1:] & finite[:-1])
         scale = np.diff(times) * (np.abs(jets[1:, 1]) + np.abs(jets[:-1, 1]))
         jumps = self.jumps(times, jets, 0, VALUE_JUMP, scale, moving)
