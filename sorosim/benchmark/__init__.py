@@ -11,7 +11,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sorosim.benchmark.cases import CASES, Case, Target
+from sorosim.benchmark.cases import CASES as OPEN
+from sorosim.benchmark.cases import Case, Target
+from sorosim.benchmark.closed import CLOSED
 from sorosim.benchmark.report import YARDSTICK, Row, Timed, make_row, table, yardstick_row
 from sorosim.benchmark.setting import Setting, times
 from sorosim.errors import InputError, nearest
@@ -30,6 +32,8 @@ __all__ = [
     "table",
     "yardstick_row",
 ]
+
+CASES = (*OPEN, *CLOSED)
 
 
 def time_case(case: Case, setting: Setting, quick: bool = False) -> Timed:

@@ -73,7 +73,7 @@ class Case:
 # -- what the cases do -------------------------------------------------------------------------------------------------
 
 
-def _public(method: str, arguments: str) -> Callable[[Setting], Action]:
+def public(method: str, arguments: str) -> Callable[[Setting], Action]:
     """A method of Robot at the state; arguments by letter: q, v (rates), a (accelerations), u."""
 
     def make(setting: Setting) -> Action:
@@ -202,7 +202,7 @@ def _say_opening(_: Setting, found: dict[str, float]) -> str:
     return f"{found['states']:.0f} states, off screen; the next picture in {1e3 * found['next']:.0f} ms"
 
 
-def _of(name: str, case: Case) -> Case:
+def of_robot(name: str, case: Case) -> Case:
     """The case with another robot."""
     make, beside = case.make, case.beside
     return replace(
@@ -215,29 +215,29 @@ def _yardsticks(value: float) -> Target:
     return Target(value, "yardsticks")
 
 
-def _seconds(value: float, *, scaled: bool = False) -> Target:
+def seconds(value: float, *, scaled: bool = False) -> Target:
     return Target(value, "s where the yardstick is 17 us" if scaled else "s")
 
 
 CASES: tuple[Case, ...] = (
     Case("ID, engine", _engine(task.INVERSE), iterations=100),
-    Case("ID", _public("inverse_dynamics", "qva"), iterations=100),
+    Case("ID", public("inverse_dynamics", "qva"), iterations=100),
     Case("ID + derivatives, engine", _engine(task.INVERSE_DERIVATIVES), iterations=100, target=_yardsticks(4)),
-    Case("ID + derivatives", _public("inverse_dynamics_derivatives", "qva"), iterations=100, target=_yardsticks(4)),
+    Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100, target=_yardsticks(4)),
     Case("FD, engine", _engine(task.FORWARD), iterations=100),
-    Case("FD", _public("forward_dynamics", "qvu"), iterations=100),
+    Case("FD", public("forward_dynamics", "qvu"), iterations=100),
     Case(
         "FD derivatives, engine", _engine(task.FORWARD_DERIVATIVES), iterations=100,
         target=_yardsticks(10), paper=PAPER["jacobian"][1],
     ),
     Case(
-        "FD derivatives", _public("forward_dynamics_derivatives", "qvu"), iterations=100,
+        "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=100,
         target=_yardsticks(10), paper=PAPER["jacobian"][1],
     ),
     Case("FD derivatives by differences", _differences, iterations=2, paper=PAPER["jacobian"][0]),
     Case(
         "statics, mean", _statics("analytic"), rounds=5, per=N_TENSIONS,
-        target=_seconds(1e-3, scaled=True), paper=PAPER["statics"][1], beside=_say_statics,
+        target=seconds(1e-3, scaled=True), paper=PAPER["statics"][1], beside=_say_statics,
     ),
     Case(
         "statics without Jacobian, mean", _statics("finite-difference"), rounds=3, per=N_TENSIONS,
@@ -245,43 +245,43 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
-        target=_seconds(0.6, scaled=True), paper=PAPER["run"][1], beside=_say_motion,
+        target=seconds(0.6, scaled=True), paper=PAPER["run"][1], beside=_say_motion,
     ),
     Case(
         "10 s run, CVODE", _motion("cvode", "analytic"), rounds=7,
-        target=_seconds(0.15, scaled=True), paper=PAPER["run"][1], beside=_say_motion,
+        target=seconds(0.15, scaled=True), paper=PAPER["run"][1], beside=_say_motion,
     ),
     Case(
         "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
         paper=PAPER["run"][0], beside=_say_motion,
     ),
-    _of("hybrid_serial", Case("ID + derivatives", _public("inverse_dynamics_derivatives", "qva"), iterations=100)),
-    _of(
+    of_robot("hybrid_serial", Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100)),
+    of_robot(
         "hybrid_serial",
         Case(
-            "FD derivatives", _public("forward_dynamics_derivatives", "qvu"), iterations=100,
-            target=_seconds(0.16e-3, scaled=True), paper=2.5e-3,
+            "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=100,
+            target=seconds(0.16e-3, scaled=True), paper=2.5e-3,
         ),
     ),
-    _of(
+    of_robot(
         "hybrid_serial",
         Case(
             "statics, mean", _held_statics, rounds=5, per=N_TENSIONS,
-            target=_seconds(1.5e-3, scaled=True), paper=6.3e-3, beside=_say_statics,
+            target=seconds(1.5e-3, scaled=True), paper=6.3e-3, beside=_say_statics,
         ),
     ),
-    _of(
+    of_robot(
         "hybrid_serial",
         Case(
             "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
-            target=_seconds(0.35, scaled=True), paper=2.49, beside=_say_motion,
+            target=seconds(0.35, scaled=True), paper=2.49, beside=_say_motion,
         ),
     ),
-    _of(
+    of_robot(
         "hybrid_serial",
         Case("10 s run, CVODE", _motion("cvode", "analytic"), rounds=5, paper=2.49, beside=_say_motion),
     ),
-    _of(
+    of_robot(
         "hybrid_serial",
         Case(
             "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
@@ -289,15 +289,15 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "cold compilation", _cold_start, rounds=1, target=_seconds(60),
+        "cold compilation", _cold_start, rounds=1, target=seconds(60),
         measure=lambda found: float(found["job"]), beside=_say_start, process=True,
     ),
     Case(
-        "cached start", _warm_start(0.1), rounds=5, target=_seconds(1),
+        "cached start", _warm_start(0.1), rounds=5, target=seconds(1),
         measure=lambda found: float(found["job"]), beside=_say_start, process=True,
     ),
     Case(
-        "import sorosim", _warm_start(0.0), rounds=5, target=_seconds(0.5),
+        "import sorosim", _warm_start(0.0), rounds=5, target=seconds(0.5),
         measure=lambda found: float(found["package"]), process=True,
     ),
     Case(
@@ -305,7 +305,7 @@ CASES: tuple[Case, ...] = (
         measure=lambda found: float(found["peak"]), process=True,
     ),
     Case(
-        "player, first picture of a 10 s run", _opening, rounds=3, target=_seconds(2),
+        "player, first picture of a 10 s run", _opening, rounds=3, target=seconds(2),
         measure=lambda found: float(found["first"]), beside=_say_opening, process=True,
     ),
 )  # fmt: skip

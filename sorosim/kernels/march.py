@@ -20,6 +20,7 @@ from sorosim.kernels.newmark import (
     FACTORED_RATIO,
     FIXED,
     FRESH,
+    GAP,
     ITERATION,
     L_NEW,
     MAX_STEP,
@@ -62,8 +63,9 @@ GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, SINGULAR = range(
 MAX_ITERATIONS = 8
 # Newton's method ends where the error left is this part of the tolerance
 NEWTON = 1e-3
-# loops may be open by no more than this before the last correction of Newton's method [m; rad]
-CLOSED = 1e-9
+# loops may be open by no more than this before the last correction of Newton's method [m; rad]; divided by h^2 it is an
+# error of accelerations, so it shrinks with h^2, as long as corrections better it
+CLOSED, CLOSED_RATE, CLOSED_BEST = 1e-9, 1e-6, 1e-14
 # the factors are made anew where a correction left more than this part of the error, or the step changed by more
 SLOW = 0.2
 CHANGED = 0.25
@@ -155,11 +157,16 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 failed = not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON)
                 if not failed:
                     left = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
-                    converged = left <= NEWTON and gap <= CLOSED
+                    tight = max(CLOSED_RATE * number[STEP] * number[STEP], CLOSED_BEST)
+                    closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number[GAP]))
+                    converged = left <= NEWTON and closed
+                    number[GAP] = gap
                     failed = not converged and k + 1 >= MAX_ITERATIONS
             count[ITERATION] += 1
             if converged:
                 count[PHASE] = JUDGE
+                if count[ITERATION] == 1:
+                    number[CONTRACTION] = 0.0  # nothing was slow
             elif not failed:
                 if count[EXTERNAL] != 0:
                     return ASKS

@@ -30,8 +30,8 @@ from sorosim.kernels.small import clear, clear_matrix, copy
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
-FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED = range(11, 18)
-N_NUMBERS = 18
+FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED, GAP = range(11, 19)
+N_NUMBERS = 19
 # March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO = range(10)
 N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(10, 14)
@@ -47,7 +47,7 @@ L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
-    number: np.ndarray  # (18,) named above
+    number: np.ndarray  # (19,) named above
     counts: np.ndarray  # (14,) int, named above
     state: np.ndarray  # (13, ndof) named above
     multiplier: np.ndarray  # (5, m) named above

@@ -1,0 +1,64 @@
+"""Cases of closed chains, and of steps of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sorosim.analysis import statics
+from sorosim.benchmark.cases import Case, of_robot, public, seconds
+from sorosim.benchmark.setting import Action, Setting
+from sorosim.motion import simulate
+from sorosim.result import Run
+
+# figures of the paper with its analytic Jacobian [s]: derivatives; ten seconds by ode15s, by Newmark's method; statics
+FIN_RAY = {"derivatives": 23.7e-3, "bdf": 994.0, "newmark": 69.0}
+PARALLEL = {"derivatives": 5.1e-3, "bdf": 2.46, "newmark": 17.6, "statics": 9.0e-3}
+MANIPULATOR_NEWMARK = 24.4
+
+
+def _motion(method: str, step: float | None = None) -> Callable[[Setting], Action]:
+    def make(setting: Setting) -> Action:
+        return lambda: simulate(setting.robot, 10.0, 0.01, method=method, rtol=1e-3, atol=1e-6, step=step)
+
+    return make
+
+
+def _statics(setting: Setting) -> Action:
+    return lambda: statics(setting.robot)
+
+
+def _say(_: Setting, found: Run) -> str:
+    drift = max((float(np.abs(gap).max()) for gap in found.drift.values()), default=0.0)
+    loops = f"loops open by at most {drift:.1e} m or rad; " if found.drift else ""
+    return f"{loops}{found.stats['n_rhs']} residuals or rates"
+
+
+def _run(method: str, target: float | None, paper: float | None, step: float | None = None) -> Case:
+    return Case(
+        f"10 s run, {method}", _motion(method, step), rounds=3,
+        target=None if target is None else seconds(target, scaled=True), paper=paper, beside=_say,
+    )  # fmt: skip
+
+
+def _derivatives(target: float, paper: float) -> Case:
+    return Case(
+        "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=20,
+        target=seconds(target, scaled=True), paper=paper,
+    )  # fmt: skip
+
+
+CLOSED: tuple[Case, ...] = (
+    _run("generalized-alpha", None, MANIPULATOR_NEWMARK),
+    of_robot("fin_ray", _derivatives(0.8e-3, FIN_RAY["derivatives"])),
+    of_robot("fin_ray", _run("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01)),
+    of_robot("fin_ray", _run("bdf", 60.0, FIN_RAY["bdf"])),
+    of_robot("hybrid_parallel", _derivatives(0.35e-3, PARALLEL["derivatives"])),
+    of_robot("hybrid_parallel", _run("generalized-alpha", 0.6, PARALLEL["bdf"])),
+    of_robot("hybrid_parallel", _run("bdf", None, PARALLEL["bdf"])),
+    of_robot(
+        "hybrid_parallel",
+        Case("statics", _statics, rounds=9, target=seconds(2e-3, scaled=True), paper=PARALLEL["statics"]),
+    ),
+)
