@@ -115,6 +115,13 @@ TIMES = {
     "double_pendulum": (0.0, 0.4, 0.7, 0.9),
     "heavy_top": (0.0, 0.25, 0.5),
     "tree_of_rods": (0.0, 1.0),
+    "fin_ray": (0.0, 2.5),
+    "hybrid_parallel": (0.0, 0.3),
+    "soft_gripper_parallel": (0.0, 4.0),
+    "stewart_soft": (0.0, 1.5),
+    "soft_ring": (0.0, 0.5, 1.0),
+    "four_bar": (0.0, 0.05, 0.1, 0.15),
+    "slider_crank": (0.0, 0.1, 0.2),
 }
 
 

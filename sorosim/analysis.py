@@ -14,14 +14,14 @@ from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import Sinking, StaticProblem, solve_equilibrium
 from sorosim.system import StaticSystem
 
 Array = NDArray[np.float64]
 
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
-# how often a solution beyond half a turn, or with other independent rows of loops, is looked at again
+# solutions beyond half a turn that are looked at again from within
 MAX_TURNS = 5
 # loops that are open by no more than this [m; rad] at an equilibrium are closed
 OPEN = 1e-9
@@ -87,7 +87,8 @@ def statics(
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
-    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6 and 7.
+    A robot without loops that finds no way so is let go at the start, to follow the forces without inertia until it
+    rests. Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7 and 9.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
@@ -98,25 +99,22 @@ def statics(
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     if robot.loop_names:
-        start = closed_gently(robot, start, system.partition.free)
+        start, yielding = closed_gently(robot, start, system.partition.free)
+        system.weigh(yielding)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
-    trials, x, found = _Trials(system), system.start(start), None
-    for attempt in range(MAX_TURNS):
-        unloaded = np.concatenate([system.unloaded, np.zeros(len(system.rows))])
-        problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic)
-        again = solve_equilibrium(problem, x, near=attempt > 0)
-        found = again if found is None else replace(
-            again, n_residual=found.n_residual + again.n_residual, n_jacobian=found.n_jacobian + again.n_jacobian
-        )  # fmt: skip
-        # a whole turn of a free or spherical joint looks like a solution, whatever the torque; and rows of loops may
-        # have depended on each other only where the search began: solve again
+    trials = _Trials(system)
+    unloaded = np.concatenate([system.unloaded, np.zeros(robot.n_multipliers)])
+    x0 = system.start(start)
+    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, trials.sinking(x0))
+    found = solve_equilibrium(problem, x0)
+    for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
-        rows = system.rows
-        x = system.start(system.q(settled)) if found.success and robot.n_multipliers else settled
-        if not found.success or (np.array_equal(settled, found.x) and np.array_equal(rows, system.rows)):
-            system.rows = rows
+        if not found.success or np.array_equal(settled, found.x):
             break
-    assert found is not None  # for the type checker: MAX_TURNS is not 0
+        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
+        again = solve_equilibrium(problem, settled, near=True)
+        found = replace(again, n_residual=found.n_residual + again.n_residual,
+                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load
@@ -126,7 +124,8 @@ def statics(
         robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
         found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
     )  # fmt: skip
-    why, hint = found.message, "start nearer to the solution (q0), or raise the inputs in steps of your own"
+    why, hint = found.message, "start nearer to the solution (q0)"
+    hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
     if found.success and (left := open_loops(robot, q, OPEN)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
@@ -153,3 +152,21 @@ class _Trials:
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
+
+    def sinking(self, x0: Array) -> Sinking:
+        """How the robot sinks from x0: along the forces, or with loops along the accelerations from rest."""
+        system, n = self.system, self.system.n_free
+        if not system.robot.n_multipliers:
+            return Sinking(lambda x: -self.residual(x, 1.0), lambda x: -self.jacobian(x, 1.0)[1], x0, lambda x: x)
+        return Sinking(
+            lambda y: self.accelerations(y)[0], lambda y: self.accelerations(y, True)[1], x0[:n],
+            lambda y: system.start(system.q(y)),
+        )  # fmt: skip
+
+    def accelerations(self, y: Array, derivatives: bool = False) -> tuple[Array, Array]:
+        """Those of the free coordinates from rest, and their derivatives by them."""
+        try:
+            return self.system.accelerations(y, derivatives)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(y), np.nan), np.full((len(y), len(y)), np.nan)

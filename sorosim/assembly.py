@@ -67,8 +67,8 @@ def assemble(
     Raises
     ------
     ConvergenceError
-        They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given rates of
-        driven and held coordinates tear them open.
+        They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given
+        rates of driven and held coordinates tear them open.
     InputError
         A wrong name, length or value.
     """
@@ -93,18 +93,30 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
         return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
 
 
-def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """Close the loops with little elastic energy: a shape near an equilibrium. q itself, if they cannot be closed."""
+def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Close the loops with little elastic energy: a shape near an equilibrium; q itself, if they cannot be closed.
+
+    Returns it, and how far each row of the loops would move under a unit multiplier, (m,).
+    """
+    with one_blas_thread(), np.errstate(all="ignore"):
+        U = _elastic_weight(robot, q, free)
+        closing = _Closing(robot, q, free, U)
+        try:
+            closed = closing.run()[0]
+        except ConvergenceError:
+            closed = q
+        return closed, np.sum(closing.jacobian(np.zeros(len(free)))[1] ** 2, axis=1)
+
+
+def _elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of K + M/(1 s)^2 = U^T U: what has no spring moves as far as its inertia lets it in a second."""
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
-    with one_blas_thread(), np.errstate(all="ignore"):
-        U = _weight(robot, q, free)
-        try:
-            # what has no spring moves as far as its inertia lets it in a second
-            W = scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U)
-            return _Closing(robot, q, free, W).run()[0]
-        except (np.linalg.LinAlgError, ConvergenceError):
-            return q
+    U = _weight(robot, q, free)
+    try:
+        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
+    except np.linalg.LinAlgError:
+        return U
 
 
 def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
@@ -146,6 +158,15 @@ class _Closing:
         zero = np.zeros_like(q)
         return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
 
+    def errors(self, z: Array) -> Array:
+        """Errors (m,) of all loops."""
+        found: Array = self.error(z).value[ERROR]
+        return found
+
+    def slope(self, z: Array) -> Array:
+        """Their derivative (m, n_free)."""
+        return self.jacobian(z)[1]
+
     def jacobian(self, z: Array) -> tuple[Array, Array]:
         """Errors (m,) and their derivative by z (m, n_free)."""
         closure = self.error(z, task.RESIDUAL_DERIVATIVES)
@@ -158,13 +179,10 @@ class _Closing:
         if np.abs(self.error(z).value[ERROR]).max(initial=0.0) > CLOSED and n:
             tight = 1e-15
             rough = least_squares(
-                lambda z: self.error(z).value[ERROR], z, lambda z: self.jacobian(z)[1], method="trf",
+                self.errors, z, self.slope, method="trf",
                 ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
             )  # fmt: skip
-            z, how = rough.x, "closed"
-            for _ in range(3):
-                e, X = self.jacobian(z)
-                z = z - _smallest(X, e)
+            z, how = self.polished(rough.x), "closed"
         q = self.q(z)
         if left := open_loops(self.robot, q):
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
@@ -173,20 +191,32 @@ class _Closing:
         z = self.nearest(z)
         return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} m sqrt(kg)"
 
+    def polished(self, z: Array) -> Array:
+        """After Newton's steps, as long as they close the loops further."""
+        for _ in range(3):
+            e, X = self.jacobian(z)
+            better = z - _smallest(X, e)
+            if not np.abs(self.errors(better)).max() < np.abs(e).max():
+                break
+            z = better
+        return z
+
     def nearest(self, z: Array) -> Array:
-        """Along the closed states to the one nearest to the start, as far as steps shrink; z is one of them."""
-        best = z
+        """Along the closed states to the one nearest to the start; z is one of them."""
         for _ in range(MAX_STEPS):
             e, X = self.jacobian(z)
-            z_new = _smallest(X, X @ z - e)
-            for _ in range(3):
-                e, X = self.jacobian(z_new)
-                z_new = z_new - _smallest(X, e)
-            closed = not open_loops(self.robot, self.q(z_new))
-            if not closed or not np.linalg.norm(z_new) < np.linalg.norm(best) * (1.0 - 1e-12):
-                return best
-            best = z = z_new
-        return best
+            step, part = _smallest(X, X @ z - e) - z, 1.0
+            if np.linalg.norm(step) <= 1e-9 * np.linalg.norm(z):
+                break
+            while part > 1e-3:
+                better = self.polished(z + part * step)
+                if np.linalg.norm(better) < np.linalg.norm(z) and not open_loops(self.robot, self.q(better)):
+                    break
+                part *= 0.5
+            else:
+                break
+            z = better
+        return z
 
 
 def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.analysis import statics
+from sorosim.assembly import open_loops
 from sorosim.drive import driven_motion
 from sorosim.errors import ConvergenceError, ModelError
 from sorosim.model.body import Assembly, RigidBody, Solid
@@ -49,11 +50,11 @@ def examine(robot: Robot) -> list[Finding]:
     Returns
     -------
     list of Finding
-        At least one for each of: parts, rods, actuators, derivatives, equilibrium, stiffness.
+        At least one for each of: parts, rods, actuators, loops, derivatives, equilibrium, stiffness.
     """
     findings: list[Finding] = []
     with np.errstate(all="ignore"):
-        for check in (_materials, _rods, _gravity, _masses, _actuators, _derivatives, _rest):
+        for check in (_materials, _rods, _gravity, _masses, _actuators, _loops, _derivatives, _rest):
             found = list(check(robot))
             findings += found or [Finding(OK, check.__name__.strip("_"), "nothing looks odd")]
     return findings
@@ -163,6 +164,22 @@ def _actuators(robot: Robot) -> Iterator[Finding]:
             yield Finding(ODD, f"actuators.{name}", "moves nothing", "is the strain that it works on locked?")
 
 
+def _loops(robot: Robot) -> Iterator[Finding]:
+    if not robot.loop_names:
+        yield Finding(OK, "loops", "none")
+        return
+    q = robot.initial_q
+    if left := open_loops(robot, q, 1e-6):
+        yield Finding(ODD, "loops", f"open at the start: {left}", "q0: assembled starts from the nearest closed state")
+    A = robot.loop_rows(q).A
+    rank = int(np.linalg.matrix_rank(A, tol=1e-9 * np.abs(A).max(initial=0.0)))
+    rows = f"{len(A)} conditions of {len(robot.loop_names)} loops, {rank} of them independent at the start"
+    if rank >= robot.ndof:
+        yield Finding(ODD, "loops", f"{rows}; they leave no freedom", "free a strain or a joint")
+    else:
+        yield Finding(OK, "loops", rows)
+
+
 def _some_state(robot: Robot) -> tuple[Array, Array, Array, Array]:
     """A state in motion in which rods are clearly bent, and inputs."""
     rng = np.random.default_rng(1)
@@ -228,7 +245,7 @@ def _differences(function: Callable[[Array], Array], at: Array, step: float) -> 
 def _rest(robot: Robot) -> Iterator[Finding]:
     """The equilibrium without inputs, driven coordinates held where they start, and what is stiff and soft about it."""
     floating = [link.name for link in robot.links if link.parent == WORLD and link.joint.kind == "free"]
-    if any(not robot.engine.layout.links[name].link.joint.is_wound for name in floating):
+    if not robot.loop_names and any(not robot.engine.layout.links[name].link.joint.is_wound for name in floating):
         yield Finding(OK, "equilibrium", f"'{floating[0]}' floats freely: none was looked for")
         return
     motions = robot.description.simulate.get("driven", {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.compiled import entry
+from sorosim.edges import rough_time
 from sorosim.errors import InputError, nearest
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.model.compile import Layout
 from sorosim.signals import (
     CallableSignal,
     ConstantSignal,
-    ExpressionSignal,
     Signal,
     TableSignal,
     as_signal,
@@ -29,7 +28,8 @@ from sorosim.signals import (
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-KINKED = {"abs", "clip", "floor", "max", "min", "sign", "step"}  # functions whose rates jump
+# a motion is looked at so often in a run at least, and at most
+FEWEST_LOOKS, MOST_LOOKS = 4_000, 400_000
 
 
 class Motion:
@@ -132,11 +132,44 @@ class Partition:
 
 
 def driven_motion(driven: Mapping[str, Any]) -> Motion:
-    """Signals of driven coordinates; refuses those whose rate is not known or jumps."""
+    """Signals of driven coordinates; refuses those whose rates are not known."""
     signals = [as_signal(value, f"driven.{name}") for name, value in driven.items()]
     for name, signal in zip(driven, signals, strict=True):
-        _check_smooth(f"driven.{name}", signal)
+        if isinstance(signal, CallableSignal):
+            expected = "expressions or tables, whose derivatives are known"
+            raise InputError(f"driven.{name}", expected, "a callable")
     return Motion(signals)
+
+
+def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None = None) -> None:
+    """Refuse motions of driven coordinates whose rates jump: a jump is a blow, which no integrator would notice.
+
+    Parameters
+    ----------
+    driven : mapping of names to signals
+    t_end : float
+        They are looked at from t = 0 to here [s].
+    dt_out : float, optional
+        Spacing of the results [s]: a motion must have a rate at each of them.
+
+    Raises
+    ------
+    InputError
+    """
+    times = np.linspace(0.0, t_end, FEWEST_LOOKS + 1)
+    if dt_out is not None:
+        times = np.union1d(times, dt_out * np.arange(1.0, min(t_end / dt_out, MOST_LOOKS)))
+    for name, signal in zip(driven, driven_motion(driven).signals, strict=True):
+        rough = rough_time(signal, times)
+        if rough is not None:
+            hint = "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1"
+            if isinstance(signal, TableSignal):
+                t = signal.times
+                hint = "give interpolation: cubic or pchip"
+                if rough[1] in (t[0], t[-1]) and (signal.interpolation != "linear" or len(t) == 2):
+                    hint = "outside of a table its value is held: let it begin and end at rest, or outside of the run"
+            got = f"{rough[0]} at t = {rough[1]:.6g} s"
+            raise InputError(f"driven.{name}", "a motion with a continuous rate", got, hint)
 
 
 def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
@@ -158,16 +191,3 @@ def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
     if len(entries) != len(names):
         raise InputError(where, f"{len(names)} inputs", f"{len(entries)}")
     return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
-
-
-def _check_smooth(where: str, signal: Signal) -> None:
-    """Refuse motions whose rate is not known or jumps: a jump is a blow, which no integrator would notice."""
-    expected = "a motion with a continuous rate"
-    if isinstance(signal, CallableSignal):
-        raise InputError(where, "expressions or tables, whose derivatives are known", "a callable")
-    if isinstance(signal, TableSignal) and signal.interpolation == "linear" and len(signal.times) > 2:
-        raise InputError(where, expected, "a table with linear interpolation", "give interpolation: cubic or pchip")
-    if isinstance(signal, ExpressionSignal):
-        kinked = sorted(KINKED & set(re.findall(r"[a-z]+", signal.expression.text)))
-        if kinked:
-            raise InputError(where, expected, f"{kinked[0]}(...)", "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1")

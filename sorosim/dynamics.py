@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
@@ -18,6 +19,7 @@ from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization, linearize
+from sorosim.model.chart import Turns
 from sorosim.model.description import Description
 from sorosim.records import (
     Energy,
@@ -33,6 +35,8 @@ Array = NDArray[np.float64]
 
 # singular values of the constraints below this part of the largest belong to rows that depend on others
 DEPENDENT = 1e-9
+# so near to a whole turn coordinates are singular [rad]
+AT_TURN = 1e-6
 
 
 class Dynamics:
@@ -266,7 +270,7 @@ class Dynamics:
         return self.engine.gaps(self.coordinates(q))
 
     def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> LoopRows:
-        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 7)."""
+        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         rates, zero = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd"), np.zeros(self.ndof)
         u = self.inputs(None)
         closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, self.coordinates(q), rates, zero, u).closure
@@ -312,10 +316,21 @@ class Dynamics:
             out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs,
                                        multiplier=multiplier)  # fmt: skip
             Z = Z @ scipy.linalg.null_space(A, rcond=DEPENDENT)
-        try:
-            found = linearize(*(Z.T @ X @ Z for X in (out.mass, out.dqd, out.dq)), Z.T @ out.B)
-            return found._replace(modes=Z @ found.modes if self.engine.closed.m else found.modes)
-        except np.linalg.LinAlgError:
-            raise ModelError(
-                self.description.name, "a mass matrix that is positive definite", "a singular one"
-            ) from None
+        mass = Z.T @ out.mass @ Z
+        self._check_inertia(position, rows, mass)
+        found = linearize(mass, Z.T @ out.dqd @ Z, Z.T @ out.dq @ Z, Z.T @ out.B)
+        return found._replace(modes=Z @ found.modes if self.engine.closed.m else found.modes)
+
+    def _check_inertia(self, q: Array, rows: NDArray[np.int64], mass: Array) -> None:
+        """Refuse a mass matrix of the coordinates in rows, or of motions with loops closed, that is singular."""
+        layout, held = self.engine.layout, np.ones(self.ndof, dtype=np.bool_)
+        held[rows] = False
+        if link := Turns(layout, held, changeable=True).singular(q, AT_TURN):
+            own = slice(layout.links[link].column, layout.links[link].column + layout.links[link].n_joint)
+            first = next(name for name, fixed in zip(self.coordinate_names[own], held[own], strict=True) if not fixed)
+            hint = "the same pose has other coordinates, without the turn"
+            raise ModelError(first, "coordinates that are not singular", "a rotation by a whole turn", hint)
+        _, failed = dpotrf(mass)
+        if failed:
+            where = self.coordinate_names[rows[failed - 1]] if len(mass) == len(rows) else self.description.name
+            raise ModelError(where, "a mass matrix that is positive definite", "no inertia along this coordinate")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import number
+from sorosim.door import as_real, number
 from sorosim.drive import Held
+from sorosim.edges import Edges, edges
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError
 from sorosim.index2 import StabilisedIndex2
-from sorosim.marching import MARCHES, Marching
+from sorosim.marching import Marching
 from sorosim.result import Checkpoints, Run
+from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
-from sorosim.solvers.registry import integrator
+from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.system import OdeSystem
 
@@ -58,6 +60,15 @@ def restart_times(options: Mapping[str, Any], name: str) -> Array:
     return np.asarray(times)
 
 
+def moved_onto(times: Array, marks: Array, dt_out: float) -> Array:
+    """Times, those that are marks but for rounding replaced by them; both increasing."""
+    if not len(marks):
+        return times
+    k = np.clip(np.searchsorted(marks, times), 1, max(len(marks) - 1, 1))
+    near = np.where(times - marks[k - 1] <= marks[k % len(marks)] - times, marks[k - 1], marks[k % len(marks)])
+    return np.where(np.abs(near - times) <= 1e-9 * dt_out, near, times)
+
+
 @dataclass(frozen=True)
 class Start:
     """Where an integration begins, and the counts until then."""
@@ -83,7 +94,10 @@ class Integration:
         options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
         self.trials, self.events, self.dense = _Trials(system, progress), _events(system, events), dense
         self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
+        self.samples = moved_onto(self.samples, self.checkpoints, options["dt_out"])
+        self.edges = self.edges_of_signals()
         self.controller = controller
+        self.why = ""  # it cannot go on, if so
         self.begin = time.perf_counter()
         # what has come about: rows as the integrator tells them, and checkpoints
         self.rows: list[tuple[Array, Array]] = []
@@ -94,6 +108,8 @@ class Integration:
     def run(self) -> Run:
         """Integrate, keep what comes about, and hand it over."""
         options, start = self.options, self.start
+        self.trials.window = self.edges.window(start.t)
+        self.system.turns.begin(start.q)
         state = self.prepared(start.t, self.system.state(start.q, start.qd))
         self.system.rhs(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
         times = output_times(options["t_end"], options["dt_out"])
@@ -106,9 +122,11 @@ class Integration:
             self.open_journal(self.out)
         if self.past is None and options["checkpoint"] is not None:
             self.keep(start.t, start.q, start.qd, {})
-        times = np.union1d(self.checkpoints, self.samples)
-        between = times[(times > start.t) & (times < options["t_end"])]
-        leave = Event(self.system.rotation_left, True, 1.0) if self.system.charts.joints else None
+        times = np.union1d(np.union1d(self.checkpoints, self.samples), self.edges.times)
+        # the start may be a sample moved onto an end that is no longer there
+        between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
+        turning = self.system.charts.joints or self.system.turns.joints
+        leave = Event(self.system.rotation_ends, True, 1.0) if turning else None
         interrupted = False
         try:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
@@ -118,6 +136,10 @@ class Integration:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
+        hint = f"try method='{'bdf' if options['method'] == 'radau' else 'radau'}' or a smaller max_step"
+        if self.why:
+            found = replace(found, success=False, message=self.why)
+            hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
         if found.success and len(found.t) and found.t[-1] == options["t_end"]:
             self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
         self.write_waiting()
@@ -126,15 +148,25 @@ class Integration:
         if interrupted:
             raise Interrupted(run.message, run)
         if not found.success:
-            other = "bdf" if options["method"] == "radau" else "radau"
-            name, hint = self.system.robot.name, f"try method='{other}' or a smaller max_step"
-            what = f"simulate '{name}' by {options['method']}: {found.message}{self.trials.why}"
+            what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}{self.trials.why}"
             raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run)
         return run
+
+    def edges_of_signals(self) -> Edges:
+        """Where inputs, motions and loads begin to move, come to rest or jump."""
+        t_end, dt_out = self.options["t_end"], self.options["dt_out"]
+        signals = [*self.system.driven.signals, *self.system.robot.engine.load_signals.signals]
+        if not isinstance(self.system.inputs, Held):
+            signals += self.system.inputs.signals
+        found = edges(signals, t_end, dt_out)
+        marks = [output_times(t_end, dt_out), self.checkpoints, self.samples] if len(found) else [np.zeros(0)]
+        return Edges(found, np.unique(np.concatenate(marks)), dt_out)
 
     def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
         """The method that was asked for."""
         method = self.options["method"]
+        if self.system.n_free == 0:
+            return prescribed.integrate
         if method in MARCHES:
             options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
             return Marching(self.system, method, *options).integrate  # type: ignore[arg-type]
@@ -158,21 +190,39 @@ class Integration:
             self.journal.rows(self.table(*row))
         self.waiting = []
 
-    def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array:
-        """Keep a checkpoint if it is time for one, and give the state to go on from."""
+    def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array | None:
+        """Keep a checkpoint if it is time for one, and give the state to go on from; None: there is none."""
+        q, qd, _ = self.system.coordinates(t, x)
+        if name := self.system.turns.leave(q):
+            kind = self.system.robot.engine.layout.links[name].link.joint.kind
+            self.why = f"stopped at t = {t:.6g} s: the {kind} joint of '{name}' comes to a whole turn"
+            self.why += ", where its coordinates are singular"
+            return None
         if t in self.checkpoints:
-            q, qd, _ = self.system.coordinates(t, x)
             self.keep(t, q, qd, self.summed(stats))
+            self.system.turns.begin(q)
+        self.trials.window = self.edges.window(t)
         return self.prepared(t, x)
 
     def prepared(self, t: float, x: Array) -> Array:
         """The state to go on from: with the inputs of a controller, and rotations amid their coordinates."""
-        if self.controller is not None and (t in self.samples or t == self.start.t):
-            q, qd, _ = self.system.coordinates(t, x)
-            u = self.controller(t, q, qd)
-            assert isinstance(self.system.inputs, Held)  # for the type checker: with a controller they are
-            self.system.inputs.hold(t, self.system.robot.inputs(u, f"controller at t = {t:g} s"))
+        inputs = self.system.inputs
+        if self.controller is not None and isinstance(inputs, Held):
+            if t in self.samples or t == 0.0:
+                q, qd, _ = self.system.coordinates(t, x)
+                inputs.hold(t, self.sampled(t, self.controller(t, q, qd)))
+            elif t == self.start.t and self.past is not None:  # taken up between two samples
+                inputs.hold(t, self.past.u[-1])
         return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
+
+    def sampled(self, t: float, u: Any) -> Array:
+        """Inputs that a controller gave."""
+        names, where = self.system.robot.actuator_names, f"controller at t = {t:g} s"
+        if u is None and names:
+            raise InputError(where, "the inputs", "None", "the function has to return them")
+        if len(names) == 1 and (one := as_real(u)) is not None:
+            u = [one]
+        return self.system.robot.inputs(u, where)
 
     def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
@@ -261,23 +311,28 @@ class _Trials:
     def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
         self.system, self.progress, self.why = system, progress, ""
         self.t, self.n_rhs = 0.0, 0
+        self.window = -np.inf, np.inf  # times at which signals are as they are in this segment
 
     def rhs(self, t: float, x: Array) -> Array:
         self.t, self.n_rhs = t, self.n_rhs + 1
         if self.progress is not None:
             self.progress(t)
         try:
-            return self.system.rhs(t, x)
+            return self.system.rhs(self.within(t), x)
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
 
     def jacobian(self, t: float, x: Array) -> Array:
         try:
-            return self.system.jacobian(t, x)
+            return self.system.jacobian(self.within(t), x)
         except ModelError as error:
             self.why = f" ({error})"
             return np.full((len(x), len(x)), np.nan)
+
+    def within(self, t: float) -> float:
+        """The time itself, or the one next to it on this side of an edge."""
+        return min(max(t, self.window[0]), self.window[1])
 
 
 def _events(system: OdeSystem, functions: Any) -> list[Event]:

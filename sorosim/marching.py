@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
 from scipy.optimize import brentq
 
 from sorosim.compiled import entry
@@ -13,6 +15,7 @@ from sorosim.drive import Held, Motion
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
+from sorosim.kernels.loops import CONSTRAINT
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
@@ -22,7 +25,6 @@ from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
-MARCHES = ("newmark", "generalized-alpha")
 # steps between two looks of Python: at reports, interrupts
 STEPS_AT_ONCE = 100
 # part of a short time over which the start looks how accelerations change
@@ -82,15 +84,16 @@ class Marching:
         n, n_rows, n_inputs = engine.ndof, engine.closed.m, engine.n_actuators
         n_nodes = len(engine.tree.segment) if engine.loads else 0
         signals = [inputs, self.system.driven, engine.load_signals]
+        values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
         depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
-        return March(
+        return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((5, n_rows)), *(np.zeros((len(motion.signals), 3)) for motion in signals), np.zeros(n_inputs),
+            np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
             np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
             np.zeros((depth, 3)), np.zeros((4, 6, 6)),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------
 
@@ -105,9 +108,10 @@ class Marching:
         model, state = self.model(inputs), self.state(inputs, external)
         self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
-        states = (np.zeros((n_rows, n)) for _ in range(3))
-        rows = Rows(problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m)))
-        rows.q[0], rows.qd[0], rows.qdd[0] = state.state[m.Q], state.state[m.QD], state.state[m.QDD]
+        states: Any = (np.zeros((n_rows, n)) for _ in range(3))
+        rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m))))
+        rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
+        rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
         course = _Course(self, problem, model, state, rows, inputs)
         return course.run()
@@ -122,27 +126,33 @@ class Marching:
         number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
         number[m.MAX_STEP] = min(problem.max_step, span)
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
-        number[m.LEAST_PIVOT], number[m.LEAST_PIVOT_TIME] = 1.0, t0
-        state.count[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
+        number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
+        state.counts[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
         scale = problem.atol + problem.rtol * np.abs(q)
         if self.step is not None:
             h = self.step
         else:
             speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
-            h = min(0.1 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
+            h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
         number[m.WANTED] = min(h, span)
         left = float(problem.t_out[1]) - t0
-        state.count[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
-        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.count[m.TO_GO]
-        # the method's own accelerations belong to a time beside: follow them there, unless they change wildly
-        shift, a = (self.coefficients[0] - self.coefficients[1]) * number[m.STEP], found.qdd.copy()
-        glance = GLANCE * min(number[m.STEP], 1.0)
-        later = system.coordinates(t0 + glance, system.state(q + glance * qd + 0.5 * glance**2 * found.qdd,
-                                                             qd + glance * found.qdd))  # fmt: skip
-        change = shift * (system.forward(task.FORWARD, t0 + glance, *later).qdd - found.qdd) / glance
-        if np.linalg.norm(change) <= np.linalg.norm(found.qdd):
-            a += change
-        for row, values in ((m.Q, q), (m.QD, qd), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
+        state.counts[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
+        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.TO_GO]
+        # the method's own accelerations belong to a time beside, and its rates tear loops a little open, see
+        # kernels.newmark.change_step: start as it goes on, unless accelerations change too wildly to be followed
+        alpha_m, alpha_f, beta, _ = self.coefficients
+        h, shift, a, v = number[m.STEP], alpha_m - alpha_f, found.qdd.copy(), qd.copy()
+        glance = GLANCE * min(h, 1.0)
+        later = system.state(q + glance * qd + 0.5 * glance**2 * found.qdd, qd + glance * found.qdd)
+        change = system.forward(task.FORWARD, t0 + glance, *system.coordinates(t0 + glance, later)).qdd - found.qdd
+        jerk = change / glance
+        if h * np.linalg.norm(shift * jerk) <= np.linalg.norm(found.qdd):
+            a += shift * h * jerk
+            A, free = found.closure.matrix[CONSTRAINT], system.partition.free
+            if len(A) and not self.projection:
+                tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free])
+                v[free] += lstsq(A[:, free], tear, cond=1e-9)[0]
+        for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
 
@@ -177,7 +187,7 @@ class _Course:
                 wrenches = self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t)
                 for mine, theirs in zip((self.state.wrench, self.state.K_w, self.state.D_w), wrenches, strict=True):
                     mine[:] = theirs
-        return code
+        return int(code)
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events
@@ -202,7 +212,7 @@ class _Course:
             message += f"; the loops came near to a singular configuration at t = {where:.4g} s"
         k = self.reported
         x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
-        count = self.state.count
+        count = self.state.counts
         stats = {"n_steps": int(count[m.N_STEPS]), "n_rhs": int(count[m.N_RESIDUAL]),
                  "n_jacobian": int(count[m.N_JACOBIAN]), "n_factorizations": int(count[m.N_JACOBIAN]),
                  "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
@@ -215,20 +225,23 @@ class _Course:
 
     def report(self, ended: float | None) -> None:
         """Hand on the rows that are done, up to a terminal event."""
-        done = int(self.state.count[m.ROW])
+        done = int(self.state.counts[m.ROW])
         if ended is not None:
             done = int(np.searchsorted(self.problem.t_out[:done], ended, side="right"))
         if done > self.reported:
             rows = self.rows
             pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
             states = np.array([self.method.system.state(*pair) for pair in pairs])
-            for k in range(self.reported, done):
+            # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
+            for k in range(self.reported, 0 if self.method.projection else done):
                 self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
             first, self.reported = self.reported, done
-            if self.problem.report is not None and done > self.reporter.done:
-                skipped = self.reporter.done - first
-                self.reporter.report(self.rows.t[self.reporter.done : done], states[skipped:])
-                self.reporter.done = done
+            self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
+
+    def reporter_rows(self, times: Array, first: int) -> slice:
+        """Which of the states from row `first` on are those at times that the reporter asks for."""
+        begin = int(np.searchsorted(self.rows.t, times[0])) - first
+        return slice(begin, begin + len(times))
 
     def crossed(self, before: list[float], hits: list[tuple[int, float, Array]]) -> tuple[list[float], float | None]:
         """Look for zeros of events in the last step; returns their values now, and the time of a terminal one."""

@@ -13,20 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
 from sorosim.door import choice, number, positive
-from sorosim.drive import Held, input_motion
+from sorosim.drive import Held, check_smooth, input_motion
 from sorosim.errors import InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
-from sorosim.marching import MARCHES
+from sorosim.model.chart import TURN
 from sorosim.result import Run, open_run
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
-from sorosim.solvers.registry import INTEGRATORS
+from sorosim.solvers.registry import METHODS
 from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]
 
-DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8}
-METHODS = (*INTEGRATORS, *MARCHES, "ida")
+DEFAULTS = {
+    "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
+    "projection": False,
+}  # fmt: skip
 # loops that are open by more than this at the start [m; rad] or tear open [m/s; rad/s] are a mistake, less is mended
 MENDED = 1e-6
 
@@ -49,7 +51,7 @@ def simulate(
     closing_time: float | None = None,
     step: float | None = None,
     spectral_radius: float | None = None,
-    projection: bool = False,
+    projection: bool | None = None,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -72,10 +74,11 @@ def simulate(
         A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
         Missing ones are zero.
     driven : mapping of link or coordinate name to signal
-        Coordinates moved along expressions or tables [rad or m], whose rates must not jump: no linear tables.
+        Coordinates moved along expressions or tables [rad or m], whose rates must not jump in this run.
     q0 : (ndof,) array_like, "equilibrium" or "assembled"
         Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
-        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed.
+        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
+        says of driven coordinates is replaced by their motion.
     qd0 : (ndof,) array_like
         Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
         file's `initial` block, under loops the rates nearest to it that are possible.
@@ -136,7 +139,7 @@ def simulate(
     block = robot.description.simulate
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
-        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius,
+        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
     }  # fmt: skip
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
@@ -152,7 +155,7 @@ def simulate(
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
                                         least=0.0, upto=1.0)  # fmt: skip
     options |= {
-        "projection": bool(projection),
+        "projection": bool(options["projection"]),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }
@@ -237,6 +240,9 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
     else:
         q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     q[partition.driven] = motion[:, 0]
+    if name := system.turns.singular(q):
+        what = "a start farther from a whole turn, where the coordinates of this joint are singular"
+        raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:
         return q, qd
     if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, MENDED)):
@@ -270,7 +276,9 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     names = robot.actuator_names
     inputs = Held(len(names)) if controller else input_motion(names, u)
     system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
-    if system.n_free == 0:
+    motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
+    check_smooth(motions, options["t_end"], options["dt_out"])
+    if system.n_free == 0 and (not robot.ndof or robot.loop_names):
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from io import BytesIO, StringIO
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +35,12 @@ class EnergyHistory(NamedTuple):
 
     @property
     def balance(self) -> Array:
-        """total - total[0] - work + dissipated, zero but for errors of the integration."""
+        """total - total[0] - work + dissipated: what is not accounted for.
+
+        It is zero but for two errors: of the integration, and of Simpson's rule over the output times, by which work
+        and dissipation are found. The second is the larger one where power changes fast between output times: under
+        friction, at end stops, under a sampled controller. Then a smaller `dt_out` tells which of them it is.
+        """
         return self.total - self.total[:1] - self.work + self.dissipated
 
 
@@ -47,7 +52,7 @@ class Equilibrium:
     q: Array  # (ndof,)
     u: Array  # (n_actuators,)
     lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
-    driven: dict[str, float]  # name of a driven coordinate -> force or moment that it needs
+    driven: dict[str, float]  # name of a driven coordinate -> generalised force that it needs, see `Robot.joint_wrench`
     residual_norm: float  # largest entry of the residual of the free coordinates
     tangent_stiffness: Array  # (n_free, n_free) its derivative by the free coordinates, multipliers held
     n_evaluations: int  # of residual and Jacobian together
@@ -76,7 +81,7 @@ class Equilibrium:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Picture of the shape (matplotlib); written to `path` if given."""
-        from sorosim.viz.plots import plot_equilibrium
+        from sorosim.viz.rest_plot import plot_equilibrium
 
         return plot_equilibrium(self, path)
 
@@ -141,7 +146,7 @@ class Run:
     qd: Array  # (n, ndof)
     u: Array  # (n, n_actuators)
     lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
-    driven: dict[str, Array]  # name of a driven coordinate -> (n,) force or moment that it needed
+    driven: dict[str, Array]  # name of a driven coordinate -> (n,) generalised force, see `Robot.joint_wrench`
     stats: dict[str, Any]  # counts and wall time of the integration
     options: dict[str, Any]  # what it was asked for
     message: str  # what the integrator said
@@ -153,7 +158,9 @@ class Run:
         return len(self.t)
 
     def __getitem__(self, rows: Any) -> Run:
-        """The run at some of its times only (a slice or mask)."""
+        """The run at some of its times only: a slice, a mask, or one row by its number."""
+        if not isinstance(rows, slice) and np.ndim(rows) == 0:
+            rows = [index(rows)]
         driven = {name: force[rows] for name, force in self.driven.items()}
         return replace(
             self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], u=self.u[rows], lam=self.lam[rows], driven=driven
@@ -188,9 +195,9 @@ class Run:
 
     def loop_wrench(self, name: str) -> Array:
         """Wrenches (n, 6) of a loop's joint on its frame `a`, in the axes of `b`, moments about the origin of `b`."""
-        index = _loop(self.robot, name)
+        loop = _loop(self.robot, name)
         rows = zip(self.q, self.qd, self.u, self.lam, strict=True)
-        return np.array([self.robot.engine.loop_wrench(index, *row) for row in rows]).reshape(len(self.t), 6)
+        return np.array([self.robot.engine.loop_wrench(loop, *row) for row in rows]).reshape(len(self.t), 6)
 
     @cached_property
     def drift(self) -> dict[str, Array]:
@@ -238,32 +245,23 @@ class Run:
         save_run(self, path)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a table: t, coordinates, rates, inputs, one row a time, names in the first line."""
-        from sorosim.io.results import write_whole
+        """Write a table with names in its first line, one row a time.
 
-        names = ["t", *self.robot.coordinate_names, *(f"d({name})/dt" for name in self.robot.coordinate_names)]
-        table = np.column_stack([self.t, self.q, self.qd, self.u])
-        text = StringIO()
-        header = ",".join([*names, *self.robot.actuator_names])
-        np.savetxt(text, table, delimiter=",", header=header, comments="", fmt="%.17g")
-        write_whole(path, text.getvalue().encode())
+        Columns are t, coordinates, rates, inputs, then what driven coordinates needed: ``force(x)`` [N] or
+        ``moment(x)`` [N m], and the multipliers of loops, ``lam[0]`` and so on, if there are any.
+        """
+        from sorosim.io.export import write_csv
+
+        write_csv(self, path)
 
     def to_mat(self, path: str | Path) -> None:
-        """Write t, q, qd, u, driven, energy and names to a MATLAB file (version 5)."""
-        from scipy.io import savemat
+        """Write t, q, qd, u, driven (n, n_driven), lam, energy and cells of names to a MATLAB file (version 5)."""
+        from sorosim.io.export import write_mat
 
-        from sorosim.io.results import write_whole
-
-        names = {"coordinate_names": self.robot.coordinate_names, "actuator_names": self.robot.actuator_names}
-        arrays: dict[str, Any] = {"t": self.t[:, None], "q": self.q, "qd": self.qd, "u": self.u}
-        arrays |= {name: np.array(entries, dtype=object) for name, entries in names.items()}
-        arrays |= {"driven": dict(self.driven), "energy": self.energy()._asdict()}
-        image = BytesIO()
-        savemat(image, arrays, long_field_names=True)  # type: ignore[arg-type]  # any stream will do
-        write_whole(path, image.getvalue())
+        write_mat(self, path)
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all") -> Any:
-        """Plots of tip, snapshots, coordinates, tensions, energy; written to `folder` if given (matplotlib)."""
+        """Plots by their names in `sorosim.viz.plots.PLOTS` (matplotlib); written to `folder` if given."""
         from sorosim.viz.plots import plot_run
 
         return plot_run(self, folder, what)
@@ -308,10 +306,12 @@ def open_run(path: str | Path) -> Run | Equilibrium:
     Where beside the file lies the journal of a run that has not finished, it is that run which is read.
     """
     from sorosim.io import load_text
+    from sorosim.io.meshes import check_unchanged
     from sorosim.io.results import read
 
     stored = read(path)
     robot = load_text(stored["text"], str(path))
+    check_unchanged(robot.links, stored.get("meshes", {}), str(path))
     shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
     layout = robot.engine.layout
     unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import number
+from sorosim.door import number, vector
 from sorosim.dynamics import Dynamics
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import MassDamping
+from sorosim.model.chart import angle, twist_matrix
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.records import Kinematics
 
 Array = NDArray[np.float64]
+
+
+# so near to a whole turn the wrench of exponential coordinates is lost in rounding
+SINGULAR = 1e-8
 
 
 class Robot(Dynamics):
@@ -91,6 +96,12 @@ class Robot(Dynamics):
             joint = self.description.loops[actuator.loop].joint
             index = actuator.index(joint)
         return "N m" if joint.dimensions[index] == "angle" else "N"
+
+    def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""
+        layout = self.engine.layout
+        dimensions = (layout.dimensions[layout.coordinate(name, "driven")] for name in names)
+        return tuple("N" if dimension == "length" else "N m" for dimension in dimensions)
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -222,3 +233,46 @@ class Robot(Dynamics):
         _, J = self.engine.look(self.engine.places(self._place(link, s)), self.coordinates(q), jacobian=True)
         found: Array = J[0]
         return found
+
+    def joint_wrench(self, q: ArrayLike, link: str, tau: ArrayLike) -> Array:
+        """Moments and forces along a joint's directions in its moved frame, from generalised forces.
+
+        `Run.driven` and `Equilibrium.driven` hold generalised forces: work per change of a coordinate. For joints whose
+        motions commute, and universal ones, they are the moment about and the force along an axis. For planar,
+        spherical and free joints, whose coordinates are exponential, they are so only where nothing is rotated.
+
+        Parameters
+        ----------
+        q : (ndof,) array_like
+            Coordinates.
+        link : str
+            Link whose joint it is.
+        tau : (n,) array_like
+            Generalised forces of all n coordinates of the joint, in their order.
+
+        Returns
+        -------
+        (n,) array
+            What a motor along each direction would have to give: moments [N m] and forces [N] on the link.
+
+        Raises
+        ------
+        InputError
+            A link that is not known, a wrong length, or a rotation by a whole turn, where the coordinates are singular.
+
+        Notes
+        -----
+        Source: docs/theory.md, 6: tau = A^T y.
+        """
+        ((name, _),) = self._place(link, 1.0)
+        layout, coordinates = self.engine.layout.links[name], self.coordinates(q)
+        own = coordinates[layout.column : layout.column + layout.n_joint]
+        forces, stage = vector("tau", tau, layout.n_joint), layout.link.joint.stages[0]
+        if stage.commutes:
+            return forces
+        turned = angle(stage.columns, own)
+        if turned > 1.0 and abs(np.sin(0.5 * turned)) < SINGULAR:
+            got = f"a rotation of '{name}' by {turned:.9g} rad, a whole turn"
+            hint = "hold the joint in the coordinates a whole turn away, which are of the same pose"
+            raise InputError("q", "coordinates from which the wrench can be told", got, hint)
+        return np.asarray(np.linalg.solve(twist_matrix(stage.columns, own).T, forces))

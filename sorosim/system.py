@@ -17,18 +17,28 @@ from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.model.chart import FARTHEST, Charts
+from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
 
+# rows that move less than this part of what the most yielding one does are weighed as if they moved so
+WITHOUT_EFFECT = 1e-12
+# what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
+REGULAR = 1e-6
+
+
 class StaticSystem:
     """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
 
-    The unknowns x are the free coordinates, and the multipliers of those rows of the loops that do not depend on
-    others where the search begins. The residual is ID(q) - internal force - A^T multipliers in the free rows, and the
-    errors of these rows. At the load 0 nothing pulls, and the loops may be as open as they are in the unloaded state.
+    The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
+    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T multipliers in the free
+    rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open as in the unloaded
+    state.
+
+    Rows may depend on others at some states and not at others. A little of the identity in the place of the multipliers
+    keeps the Jacobian regular then, and takes some digits from each step of Newton's method, none from its end.
     """
 
     def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float]) -> None:
@@ -36,7 +46,7 @@ class StaticSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
-        self.rows = np.zeros(0, dtype=np.int64)
+        self.weight = np.ones(robot.n_multipliers)
         self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers:
@@ -50,21 +60,22 @@ class StaticSystem:
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
+    def weigh(self, yielding: Array) -> None:
+        """Choose weights by how far each row moves under a unit multiplier (m,)."""
+        self.weight = 1.0 / np.sqrt(np.maximum(yielding, WITHOUT_EFFECT * yielding.max(initial=0.0) + 1e-300))
+
     def multipliers(self, x: Array) -> Array:
-        """All multipliers (m,); those of rows that depend on others are zero."""
-        out = np.zeros(self.robot.n_multipliers)
-        out[self.rows] = x[self.n_free :]
-        return out
+        """All multipliers (m,)."""
+        return self.weight * x[self.n_free :]
 
     def start(self, q: Array) -> Array:
-        """Unknowns at coordinates q (ndof,): the rows that are independent there, and multipliers that fit best."""
+        """Unknowns at coordinates q (ndof,), with the smallest multipliers that fit best."""
         free = self.partition.free
         if not self.robot.n_multipliers:
             return q[free]
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, q)
-        A = found.closure.matrix[CONSTRAINT][:, free]
-        self.rows = independent_rows(A)
-        return np.concatenate([q[free], scipy.linalg.lstsq(A[self.rows].T, found.tau[free], cond=DEPENDENT)[0]])
+        A = self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free]
+        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0]])
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
@@ -72,7 +83,7 @@ class StaticSystem:
             return multiplier
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         size = np.linalg.norm(A, axis=1)
-        size = np.maximum(size, DEPENDENT * size.max(initial=0.0) + 1e-300)
+        size[size <= DEPENDENT * size.max(initial=0.0)] = np.inf  # rounding: such rows ask for nothing
         found = scipy.linalg.lstsq((A / size[:, None]).T, A.T @ multiplier, cond=DEPENDENT)[0]
         return np.asarray(found / size)
 
@@ -81,16 +92,25 @@ class StaticSystem:
         zero = self._zero
         return self.robot.engine.evaluate(what, q, zero, zero, load * self.u, scale=load, multiplier=multiplier)
 
+    def accelerations(self, y: Array, derivatives: bool) -> tuple[Array, Array]:
+        """Accelerations of the free coordinates y from rest, loops closing within a second, and their derivatives."""
+        free, zero = self.partition.free, np.zeros(self.robot.ndof)
+        found = self.robot.engine.evaluate(
+            task.FORWARD_DERIVATIVES if derivatives else task.FORWARD, self.q(y), zero, zero.copy(), self.u,
+            known=self.partition.mask, closing=np.array([0.0, 1.0]),
+        )  # fmt: skip
+        return found.qdd[free], found.dq[np.ix_(free, free)] if derivatives else found.dq
+
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
         found = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
         return self._assembled(found, load)
 
     def _assembled(self, found: Evaluation, load: float) -> Array:
-        if not len(self.rows):
+        if not self.robot.n_multipliers:
             return found.tau[self.partition.free]
-        errors = found.closure.value[ERROR] - (1.0 - load) * self._gap
-        return np.concatenate([found.tau[self.partition.free], errors[self.rows]])
+        errors = self.weight * (found.closure.value[ERROR] - (1.0 - load) * self._gap)
+        return np.concatenate([found.tau[self.partition.free], errors])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
         """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
@@ -99,11 +119,11 @@ class StaticSystem:
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         """Residual of the unknowns and its derivative by them."""
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
-        free, rows = self.partition.free, self.rows
+        free, m = self.partition.free, self.robot.n_multipliers
         K = found.dq if self.n_free == self.robot.ndof else found.dq[np.ix_(free, free)]
-        if len(rows):
-            A, E = (found.closure.matrix[block][np.ix_(rows, free)] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, np.zeros((len(rows), len(rows)))]])
+        if m:
+            A, E = (self.weight[:, None] * found.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
+            K = np.block([[K, -A.T], [E, REGULAR * np.eye(m)]])
         return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
@@ -128,7 +148,7 @@ def independent_rows(A: Array) -> NDArray[np.int64]:
 class OdeSystem:
     """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates.
 
-    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 7).
+    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 9).
     """
 
     def __init__(
@@ -139,6 +159,7 @@ class OdeSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
+        self.turns = Turns(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers
         self.rows: dict[float, tuple[Array, Array]] = {}
@@ -204,6 +225,11 @@ class OdeSystem:
     def rotation_left(self, t: float, x: Array) -> float:
         """How far the largest rotation is from where its coordinates are changed, negative [rad]."""
         return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
+
+    def rotation_ends(self, t: float, x: Array) -> float:
+        """The same, or how far one that cannot be changed is from the end of its range, whichever is nearer."""
+        q = self.coordinates(t, x)[0]
+        return max(self.charts.largest_angle(q) - FARTHEST, self.turns.beyond(q))
 
     def turned_back(self, t: float, x: Array) -> Array:
         """The same state with rotations of at most half a turn (docs/theory.md, 8)."""

@@ -348,7 +348,7 @@ def test_wrong_arguments_are_refused_before_anything_is_computed(call, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("motion", [([0, 0.1, 0.3], [0, 1, 0]), "step(t - 0.1)", "min(t, 0.2)", "abs(sin(t))"])
+@pytest.mark.parametrize("motion", [([0, 0.1, 0.3], [0, 1, 0]), "step(t - 0.1)", "min(t, 0.2)", "abs(sin(t - 0.1))"])
 def test_a_motion_whose_rate_jumps_is_refused_since_the_blow_would_be_lost(motion):
     with pytest.raises(InputError, match=r"^driven\.arm: expected a motion with a continuous rate, got "):
         sorosim.simulate(SWING, 0.3, driven={"arm": motion})

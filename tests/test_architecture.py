@@ -25,6 +25,7 @@ LAYERS = (
     "parser",
     "expressions",
     "signals",
+    "edges",
     "model",
     "loads",
     "actuation",

@@ -65,6 +65,15 @@ def test_simulate_writes_a_result_that_opens_again(finger, call):
     assert run.robot.name == "finger"
 
 
+def test_a_method_of_fixed_steps(finger, call):
+    words = ["--method", "generalized-alpha", "--step", "0.005", "--spectral-radius", "0.5"]
+    assert call("simulate", "finger.yaml", "--out", "run.h5", *words)[0] == 0
+    run = sorosim.open("run.h5")
+    assert run.stats["n_steps"] == 40
+    options = {"method": "generalized-alpha", "step": 0.005, "spectral_radius": 0.5}
+    assert np.array_equal(run.q, sorosim.simulate(sorosim.load("finger.yaml"), **options).q)
+
+
 def test_simulate_without_out_names_the_file_after_the_robot(finger, call):
     assert call("simulate", "finger.yaml", "--t-end", "0.05")[0] == 0
     with h5py.File(finger / "finger.h5") as file:
@@ -75,6 +84,62 @@ def test_inputs_of_the_command_line_replace_those_of_the_file(finger, call):
     assert call("simulate", "finger.yaml", "--u", "tendon=3*t", "--out", "run.h5")[0] == 0
     run = sorosim.open("run.h5")
     assert np.allclose(run.u[:, 0], 3 * run.t, rtol=1e-14)
+
+
+GANTRY = """sorosim: 1
+name: gantry
+links:
+  cart: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {mass: 1, inertia: [1, 1, 1]}}
+  arm: {parent: cart, joint: {revolute: {axis: [0, 1, 0], stiffness: 1}}, body: {mass: 1, inertia: [1, 1, 1]}}
+  hand: {parent: arm, joint: {revolute: {axis: [0, 1, 0], stiffness: 1}}, body: {mass: 1, inertia: [1, 1, 1]}}
+  lid: {parent: hand, joint: {revolute: {axis: [0, 1, 0], stiffness: 1}}, body: {mass: 1, inertia: [1, 1, 1]}}
+actuators: {wrist: {joint: {link: hand}}, hinge: {joint: {link: lid}}}
+simulate: {t_end: 0.1, driven: {cart: 0.1*t, arm: 0.2*t}, u: {wrist: 0.1, hinge: (1 N*m)*t}}
+statics: {driven: {cart: 1 cm, arm: 2 deg}, u: {wrist: 0.1, hinge: 0.2}}
+"""
+
+
+def test_values_of_the_command_line_go_before_those_of_the_file_by_name(finger, call):
+    (finger / "gantry.yaml").write_text(GANTRY, encoding="utf-8")
+    words = ("--u", "wrist=30 N*cm", "--driven", "arm.revolute=30 deg*t", "--out", "run.h5")
+    assert call("simulate", "gantry.yaml", *words)[0] == 0
+    run = sorosim.open("run.h5")
+    assert np.allclose(run.q[-1, :2], [0.01, np.deg2rad(3.0)], rtol=1e-12)
+    assert np.allclose(run.u[-1], [0.3, 0.1], rtol=1e-12)
+    assert call("resume", "run.h5", "--t-end", "0.2", "--u", "wrist=0.5 N*m")[0] == 0
+    assert np.allclose(sorosim.open("run.h5").u[-1], [0.5, 0.2], rtol=1e-12)
+    words = ("--u", "hinge=0.3", "--driven", "cart=3 cm", "--out", "eq.h5")
+    assert call("statics", "gantry.yaml", *words)[0] == 0
+    eq = sorosim.open("eq.h5")
+    assert np.allclose([*eq.u, *eq.q[:2]], [0.1, 0.3, 0.03, np.deg2rad(2.0)], rtol=1e-12)
+
+
+def test_info_says_what_driven_coordinates_needed(finger, call):
+    (finger / "gantry.yaml").write_text(GANTRY, encoding="utf-8")
+    call("simulate", "gantry.yaml", "--out", "run.h5")
+    largest = {name: np.abs(force).max() for name, force in sorosim.open("run.h5").driven.items()}
+    wanted = f"needed at most {largest['cart']:.4g} N at cart, {largest['arm']:.4g} N m at arm"
+    assert wanted in call("info", "run.h5")[1]
+    assert json.loads(call("info", "run.h5", "--json")[1])["driven_units"] == {"cart": "N", "arm": "N m"}
+    call("statics", "gantry.yaml", "--out", "eq.h5")
+    assert f"{sorosim.open('eq.h5').driven['arm']:.6g} N m" in call("info", "eq.h5")[1]
+
+
+@pytest.mark.parametrize("command", ["simulate", "statics"])
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--driven", "arm=1m", "--driven arm: expected an angle such as 45 deg, got '1m', a length"),
+        ("--driven", "cart=3 deg", "--driven cart: expected a length such as 3 cm, got '3 deg'"),
+        ("--u", "wrist=3 N", "--u wrist: expected a moment such as 5 N*cm, got '3 N', a force"),
+    ],
+)
+def test_units_of_another_dimension_are_refused(finger, call, command, option, value, message):
+    (finger / "gantry.yaml").write_text(GANTRY, encoding="utf-8")
+    code, out, err = call(command, "gantry.yaml", option, value)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
 
 
 def test_statics_reports_and_writes_an_equilibrium(finger, call):
@@ -116,11 +181,16 @@ def test_robots_are_listed(call):
     [
         (["simulate", "nothing.yaml"], "nothing.yaml: expected a file or the name of a bundled robot, got neither"),
         (["simulate", "finger.yaml", "--t-end", "-1"], "t_end: expected a number greater than 0, got -1.0"),
-        (["simulate", "finger.yaml", "--method", "euler"], "expected one of bdf, radau, lsoda, cvode, got 'euler'"),
+        (["simulate", "finger.yaml", "--method", "euler"],
+         "expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'euler'"),
         (["simulate", "finger.yaml", "--u", "tendon"], "--u: expected NAME=VALUE, got 'tendon'; as in --u cable1=10"),
         (["statics", "finger.yaml", "--u", "tendn=1"], "expected the name of an actuator, got 'tendn'; did you mean"),
-        (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a number, with a unit or without"),
-        (["statics", "finger.yaml", "--u", "tendon=nan"], "--u tendon: expected a number, with a unit or without"),
+        (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a force such as 5 N, got 't'"),
+        (["statics", "finger.yaml", "--u", "tendon=nan"], "--u tendon: expected a force such as 5 N, got 'nan'"),
+        (["simulate", "finger.yaml", "--u", "tendon=5 m"], "--u tendon: expected a force such as 5 N, got '5 m'"),
+        (["simulate", "finger.yaml", "--u", "tendon=(1 mm)*t"], "--u tendon: expected a force such as 5 N, got '(1"),
+        (["simulate", "finger.yaml", "--u", "tendon=5+"], "--u tendon: expected"),
+        (["simulate", "finger.yaml", "--driven", "finger=1"], "--driven: expected the name of a link with a joint"),
         (["movie", "nothing.h5"], "nothing.h5: cannot be read: No such file or directory"),
         (["simulate"], "Missing argument"),
         (["simulat"], "No such command 'simulat'"),

@@ -13,7 +13,7 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import InputError
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joint import Joint, Limit
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 
@@ -204,8 +204,9 @@ WRONG = [
     ({"tip": "t", "tip.revolute": "t"}, "driven.tip.revolute: expected every coordinate once, got that of 'tip' again"),
     ({"slide.cylindrical.slid": "t"}, "driven: expected the name of a link with a joint, or of a coordinate, got "
      "'slide.cylindrical.slid'; did you mean slide.cylindrical.slide or slide.cylindrical.angle?"),
-    ({"tip": "abs(t)"}, "driven.tip: expected a motion with a continuous rate, got abs(...)"),
-    ({"tip": ([0, 1, 2], [0, 1, 0])}, "driven.tip: expected a motion with a continuous rate, got a table with linear"),
+    ({"tip": "abs(t - 0.7)"}, "driven.tip: expected a motion with a continuous rate, got a rate that jumps at t = 0.7"),
+    ({"tip": ([0, 0.5, 2], [0, 1, 0])}, "driven.tip: expected a motion with a continuous rate, got a rate that jumps "
+     "at t = 0.5 s; give interpolation: cubic or pchip"),
 ]  # fmt: skip
 
 
@@ -214,6 +215,55 @@ def test_wrong_motions_are_refused(driven, message):
     with pytest.raises(InputError) as caught:
         sorosim.simulate(arm(), 1.0, driven=driven)
     assert str(caught.value).startswith(message)
+
+
+ALL_DRIVEN = MOTIONS | {
+    "ball.spherical.rx": "0.1*sin(5*t)",
+    "ball.spherical.rz": "0.3*t",
+    "slide.cylindrical.angle": 0.2,
+}
+
+
+def test_a_robot_may_be_driven_altogether(tmp_path):
+    robot = arm()
+    for method in sorosim.motion.METHODS:
+        run = sorosim.simulate(robot, 1.0, driven=ALL_DRIVEN, method=method, out=tmp_path / "run.h5")
+        k = robot.coordinate_names.index("ball.spherical.rz")
+        np.testing.assert_allclose(run.q[:, k], 0.3 * run.t, atol=1e-15)
+        np.testing.assert_array_equal(sorosim.open(tmp_path / "run.h5").q, run.q)
+        energy = run.energy()
+        assert np.abs(energy.balance).max() < 1e-5 * np.abs(energy.work).max()
+        assert run.message == "nothing to integrate: all coordinates are driven"
+    t, q, qd = run.t[40], run.q[40], run.qd[40]
+    qdd = np.zeros(robot.ndof)
+    accelerations = {"slide.cylindrical.slide": -0.8 * np.sin(4 * t), "tip.revolute": 4.5 * np.cos(3 * t),
+                     "ball.spherical.ry": -0.2 * np.sin(t), "ball.spherical.rx": -2.5 * np.sin(5 * t)}  # fmt: skip
+    for name, acceleration in accelerations.items():
+        qdd[robot.coordinate_names.index(name)] = acceleration
+    force = robot.inverse_dynamics(q, qd, qdd) - robot.internal_force(q, qd)
+    for name in ALL_DRIVEN:
+        np.testing.assert_allclose(run.driven[name][40], force[robot.engine.layout.coordinate(name, "")], atol=1e-12)
+
+
+def test_a_robot_that_is_driven_altogether_has_events_checkpoints_and_dense_output():
+    def level(t, q, qd):
+        return q[robot.coordinate_names.index("ball.spherical.rz")] - 0.1
+
+    def last(t, q, qd):
+        return 0.777 - t
+
+    robot, last.terminal, last.direction = arm(), True, -1
+    options = {"driven": ALL_DRIVEN, "checkpoint": 0.1}
+    whole = sorosim.simulate(robot, 1.0, **options)
+    again = sorosim.resume(sorosim.simulate(robot, 0.55, **options), 1.0)
+    np.testing.assert_array_equal(again.q, whole.q)
+    run = sorosim.simulate(robot, 1.0, **options, events=[level, last], dense=True)
+    np.testing.assert_allclose(run.events[0][0], [1 / 3], rtol=1e-12)
+    np.testing.assert_allclose(run.events[1][0], [0.777], rtol=1e-12)
+    assert run.t[-1] == pytest.approx(0.77)
+    np.testing.assert_array_equal(run.at(run.t[3])[0], run.q[3])
+    last.direction = 1
+    assert sorosim.simulate(robot, 1.0, **options, events=[last]).t[-1] == 1.0
 
 
 def test_a_motor_on_a_driven_coordinate_is_refused():
@@ -282,6 +332,29 @@ def test_a_controlled_run_is_kept_and_taken_up_again_to_the_bit(tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
 
 
+def test_a_run_that_goes_on_between_two_samples_waits_for_the_next(tmp_path):
+    asked = []
+
+    def watched(t, q, qd):
+        asked.append(t)
+        return pd(t, q, qd)
+
+    options = {"controller": pd, "dt_control": 0.04, "rtol": 1e-9, "atol": 1e-11}
+    whole = sorosim.simulate(hinge(), 0.5, **options)
+    sorosim.simulate(hinge(), 0.25, **options, out=tmp_path / "half.h5")
+    again = sorosim.resume(tmp_path / "half.h5", 0.5, controller=watched)
+    np.testing.assert_allclose(asked, 0.04 * np.arange(7, 13))
+    assert np.abs(again.u - whole.u).max() < 1e-6
+    assert np.abs(again.q - whole.q).max() < 1e-8
+
+
+def test_a_controller_of_one_motor_may_return_a_number():
+    by_name = sorosim.simulate(hinge(), 0.5, controller=pd, dt_control=0.1)
+    for kind in (float, np.float64, np.array, lambda u: [u]):
+        run = sorosim.simulate(hinge(), 0.5, controller=lambda *x: kind(pd(*x)["motor"]), dt_control=0.1)  # noqa: B023
+        np.testing.assert_array_equal(run.q, by_name.q)
+
+
 def test_a_journal_holds_the_inputs_of_a_controller(tmp_path):
     """A run that ends early, between samples: rows of the journal are those of the whole run."""
     whole = sorosim.simulate(hinge(), 1.0, dt_out=0.025, controller=pd, dt_control=0.05)
@@ -311,6 +384,8 @@ WRONG_CONTROL = [
      "controller at t = 0 s: expected the name of an actuator, got 'motr'; did you mean motor?"),
     ({"controller": lambda t, q, qd: [np.nan], "dt_control": 0.1},
      "controller at t = 0 s: expected finite numbers, got nan at index 0"),
+    ({"controller": lambda t, q, qd: None, "dt_control": 0.1},
+     "controller at t = 0 s: expected the inputs, got None; the function has to return them"),
 ]  # fmt: skip
 
 
@@ -330,6 +405,34 @@ def test_angles_of_statics_are_nearest_to_the_start():
         found = sorosim.statics(hinge(), q0=[start])
         assert abs(found.q[0] - start) <= np.pi + 1e-9
         assert abs(np.cos(found.q[0])) < 1e-9
+
+
+def test_a_mass_above_its_stop_sinks_onto_it():
+    limit = Limit(low=-0.01, stiffness=1e4)
+    body = RigidBody(1.0, inertia=(1.0, 1.0, 1.0))
+    robot = Robot(Description("lift", (Link("lift", body, joint=Joint("prismatic", limits=limit)),)))
+    for start in (0.0, 0.5, 30.0):
+        found = sorosim.statics(robot, q0=[start])
+        depth = -0.01 - found.q[0]
+        assert 1e4 * depth**2 / (depth + 1e-4) == pytest.approx(9.81, rel=1e-9)
+        assert found.stable
+        assert "let go at the start, it came to rest in" in found.message
+
+
+def test_a_ball_joint_with_one_coordinate_held_comes_to_hang():
+    body = RigidBody(2.0, centre=(0.3, 0.0, 0.0), inertia=(0.01, 0.02, 0.03))
+    robot = Robot(Description("bob", (Link("bob", body, joint=Joint("spherical")),)))
+    found = sorosim.statics(robot, driven={"bob.spherical.rz": 0.5})
+    assert found.stable
+    np.testing.assert_allclose(robot.pose(found.q, "bob")[:3, 0], [0.0, 0.0, -1.0], atol=1e-6)
+
+
+def test_what_falls_for_ever_has_no_equilibrium_and_no_inputs_to_raise():
+    robot = Robot(Description("stone", (Link("stone", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint("free")),)))
+    with pytest.raises(sorosim.ConvergenceError) as caught:
+        sorosim.statics(robot)
+    assert str(caught.value).endswith("stopped at 0 % of the load after 0 steps; start nearer to the solution (q0)")
+    assert np.isfinite(caught.value.partial.q).all()
 
 
 def test_rotations_of_statics_are_at_most_half_a_turn():

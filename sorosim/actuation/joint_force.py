@@ -23,9 +23,10 @@ class JointForce:
     link : str
         Name of the link whose joint is driven.
     along : str
-        For joints of several coordinates: which one, by the end of its name, such as ``rx`` of a spherical joint or
-        ``slide`` of a cylindrical one. Of spherical, planar and free joints it is the direction of that name in the
-        frame that the joint moves.
+        For joints of several coordinates: which one. ``angle`` or ``slide`` of a cylindrical joint, ``first`` or
+        ``second`` of a universal one, ``angle``, ``tx`` or ``ty`` of a planar one, ``rx``, ``ry`` or ``rz`` of a
+        spherical one, these or ``tx``, ``ty`` or ``tz`` of a free one. Of spherical, planar and free joints it is the
+        direction of that name in the frame that the joint moves.
     """
 
     link: str

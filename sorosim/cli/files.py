@@ -20,7 +20,7 @@ from sorosim.cli.options import (
     pixels,
 )  # fmt: skip
 from sorosim.cli.runs import load_changed
-from sorosim.cli.show import as_json, facts, out, run_facts, run_summary
+from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
 from sorosim.errors import FileError, InputError
 
 
@@ -71,7 +71,7 @@ def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs and energy of a run, or the shape of an equilibrium.
+    """Draw tip, snapshots, coordinates, inputs, driven forces and energy of a run, or the shape of an equilibrium.
 
     Example: sorosim plot run.h5 --out plots
     """
@@ -194,8 +194,10 @@ def _result_info(source: str, json: bool) -> None:
         summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
         rows = run_facts(summary) | {"message": found.message, "made by": made_by}
     else:
-        summary = {"robot": found.robot.name, "message": found.message, "q": found.q, "versions": versions}
-        rows = {"equilibrium": found.message, "stable": "yes" if found.stable else "no", "made by": made_by}
+        summary = {"robot": found.robot.name, "message": found.message, "q": found.q, "driven": found.driven}
+        summary["versions"] = versions
+        rows = {"equilibrium": found.message, "stable": "yes" if found.stable else "no"}
+        rows |= needed(found) | {"made by": made_by}
     as_json(summary) if json else facts(found.robot.name, rows)
 
 

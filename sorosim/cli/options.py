@@ -7,20 +7,29 @@ from typing import Annotated
 
 import typer
 
-from sorosim.errors import ExpressionError, InputError
+from sorosim.errors import InputError
+from sorosim.solvers.registry import METHODS
 
 RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled robot.", show_default=False)]
 ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
 InputOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--u", metavar="NAME=VALUE", help="Input of an actuator, a number or an expression of t; may come again."
+        "--u",
+        metavar="NAME=VALUE",
+        help="Input of an actuator, a number or an expression of t; may come again. Other inputs stay as in the file.",
     ),
 ]
 DrivenOption = Annotated[
     list[str] | None,
-    typer.Option("--driven", metavar="LINK=VALUE", help="Value or motion of a driven joint; may come again."),
+    typer.Option(
+        "--driven",
+        metavar="NAME=VALUE",
+        help="Value or motion of a coordinate, by its name or that of its link; may come again. Others stay as in the "
+        "file.",
+    ),
 ]
+MethodOption = Annotated[str | None, typer.Option(help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -52,22 +61,6 @@ def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str,
             raise InputError(option, "every name once", f"'{name.strip()}' twice")
         split[name.strip()] = value.strip()
     return split
-
-
-def numbers(pairs: dict[str, str] | None, option: str) -> dict[str, float] | None:
-    """The values of such pairs as numbers; they may have units as in files."""
-    from sorosim.expressions import parse
-    from sorosim.io.units import unit_factor
-
-    if pairs is None:
-        return None
-    found = {}
-    for name, text in pairs.items():
-        try:
-            found[name] = float(parse(text, [], unit_factor)())
-        except ExpressionError:
-            raise InputError(f"{option} {name}", "a number, with a unit or without", f"'{text}'") from None
-    return found
 
 
 def pixels(text: str) -> tuple[int, int]:

@@ -13,13 +13,14 @@ from sorosim.cli.options import (
     DrivenOption,
     InputOption,
     JsonOption,
+    MethodOption,
     ResultArgument,
     RobotArgument,
     SetOption,
     assignments,
-    numbers,
 )
-from sorosim.cli.show import as_json, err, facts, out, position, progress, run_facts, run_summary
+from sorosim.cli.prescribed import resumed, signals, values
+from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -44,17 +45,6 @@ def _compile(robot: Any) -> None:
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
-
-
-def _signals(pairs: list[str] | None, option: str, example: str) -> dict[str, Any] | None:
-    """Signals of the command line, which may have units as in files."""
-    from sorosim.io.units import unit_factor
-    from sorosim.signals import as_signal
-
-    given = assignments(pairs, option, example)
-    if given is None:
-        return None
-    return {name: as_signal(text, f"{option} {name}", unit_factor) for name, text in given.items()}
 
 
 def _report(run: Any, path: Path, json: bool) -> None:
@@ -89,11 +79,20 @@ def simulate(
     dt_out: Annotated[float | None, typer.Option(help="Interval of the results, in s.")] = None,
     u: InputOption = None,
     changes: SetOption = None,
-    method: Annotated[str | None, typer.Option(help="bdf, radau, lsoda or cvode.")] = None,
+    method: MethodOption = None,
+    step: Annotated[
+        float | None, typer.Option(help="Fixed step of newmark and generalized-alpha, in s; default: by tolerances.")
+    ] = None,
+    spectral_radius: Annotated[
+        float | None, typer.Option(help="What generalized-alpha leaves of too stiff motions, 0 to 1.")
+    ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     driven: DrivenOption = None,
-    q0: Annotated[str | None, typer.Option(help="'equilibrium' starts from rest under the inputs at t = 0.")] = None,
+    q0: Annotated[
+        str | None,
+        typer.Option(help="equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed."),
+    ] = None,
     checkpoint: Annotated[
         float | None,
         typer.Option(help="Restart the integrator every so many s, so that 'resume' repeats the very bits."),
@@ -111,13 +110,13 @@ def simulate(
 
     loaded = load_changed(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
-    inputs, moved = _signals(u, "--u", "cable1=10"), _signals(driven, "--driven", "joint1=0.2*t")
+    inputs, moved = signals(loaded, u, driven)
     _compile(loaded)
     end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
     _compute(
         lambda report: sorosim.simulate(
             loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
-            checkpoint=checkpoint, progress=report, out=path,
+            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, progress=report, out=path,
         ),
         path, json, end,
     )  # fmt: skip
@@ -140,7 +139,7 @@ def resume(
     before = sorosim.open(result)
     if not isinstance(before, Run):
         raise InputError(str(result), "the file of a run", "that of an equilibrium")
-    path, inputs = output or result, _signals(u, "--u", "cable1=10")
+    path, inputs = output or result, resumed(before, u)
     _compile(before.robot)
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
@@ -162,11 +161,10 @@ def statics(
     import sorosim
 
     loaded = load_changed(robot, changes)
-    inputs = numbers(assignments(u, "--u", "cable1=10"), "--u")
-    held = numbers(assignments(driven, "--driven", "joint1=0.1"), "--driven")
+    inputs, held = values(loaded, u, driven)
     _compile(loaded)
     try:
-        found = sorosim.statics(loaded, inputs, held or None)
+        found = sorosim.statics(loaded, inputs, held)
     except ConvergenceError as error:
         if output and error.partial is not None:
             error.partial.save(output)
@@ -185,8 +183,7 @@ def statics(
         "stable": "yes" if found.stable else "no",
         "tip": position(found.tip()),
     }
-    rows |= {f"needed at {name}": f"{force:.6g}" for name, force in found.driven.items()}
-    facts(loaded.name, rows | ({"written": str(output)} if output else {}))
+    facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
 
 
 def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:

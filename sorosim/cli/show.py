@@ -69,6 +69,8 @@ def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
         "energy_moved": sum(changes),
         "tip": run.tip()[-1] if len(run.t) else None,
         "driven": {name: float(force[-1]) for name, force in run.driven.items() if len(force)},
+        "driven_largest": {name: float(np.abs(force).max()) for name, force in run.driven.items() if len(force)},
+        "driven_units": dict(zip(run.driven, run.robot.driven_units(run.driven), strict=True)),
         "file": str(path) if path else None,
     }
 
@@ -83,11 +85,21 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "integrator": f"{summary['method']}: " + ", ".join(counts),
         "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
     }
+    units = summary["driven_units"]
+    if needed := [f"{force:.4g} {units[name]} at {name}" for name, force in summary["driven_largest"].items()]:
+        rows["driven"] = "needed at most " + ", ".join(needed)
     if summary["tip"] is not None:
         rows["tip at the end"] = position(summary["tip"])
     if summary["file"]:
         rows["written"] = summary["file"]
     return rows
+
+
+def needed(equilibrium: Any) -> dict[str, str]:
+    """What driven coordinates need in an equilibrium, for people."""
+    units = equilibrium.robot.driven_units(equilibrium.driven)
+    forces = equilibrium.driven.items()
+    return {f"needed at {name}": f"{force:.6g} {unit}" for (name, force), unit in zip(forces, units, strict=True)}
 
 
 @contextmanager

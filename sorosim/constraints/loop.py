@@ -225,4 +225,4 @@ def compile_loops(
             if len(along):
                 value[k, at : at + len(along)] = getattr(joint, name_of)
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.constrained for loop in loops.values())])
-    return Loops(row, value), Closed(rows, ~forbidden[:, 3:].any(axis=1), first)
+    return Loops(row, value), Closed(rows, np.logical_not(forbidden[:, 3:].any(axis=1)), first)

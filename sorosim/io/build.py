@@ -28,7 +28,7 @@ from sorosim.io.loops import LoopBuilder, loop_motor_of
 from sorosim.io.meshes import with_meshes
 from sorosim.io.override import LABEL
 from sorosim.io.places import PlaceBuilder
-from sorosim.io.problems import Collector, Located, Path, failure, locate
+from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
@@ -178,7 +178,10 @@ class Builder:
         name, todo = str(path[-1]), self.todo
         n_problems = len(todo.problems)
         parents = [WORLD, *(other for other in self.names("links") if other != name)]
-        todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
+        if block.parent == name:
+            todo.add((*path, "parent"), "another link of this robot or 'world'", f"{shown(name)}, the link itself")
+        else:
+            todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
         at, s, frame = self.places.pose((*path, "at"), block.at, block.parent)
         joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
         body: Rod | RigidBody | None = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sorosim.drive import Partition, driven_motion
+from sorosim.drive import Partition, check_smooth
 from sorosim.errors import ModelError
 from sorosim.io.inputs import SignalBuilder
 from sorosim.io.pose import Array, pose_matrix
@@ -132,8 +133,10 @@ class CoordinateBuilder:
             if signal is None:
                 continue
             found[name] = signal
-            if not isinstance(signal, CallableSignal):  # a table of which a result file keeps the path only
-                self.todo.attempt(path, lambda name=name, signal=signal: driven_motion({name: signal}))  # type: ignore[misc]
+            # of some tables a result file keeps the path only; and `simulate` looks again, whatever its end is
+            if not isinstance(signal, CallableSignal) and signals.t_end is not None:
+                motion = {name: signal}
+                self.todo.attempt(path, partial(check_smooth, motion, signals.t_end))
         return found
 
     def held(self, blocks: Mapping[str, Any], actuators: Mapping[str, Any]) -> dict[str, float]:

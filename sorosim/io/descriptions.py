@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from sorosim.model.joint import COORDINATES
+from sorosim.solvers.registry import METHODS
 
 Keys = dict[str, tuple[str, str]]
 
@@ -292,7 +293,7 @@ BLOCKS: dict[str, Keys] = {
                                "{loop: sleeve, along: angle}")},
     "MotorBlock": {
         "link": ("Link whose joint it drives.", "ball"),
-        "along": ("Which coordinate of a joint of several: the end of its name.", "rx"),
+        "along": ("Which coordinate of a joint of several: the last word of its name.", "rx"),
     },
     "LoopMotorBlock": {
         "loop": ("Loop whose joint it drives: a revolute, prismatic, helical or cylindrical one.", "sleeve"),
@@ -319,10 +320,18 @@ BLOCKS: dict[str, Keys] = {
               "{cable: 5 N*sin(2*t)}"),
         "driven": ("Motions, as u: by the names of links whose joint has one coordinate, or of coordinates. They must "
                    "not jump, nor must their rates.", "{lid: 30 deg*t, ball.free.rx: 0.1*sin(t)}"),
-        "q0": ("Start: coordinates, or the word equilibrium.", "equilibrium"),
+        "q0": ("Start: coordinates, or one of the words equilibrium and assembled, which means the initial block with "
+               "its loops closed.", "equilibrium"),
         "checkpoint": ("The integrator starts anew every so often; sorosim resume then repeats the very bits.", "1 s"),
-        "method": ("Integrator.", "bdf"), "rtol": ("Relative tolerance.", "1e-4"),
-        "atol": ("Absolute tolerance.", "1e-7"),
+        "method": (f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}.", "bdf"),
+        "rtol": ("Relative tolerance.", "1e-4"), "atol": ("Absolute tolerance.", "1e-7"),
+        "closing_time": ("Time constant with which methods bdf, radau, lsoda and cvode close loops again.", "5 ms"),
+        "step": ("Fixed step of methods newmark and generalized-alpha, which is chosen by the tolerances without it.",
+                 "1 ms"),
+        "spectral_radius": ("What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1.",
+                            "0.5"),
+        "projection": ("Whether newmark and generalized-alpha move rates onto those that keep loops closed: true or "
+                       "false.", "true"),
     },
     "StartBlock": {
         "value": ("Value of the coordinate, zero where it is not given.", "10 deg"),

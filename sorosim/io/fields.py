@@ -26,6 +26,7 @@ from sorosim.parser import CONSTANTS, FUNCTIONS
 
 MAX_NAME = 60
 FORMAT_VERSION = 1
+STARTS = ("equilibrium", "assembled")
 
 SI_UNITS = {
     "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
@@ -365,14 +366,16 @@ class Raw(Field):
 
 @dataclass(frozen=True)
 class Start(Field):
-    """Coordinates to start from: a list of numbers, or the word equilibrium."""
+    """Coordinates to start from: a list of numbers, or a word."""
 
     def check(self, value: Any) -> tuple[float, ...] | str:
-        if value == "equilibrium":
-            return str(value)
+        if isinstance(value, str) and value in STARTS:
+            return value
         if not isinstance(value, list):
-            raise ModelError("", "equilibrium, or a list of coordinates", shown(value))
+            hint = nearest(value, STARTS) if isinstance(value, str) else ""
+            expected = f"{', '.join(STARTS)}, or a list of coordinates"
+            raise ModelError("", expected, shown(value), "" if hint.startswith("known") else hint)
         return tuple(quantity(entry, "number", f"[{i}]") for i, entry in enumerate(value))
 
     def json_schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"const": "equilibrium"}, {"type": "array", "items": _quantity_schema("number")}]}
+        return {"anyOf": [{"enum": list(STARTS)}, {"type": "array", "items": _quantity_schema("number")}]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path as FilePath
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 
 from sorosim.errors import FileError, ModelError
 from sorosim.io.problems import Path, listed, shown
+from sorosim.model.body import Assembly, Solid
+from sorosim.model.link import Link
 from sorosim.model.mesh import Mesh
 
 FORMATS = ("stl", "obj", "ply", "off", "glb")
@@ -63,7 +66,8 @@ def mesh_of(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
     faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
     if not len(faces) or not np.isfinite(places).all():
         raise ModelError("", "a mesh", "coordinates that are not finite" if len(faces) else "a file without triangles")
-    return Mesh(scale * places, faces, file=os.path.abspath(path), scale=scale)
+    checksum = hashlib.sha256(content).hexdigest()
+    return Mesh(scale * places, faces, file=os.path.abspath(path), scale=scale, checksum=checksum)
 
 
 def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
@@ -104,6 +108,42 @@ def mesh_block(mesh: Mesh, embed: bool) -> dict[str, Any]:
     if embed or not mesh.file:
         return {"vertices": mesh.vertices.tolist(), "faces": mesh.faces.tolist()}
     return {"file": mesh.file, **({} if mesh.scale == 1.0 else {"scale": mesh.scale})}
+
+
+def checksums(links: Sequence[Link]) -> dict[str, str]:
+    """Checksums of mesh files by their paths; none where the text of the robot holds all meshes.
+
+    What a text keeps of a large mesh is the path only: a result needs to know that the file is still the same.
+    """
+    meshes = list(_meshes_of(links))
+    if sum(len(mesh.faces) for mesh in meshes) <= MAX_EMBEDDED:
+        return {}
+    return {mesh.file: mesh.checksum for mesh in meshes if mesh.file and mesh.checksum}
+
+
+def check_unchanged(links: Sequence[Link], known: Mapping[str, str], file: str) -> None:
+    """Refuse links whose mesh files have changed since their checksums were kept.
+
+    Raises
+    ------
+    FileError
+        `file` is what they were kept in.
+    """
+    for mesh in _meshes_of(links):
+        if mesh.file and mesh.checksum != known.get(mesh.file, mesh.checksum):
+            what = f"expected the mesh {mesh.file} as it was when this result was made, got a file that has changed"
+            raise FileError(file, f"{what} since; bring the old one back, or make the result again")
+
+
+def _meshes_of(links: Sequence[Link]) -> Iterator[Mesh]:
+    for link in links:
+        shapes = [visual.shape for visual in link.visual or ()]
+        bodies: list[Any] = [link.body]
+        while bodies:
+            part = bodies.pop()
+            bodies += part.parts if isinstance(part, Assembly) else ()
+            shapes += [part.shape] if isinstance(part, Solid) else []
+        yield from (shape for shape in shapes if isinstance(shape, Mesh))
 
 
 def _replaced(data: Any, path: Path, value: Any) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 from sorosim import __version__
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io.journal import is_journal, journal_of, read_journal
+from sorosim.io.meshes import checksums
 
 FORMAT, FORMAT_VERSION = "sorosim result", 1
 KINDS = {  # kind: what a file of it must have
@@ -31,7 +32,7 @@ KINDS = {  # kind: what a file of it must have
     ),
 }  # fmt: skip
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
-TYPES: dict[str, type] = {"driven": dict, "stats": dict, "options": dict, "text": str, "message": str}
+TYPES: dict[str, type] = {"driven": dict, "stats": dict, "meshes": dict, "options": dict, "text": str, "message": str}
 MAX_NESTING = 20
 
 
@@ -65,8 +66,8 @@ def read(path: str | Path) -> dict[str, Any]:
     -------
     dict
         ``kind`` ("run" or "equilibrium"), the names of `KINDS` (``text`` is empty for a robot that no file can
-        express), ``robot_name``, ``coordinate_names``, ``actuator_names`` and ``versions``: arrays, numbers, texts,
-        lists of texts and dicts of these.
+        express), ``robot_name``, ``coordinate_names``, ``actuator_names`` and ``versions``, and ``meshes`` where the
+        text names files of meshes: arrays, numbers, texts, lists of texts and dicts of these.
 
     Raises
     ------
@@ -139,6 +140,7 @@ def _names(robot: Any) -> dict[str, Any]:
         "robot_name": robot.description.name,
         "coordinate_names": list(robot.coordinate_names),
         "actuator_names": list(robot.actuator_names),
+        **({"meshes": known} if (known := checksums(robot.links)) else {}),
     }
 
 
@@ -174,7 +176,7 @@ def _from_journal(path: Path) -> dict[str, Any]:
         counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
         points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 :], "stats": counts}
     return {
-        **{name: found[name] for name in (*NAMES, "options", "versions")},
+        **{name: found[name] for name in (*NAMES, "options", "versions")}, "meshes": found.get("meshes", {}),
         "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
         "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": {},
         "message": f"unfinished: there is what was done up to {end}",

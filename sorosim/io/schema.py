@@ -19,7 +19,7 @@ from sorosim.io.schema_loops import LoopBlock, LoopMotorBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.io.schema_signals import Force, Moment, SignalBlock
 from sorosim.loads.point_wrench import FRAMES
-from sorosim.solvers.registry import INTEGRATORS
+from sorosim.solvers.registry import METHODS
 
 LinkName = Annotated[str, Name()]
 CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]
@@ -62,7 +62,7 @@ class PathBlock(Alone):
 
 class MotorBlock(Block):
     link: LinkName = Key(examples=["shoulder"])
-    along: Annotated[str, Name()] | None = None
+    along: Annotated[str, fields.Text("a direction of the joint")] | None = None
 
 
 class ActuatorBlock(OneOf):
@@ -142,10 +142,14 @@ class SimulateBlock(Block):
     u: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
     driven: dict[CoordinateName, SignalBlock] = Key(default_factory=dict)
     q0: Annotated[tuple[float, ...] | str, fields.Start()] | None = None
-    method: Annotated[str, Choice(lambda: tuple(INTEGRATORS))] | None = None
+    method: Annotated[str, Choice(words(*METHODS))] | None = None
     checkpoint: Seconds | None = None
     rtol: Positive | None = None
     atol: Positive | None = None
+    closing_time: Seconds | None = None
+    step: Seconds | None = None
+    spectral_radius: Annotated[float, Quantity("number", least=0.0, upto=1.0)] | None = None
+    projection: Annotated[bool, fields.Truth()] | None = None
 
 
 class StaticsBlock(Block):

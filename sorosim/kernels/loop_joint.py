@@ -1,4 +1,4 @@
-"""The joint that closes a loop: its own motion, taken out of the pose of frame A in frame B (docs/theory.md, 7)."""
+"""The joint that closes a loop: its own motion, taken out of the pose of frame A in frame B (docs/theory.md, 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops: joints that close the tree between frames A and B on two of its nodes, or on the world (docs/theory.md, 7).
+"""Loops: joints that close the tree between frames A and B on two of its nodes, or on the world (docs/theory.md, 9).
 
 The rows of a loop are read in frame B: the error e = Phi^T log(g_BA f^-1) with the joint's own motion f taken out, the
 rate Phi^T nu of the relative twist nu = Ad_gB^-1 (V_A - V_B), and its time derivative. With C = Ad_gB^-1 (J_A - J_B)
@@ -175,7 +175,7 @@ def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B):
 
     With D = J_A - J_B, D', D'': towards q d(A qd) = Phi^T Ad_gB^-1 (D' - ad_VA D) and d(A qdd + A' qd) = Phi^T Ad_gB^-1
     (D'' - ad_AA D - ad_(VA + VB) D' + ad_VB ad_VA D), towards qd 2 D' - ad_(VA + VB) D. If `derivatives`, dq, dqd and B
-    get what a load between two bodies adds beside its two parts as loads fixed in the world (docs/theory.md, 7).
+    get what a load between two bodies adds beside its two parts as loads fixed in the world (docs/theory.md, 9).
     """
     n = tree.rows.shape[0]
     wide, scratch = closure.wide, closure.scratch

@@ -73,7 +73,7 @@ SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 2.0, 1.2
 @kernel_in_place
 def accept(march, rows):
     """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
-    state, number, count = march.state, march.number, march.count
+    state, number, count = march.state, march.number, march.counts
     copy(state[A], state[A_OLD])
     for row in range(4):
         copy(state[Q_NEW + row], state[Q + row])
@@ -95,7 +95,7 @@ def accept(march, rows):
 @kernel_in_place
 def choose_step(march, rows):
     """The next step: equal ones to the next row, none larger than wanted."""
-    number, count = march.number, march.count
+    number, count = march.number, march.counts
     if count[ROW] >= rows.t.shape[0]:
         return
     left = rows.t[count[ROW]] - number[TIME]
@@ -111,7 +111,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
     On ASKS the inputs `u`, wrenches and tangents of loads have to be given, at the time TIME + STEP and the state
     Q_NEW, QD_NEW; then it is to be called again.
     """
-    number, count, state = march.number, march.count, march.state
+    number, count, state = march.number, march.counts, march.state
     done = 0
     while True:
         phase = count[PHASE]
@@ -120,7 +120,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 return ARRIVED
             if done >= max_steps:
                 return GOES_ON
-            begin_step(model, march)
+            begin_step(model, march, closure)
             count[ITERATION] = 0
             ratio, _ = ratios(number)
             changed = abs(ratio / number[FACTORED_RATIO] - 1.0) > CHANGED
@@ -165,7 +165,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     return ASKS
             elif count[FRESH] == 0:
                 # with old factors: once more with new ones
-                begin_step(model, march)
+                begin_step(model, march, closure)
                 count[ITERATION], count[FRESH] = 0, 1
                 number[CONTRACTION] = 0.0
                 if count[EXTERNAL] != 0:

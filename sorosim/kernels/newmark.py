@@ -26,13 +26,13 @@ from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, close_loops, loop_matrices
 from sorosim.kernels.saddle import factor_constraints, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import clear_matrix, copy
+from sorosim.kernels.small import clear, clear_matrix, copy
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
 FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED = range(11, 18)
 N_NUMBERS = 18
-# March.count
+# March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO = range(10)
 N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(10, 14)
 N_COUNTS = 14
@@ -48,7 +48,7 @@ class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
     number: np.ndarray  # (18,) named above
-    count: np.ndarray  # (14,) int, named above
+    counts: np.ndarray  # (14,) int, named above
     state: np.ndarray  # (13, ndof) named above
     multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
@@ -107,45 +107,10 @@ def ratios(number):
 
 
 @kernel_in_place
-def begin_step(model, march):
-    """Signals at the end of the step, and a first guess of the state there."""
-    number, state, multiplier = march.number, march.state, march.multiplier
-    h, last, t = number[STEP], number[LAST_STEP], number[TIME] + number[STEP]
-    evaluate_signals(model.motions, t, march.prescribed, march.stack)
-    if march.count[EXTERNAL] == 0:
-        evaluate_signals(model.inputs, t, march.inputs, march.stack)
-        evaluate_signals(model.loads.signals, t, march.varying, march.stack)
-    for i in range(march.u.shape[0]):
-        march.u[i] = march.inputs[i, 0]
-    # the method's accelerations belong to times shifted by a part of the step: shift them with it
-    if h != last:
-        for i in range(state.shape[1]):
-            state[A, i] = state[QDD, i] + (h / last) * (state[A, i] - state[QDD, i])
-        number[LAST_STEP] = h
-    alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
-    for i in range(state.shape[1]):
-        a = state[A, i]
-        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
-        state[A_NEW, i] = guess
-        state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
-        state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
-        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * ((0.5 - beta) * a + beta * guess)
-        state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
-    for k in range(model.driven.shape[0]):
-        i = model.driven[k]
-        state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i] = (
-            march.prescribed[k, 0], march.prescribed[k, 1], march.prescribed[k, 2],
-        )  # fmt: skip
-        state[A_NEW, i] = state[QDD_NEW, i]
-    for i in range(multiplier.shape[1]):
-        multiplier[L_NEW, i] = multiplier[L, i]
-
-
-@kernel_in_place
 def evaluate_at(model, march, ws, closure, saddle, what):
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
-    if march.wrench.shape[0] > 0 and march.count[EXTERNAL] == 0:
+    if march.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
         clear_matrix(march.wrench)
         for k in range(march.wrench.shape[0]):
             clear_matrix(march.K_w[k])
@@ -192,17 +157,17 @@ def factor(model, march, closure):
                     total += E[i, k] * march.columns[k, j]
                 march.G[i, j] = total
         rank, least = rank_factor(march.G, march.order, march.multiplier[L_SCALE])
-        march.count[RANK] = rank
+        march.counts[RANK] = rank
         if least < number[LEAST_PIVOT]:
             number[LEAST_PIVOT], number[LEAST_PIVOT_TIME] = least, number[TIME]
     number[FACTORED_RATIO] = ratio
-    march.count[FACTORED] = 1
+    march.counts[FACTORED] = 1
     return True
 
 
 @kernel_in_place
-def solve(march, closure, x, with_errors):
-    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = -e (or 0, not `with_errors`); fills dl."""
+def solve(march, closure, x):
+    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = r, r in march.multiplier[L_RIGHT]; fills dl."""
     n, m = x.shape[0], march.G.shape[0]
     right, step = march.multiplier[L_RIGHT], march.multiplier[L_STEP]
     lu_solve_vector(march.S, march.pivot, x)
@@ -210,14 +175,73 @@ def solve(march, closure, x, with_errors):
         return
     E = closure.matrix[ERROR_BY_Q]
     for i in range(m):
-        total = -closure.value[ERROR, i] if with_errors else 0.0
         for k in range(n):
-            total -= E[i, k] * x[k]
-        right[i] = total
-    rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.count[RANK], right, step)
+            right[i] -= E[i, k] * x[k]
+    rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.counts[RANK], right, step)
     for k in range(n):
         for i in range(m):
             x[k] += march.columns[k, i] * step[i]
+
+
+@kernel_in_place
+def change_step(model, march, closure):
+    """Fit what depends on the size of the step to the new one.
+
+    The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
+    loops of coordinates only, its rates tear them open by A qd = c h^2 A dqdd/dt; a step that finds another A qd than
+    its own takes the difference, divided by h, out on the multipliers.
+    """
+    number, state, x = march.number, march.state, march.state[WORK]
+    h, last, n, m = number[STEP], number[LAST_STEP], state.shape[1], march.G.shape[0]
+    if march.counts[FACTORED] != 0 and m > 0 and march.counts[PROJECT] == 0:
+        E, right = closure.matrix[ERROR_BY_Q], march.multiplier[L_RIGHT]
+        c = 1.0 / 6.0 - 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - number[BETA]
+        scale = c * (h * h - last * last) / number[PREVIOUS]
+        for i in range(m):
+            right[i] = 0.0
+            for k in range(n):
+                right[i] += scale * E[i, k] * (state[A, k] - state[A_OLD, k])
+        clear(x)
+        solve(march, closure, x)
+        for k in range(n):
+            if not model.known[k]:
+                state[QD, k] += x[k]
+    for k in range(n):
+        state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
+    number[LAST_STEP] = h
+
+
+@kernel_in_place
+def begin_step(model, march, closure):
+    """Signals at the end of the step, and a first guess of the state there."""
+    number, state, multiplier = march.number, march.state, march.multiplier
+    h, t = number[STEP], number[TIME] + number[STEP]
+    evaluate_signals(model.motions, t, march.prescribed, march.stack)
+    if march.counts[EXTERNAL] == 0:
+        evaluate_signals(model.inputs, t, march.inputs, march.stack)
+        evaluate_signals(model.loads.signals, t, march.varying, march.stack)
+    for i in range(march.u.shape[0]):
+        march.u[i] = march.inputs[i, 0]
+    # the method's accelerations belong to times shifted by a part of the step: shift them with it
+    if h != number[LAST_STEP]:
+        change_step(model, march, closure)
+    alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
+    for i in range(state.shape[1]):
+        a = state[A, i]
+        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
+        state[A_NEW, i] = guess
+        state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
+        state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
+        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * ((0.5 - beta) * a + beta * guess)
+        state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
+    for k in range(model.driven.shape[0]):
+        i = model.driven[k]
+        state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i] = (
+            march.prescribed[k, 0], march.prescribed[k, 1], march.prescribed[k, 2],
+        )  # fmt: skip
+        state[A_NEW, i] = state[QDD_NEW, i]
+    for i in range(multiplier.shape[1]):
+        multiplier[L_NEW, i] = multiplier[L, i]
 
 
 @kernel_in_place
@@ -228,7 +252,9 @@ def correct(model, march, closure):
     x = state[CORRECTION]
     for i in range(n):
         x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
-    solve(march, closure, x, True)
+    for i in range(march.G.shape[0]):
+        march.multiplier[L_RIGHT, i] = -closure.value[ERROR, i]
+    solve(march, closure, x)
     a_ratio, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), 0.0
     for i in range(n):
         if model.known[i]:
@@ -260,7 +286,8 @@ def error_of(model, march, closure):
             if not model.known[j]:
                 total += march.mass[i, j] * (state[A_NEW, j] - state[A, j])
         x[i] = 0.0 if model.known[i] else c * total
-    solve(march, closure, x, False)
+    clear(march.multiplier[L_RIGHT])
+    solve(march, closure, x)
     total = 0.0
     for i in range(n):
         if not model.known[i]:
@@ -291,7 +318,7 @@ def project_rates(model, march, ws, closure, saddle):
                 march.S[i, j] = 0.0
                 march.S[j, i] = 0.0
             march.S[i, i] = 1.0
-    march.count[FACTORED] = 0
+    march.counts[FACTORED] = 0
     if cholesky(march.S) >= 0:
         return
     for i in range(A.shape[0]):

@@ -17,6 +17,9 @@ from sorosim.model.material import real_number
 from sorosim.model.pose import check_pose, vector3
 from sorosim.model.shape import Array, Shape
 
+# a moment above its bound by less than this part of it may have been rounded
+ROUNDED = 0.05
+
 
 @dataclass(frozen=True)
 class RigidBody:
@@ -52,8 +55,12 @@ class RigidBody:
         if moments[0] <= 0.0:
             raise ModelError("body.inertia", "a positive definite matrix", shown)
         # a flat body meets the bound exactly: leave room for rounding
-        if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
-            raise ModelError("body.inertia", "no principal moment above the sum of the other two", shown)
+        largest = moments[0] + moments[1]
+        if moments[2] > largest * (1.0 + 1e-9):
+            hint = f"numbers of data sheets are rounded: make the largest {largest:.10g} or less"
+            close = moments[2] < largest * (1.0 + ROUNDED)
+            expected = "no principal moment above the sum of the other two"
+            raise ModelError("body.inertia", expected, shown, hint if close else "")
 
     @property
     def rotational_inertia(self) -> Array:

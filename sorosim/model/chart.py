@@ -21,6 +21,11 @@ Array = NDArray[np.float64]
 FARTHEST = 1.2 * np.pi
 # a pose is one of a joint if what is left beside the joint's motion is not more than this
 MATCH = 1e-9
+# so near to a whole turn coordinates that cannot be changed are good for nothing [rad], if it is singular: if some
+# motion of the free ones moves the joint by less than this part; and what is not crossed twice in a row
+TURN, REGULAR, SLACK = 0.1 * np.pi, 0.1, 0.02 * np.pi
+# integrators find the end of a range to this [rad]
+AT_END = 1e-6
 
 
 def pose_of(P: Array, q: Array) -> Array:
@@ -105,9 +110,114 @@ class Charts:
         """Largest rotation [rad]; 0 if there is no such joint."""
         return max((angle(P, q[own]) for own, P in self.joints), default=0.0)
 
+    def changes(self, q: Array) -> list[tuple[slice, NDArray[np.int64]]]:
+        """Where coordinates (n, ndof) at times one after the other change to those of the same pose a turn away.
+
+        Returns
+        -------
+        list of (coordinates of a joint, rows)
+            Joints whose coordinates change, and the rows at which there are new ones.
+        """
+        found = []
+        for own, P in self.joints:
+            w = (q[:, own] @ P)[:, :3]
+            before, after = w[:-1], w[1:]
+            size = np.maximum(np.linalg.norm(after, axis=1, keepdims=True), 1e-300)
+            away = after * (1.0 - 2.0 * np.pi / size)
+            # without a change the vector itself is nearer to the one before
+            nearer = np.linalg.norm(away - before, axis=1) < np.linalg.norm(after - before, axis=1)
+            if rows := (np.flatnonzero(nearer) + 1).tolist():
+                found.append((own, np.array(rows, dtype=np.int64)))
+        return found
+
     def unwound(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Coordinates and rates (ndof,) of the same poses and twists with rotations of at most half a turn."""
         q, qd = q.copy(), qd.copy()
         for own, P in self.joints:
             q[own], qd[own] = unwound(P, q[own], qd[own])
         return q, qd
+
+
+class Turns:
+    """The joints whose coordinates cannot be changed, and how far they may turn.
+
+    Springs and stops tell a turn from none, and a driven coordinate goes where it is told. A whole turn is singular,
+    unless so many coordinates are driven that the others move the joint there too: that about one given axis, say. A
+    motion is in one range of angles at a time: between two whole turns, or about one that is not singular.
+
+    Parameters
+    ----------
+    layout : Layout
+    driven : (ndof,) bool
+    changeable : bool
+        Whether those that `Charts` changes are among them.
+    """
+
+    def __init__(self, layout: Layout, driven: NDArray[np.bool_], *, changeable: bool = False) -> None:
+        self.joints: list[tuple[str, slice, Array, NDArray[np.bool_]]] = []
+        for name, link in layout.links.items():
+            own, joint = slice(link.column, link.column + link.n_joint), link.link.joint
+            free = ~driven[own]
+            kept = changeable or joint.is_wound or not free.all()
+            if free.any() and kept and not joint.stages[0].commutes:
+                self.joints.append((name, own, joint.stages[0].columns, free))
+        self.ranges: list[tuple[float, float]] = [(-np.inf, np.inf)] * len(self.joints)
+
+    def singular(self, q: Array, near: float = TURN) -> str:
+        """The name of a link whose joint is near a whole turn and singular there; empty: none is."""
+        for name, own, P, free in self.joints:
+            size = angle(P, q[own])
+            if abs(size - 2.0 * np.pi * _turns(size)) <= near and _is_singular(P, free, q[own], _turns(size)):
+                return name
+        return ""
+
+    def begin(self, q: Array) -> None:
+        """Find the range that each joint is in; none is near a singular whole turn."""
+        for i, (_, own, P, _) in enumerate(self.joints):
+            size = angle(P, q[own])
+            near = abs(size - 2.0 * np.pi * _turns(size)) < TURN
+            self.ranges[i] = _about(_turns(size)) if near else _between(int(size / (2.0 * np.pi)))
+
+    def beyond(self, q: Array) -> float:
+        """How far the joint that is farthest is out of its range, negative inside [rad]."""
+        sizes = (angle(P, q[own]) for _, own, P, _ in self.joints)
+        return max((max(low - a, a - high) for a, (low, high) in zip(sizes, self.ranges, strict=True)), default=-TURN)
+
+    def leave(self, q: Array) -> str:
+        """Let the joints that come to the end of their range into the next one; the name of one that may not."""
+        for i, (name, own, P, free) in enumerate(self.joints):
+            (low, high), size = self.ranges[i], angle(P, q[own])
+            if max(low - size, size - high) < -AT_END:
+                continue
+            up, turn = size - low > high - size, _turns(size)
+            if self.ranges[i] == _about(turn):
+                self.ranges[i] = _between(turn if up else turn - 1)
+            elif _is_singular(P, free, q[own], turn):
+                return name
+            else:
+                self.ranges[i] = _about(turn)
+        return ""
+
+
+def _turns(size: float) -> int:
+    """The nearest number of whole turns, but none."""
+    return max(round(size / (2.0 * np.pi)), 1)
+
+
+def _between(turns: int) -> tuple[float, float]:
+    """Angles from a number of turns to the next."""
+    low = 2.0 * np.pi * turns + TURN if turns else -np.inf
+    return low, 2.0 * np.pi * (turns + 1) - TURN
+
+
+def _about(turns: int) -> tuple[float, float]:
+    """Angles about a number of turns."""
+    return 2.0 * np.pi * turns - TURN - SLACK, 2.0 * np.pi * turns + TURN + SLACK
+
+
+def _is_singular(P: Array, free: NDArray[np.bool_], q: Array, turns: int) -> bool:
+    """Whether free coordinates hardly move the joint after whole turns about the axis that it is turned about."""
+    Omega = q @ P
+    Omega[:3] *= 2.0 * np.pi * turns / np.linalg.norm(Omega[:3])
+    moved = P @ tangent(-Omega) @ P[free].T
+    return bool(np.linalg.svd(moved, compute_uv=False)[-1] < REGULAR)

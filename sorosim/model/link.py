@@ -121,6 +121,10 @@ def ordered_links(links: Sequence[Link]) -> tuple[Link, ...]:
         if names.count(name) > 1:
             raise ModelError(f"links.{name}", "names that differ", f"{names.count(name)} links of this name")
     for link in links:
+        if link.parent == link.name:
+            hint = "a link that hangs on nothing has the parent 'world'"
+            got = f"'{link.name}', the link itself"
+            raise ModelError(f"links.{link.name}.parent", "another link of this robot or 'world'", got, hint)
         if link.parent != WORLD and link.parent not in names:
             hint = nearest(link.parent, [n for n in names if n != link.name] + [WORLD])
             raise ModelError(f"links.{link.name}.parent", "a link of this robot or 'world'", f"'{link.parent}'", hint)

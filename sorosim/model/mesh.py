@@ -38,6 +38,8 @@ class Mesh(Shape):
         Absolute path of the file that it was read from, "" without.
     scale : float
         Length of the unit of that file [m].
+    checksum : str
+        SHA-256 of that file's content.
     """
 
     vertices: Array
@@ -45,6 +47,7 @@ class Mesh(Shape):
     _: KW_ONLY
     file: str = ""
     scale: float = 1.0
+    checksum: str = ""
     kind = "mesh"
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Equilibria: scipy's hybr with the analytic Jacobian, and load continuation, through folds, when that fails."""
+"""Equilibria: scipy's hybr with the analytic Jacobian; when it fails load continuation, through folds, or a descent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import BDF
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 from scipy.optimize import root
@@ -41,6 +42,19 @@ FOLD_STEP = 1e-3
 MAX_STEPS = 500
 MAX_CORRECTIONS = 10
 LOAD_DIFFERENCE = 1e-7
+# descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
+SETTLED = 1e-3
+MAX_DESCENT, FARTHEST = 1000, 1e3
+
+
+@dataclass(frozen=True)
+class Sinking:
+    """dy/dt = rate(y), along which a state comes to rest at a solution; of dissipative kind."""
+
+    rate: Callable[[Array], Array]
+    jacobian: Callable[[Array], Array]
+    start: Array
+    unknowns: Callable[[Array], Array]  # x at y
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,7 @@ class StaticProblem:
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
+    sinking: Sinking | None = None  # a last resort
 
 
 @dataclass(frozen=True)
@@ -165,6 +180,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
                 last = _newton(counter, x0, 1.0, MAX_NEWTON)
                 if last.good:
                     point, said = last, f"{said}; Newton's steps from the start converged"
+                elif problem.sinking and (steps := _descend(counter, problem.sinking)):
+                    point, said = steps[0], f"{said}; let go at the start, it came to rest in {steps[1]} steps"
     if point.good and not point.isolated:
         said += "; the tangent stiffness is singular, there are others nearby"
     counts = counter.n_residual, counter.n_jacobian
@@ -243,4 +260,34 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
         if not size < before:
             return None
         z, before = z - step, size
+    return None
+
+
+def _descend(counter: _Counter, sinking: Sinking) -> tuple[_Point, int] | None:
+    """Let the state sink until it is at rest: the solution there and the number of steps, or None.
+
+    It needs no regular J, as where nothing but a stop far below holds a mass; and it comes to stable equilibria only.
+    """
+    y = sinking.start
+    first, farthest = float(np.abs(sinking.rate(y)).max()), FARTHEST * (1.0 + np.abs(y).max())
+    if not np.isfinite(first):
+        return None
+    settled = SETTLED * first
+    try:
+        flow = BDF(
+            lambda t, y: sinking.rate(y), 0.0, y, np.inf, jac=lambda t, y: sinking.jacobian(y), rtol=1e-3, atol=1e-6
+        )
+        for k in range(1, MAX_DESCENT + 1):
+            flow.step()
+            y = np.array(flow.y).reshape(len(y))
+            if flow.status == "failed" or not np.abs(y).max() < farthest:
+                return None
+            rest = float(np.abs(sinking.rate(y)).max())
+            if rest <= settled:
+                point = _newton(counter, sinking.unknowns(y), 1.0, MAX_POLISH)
+                if point.good:
+                    return point, k
+                settled = 0.1 * rest
+    except (ValueError, np.linalg.LinAlgError):  # an infinite Jacobian
+        return None
     return None

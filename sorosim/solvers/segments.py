@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution
 
 Integrate = Callable[[OdeProblem], OdeSolution]
-Restart = Callable[[float, Array, dict[str, int]], Array]
+Restart = Callable[[float, Array, dict[str, int]], Array | None]
 
 
 def integrate_with_restarts(
@@ -27,7 +27,8 @@ def integrate_with_restarts(
     times : (m,) array
         Increasing, between the first and the last of `problem.t_out`: the integrator starts anew there.
     restart : callable
-        Called with time, state and the counts so far, at each of them that is reached; returns the state to go on from.
+        Called with time, state and the counts so far, at each of them that is reached; returns the state to go on from,
+        or None: that is the end.
     leave : Event, optional
         Where it is crossed the integrator starts anew too. It must not be crossed at once from the state to go on from.
 
@@ -60,7 +61,10 @@ def integrate_with_restarts(
         if not (left or reached) or begin >= t_out[-1]:
             break
         bounds.append(begin)
-        x = restart(begin, part.x_events[-1][-1] if left else part.x[-1], stats)
+        again = restart(begin, part.x_events[-1][-1] if left else part.x[-1], stats)
+        if again is None:
+            break
+        x = again
     return OdeSolution(
         np.concatenate([t for t, _ in kept]), np.concatenate([x for _, x in kept]), parts[-1].success,
         parts[-1].message, stats, _dense(parts, bounds) if problem.dense else None,

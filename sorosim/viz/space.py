@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 from matplotlib.transforms import Bbox
@@ -14,12 +16,17 @@ from numpy.typing import NDArray
 
 from sorosim.robot import Robot
 from sorosim.viz.camera import grid_step, level_axes, up_axis
-from sorosim.viz.geometry import TENDON, Geometry, Shape
+from sorosim.viz.geometry import TENDON, Geometry, Part, Shape
 
 Array = NDArray[np.float64]
+Colour = tuple[float, ...] | Callable[[Part], tuple[float, ...]]
 
 # directions to the eye and to the light: to the right, to the back, up
 EYE, LIGHT = (0.49, -0.79, 0.37), (-0.35, -0.55, 0.76)
+
+GAP = 5.0  # between the line of an axis, its numbers and its name [points]
+TICK_OFFSET, LABEL_OFFSET = 8.0, 21.0  # matplotlib's own, beside pads
+SETTLED = 8  # rounds, after which nothing moves any more
 
 LONGEST_SIDE = 0.07  # of a drawn triangle, in sizes of the robot: they are sorted by the depth of their middles
 
@@ -51,29 +58,35 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> tuple[An
     # flat things get a box deep enough for its letters
     span = np.maximum(1.08 * (high - low), 0.3 * (float((high - low).max()) or 1.0))
     middle, step = 0.5 * (low + high), grid_step(1.3 * float(span.max()))
-    letters = len(f"{step:g}")
     for k, name in enumerate("xyz"):
         getattr(axes, f"set_{name}lim")(middle[k] - 0.5 * span[k], middle[k] + 0.5 * span[k])
         getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(step))
-        getattr(axes, f"{name}axis").set_pane_color((1.0, 1.0, 1.0, 0.0))
-        getattr(axes, f"set_{name}label")(f"{name} [m]", labelpad=3.0 * letters - (3.0 if k == vertical else 4.0))
-        axes.tick_params(axis=name, pad=4.0 if k == vertical else 1.0, labelsize=8.5)
+        # their outlines close the box where it has no axis
+        getattr(axes, f"{name}axis").pane.set(fill=False, edgecolor=rcParams["grid.color"], alpha=1.0, closed=True)
+        getattr(axes, f"set_{name}label")(f"{name} [m]")
+        axes.tick_params(axis=name, labelsize=8.5)
     axes.set_box_aspect(span)
     return axes, room
 
 
 def settle(figure: Any, axes: Any, room: Any) -> None:
-    """Move and scale axes so that their box and letters fill the room; matplotlib leaves letters outside."""
+    """Move and scale axes so that their box and letters fill the room, and no letters run into others.
+
+    Matplotlib leaves letters outside, and measures their distances in sizes of the box along its axes.
+    """
     figure.draw_without_rendering()
     limits = (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
     corners = np.stack(np.meshgrid(*limits), axis=-1).reshape(-1, 3)
-    place, canvas = room.get_position(), figure.canvas
-    for _ in range(4):
+    place, renderer = room.get_position(), figure.canvas.get_renderer()
+    lines = (axes.xaxis, axes.yaxis, axes.zaxis)
+    for _ in range(SETTLED):
         x, y, _ = proj_transform(*corners.T, axes.get_proj())
         box = Bbox.null()
         box.update_from_data_xy(axes.transData.transform(np.stack([x, y], axis=1)))
-        boxes = [axis.get_tightbbox(canvas.get_renderer()) for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
-        seen = Bbox.union([box, *boxes]).transformed(figure.transFigure.inverted())
+        for axis in lines:
+            _set_pads(axes, axis, renderer, 0.5 * (box.p0 + box.p1))
+        seen = Bbox.union([box, *(axis.get_tightbbox(renderer) for axis in lines)])
+        seen = seen.transformed(figure.transFigure.inverted())
         old, factor = axes.get_position(original=True), min(place.width / seen.width, place.height / seen.height)
         # about the middle of what is seen, which goes to the middle of the place
         x0 = place.x0 + 0.5 * place.width + factor * (old.x0 - 0.5 * (seen.x0 + seen.x1))
@@ -82,19 +95,56 @@ def settle(figure: Any, axes: Any, room: Any) -> None:
         axes.apply_aspect()
 
 
-def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: tuple[float, ...], layer: int) -> None:
-    """Draw a shape in a colour (a fourth number is its opacity), over what has a lower layer."""
+def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
+    """Set the distances of numbers and name of an axis from its line; `middle` is that of the box [pixels]."""
+    axis.draw(renderer)
+    start, end = axes.transData.transform(np.stack(axis.line.get_data(), axis=1)[:2])
+    across = np.array([start[1] - end[1], end[0] - start[0]]) / max(np.linalg.norm(end - start), 1e-300)
+    across *= -1.0 if (middle - start) @ across > 0.0 else 1.0
+    gap, (low, high) = renderer.points_to_pixels(GAP), sorted(axis.get_view_interval())
+    boxes = [
+        (tick.get_pad(), tick.label1.get_window_extent(renderer))
+        for tick in axis.get_major_ticks()
+        if low <= tick.get_loc() <= high and tick.label1.get_text()
+    ]
+    if not boxes:
+        return
+    half = max(0.5 * np.abs(across) @ box.size for _, box in boxes)
+    # distances grow with pads and the offsets that matplotlib adds to them
+    pad, box = boxes[0]
+    by_pad = (0.5 * (box.p0 + box.p1) - start) @ across / (pad + TICK_OFFSET)
+    name = axis.label.get_window_extent(renderer)
+    by_label_pad = (0.5 * (name.p0 + name.p1) - start) @ across / (axis.labelpad + LABEL_OFFSET)
+    if min(by_pad, by_label_pad) <= 0.0:  # an axis seen end on
+        return
+    letters = 0.6 * renderer.points_to_pixels(
+        axis.label.get_fontsize()
+    )  # half their height: the name is along the axis
+    axis.set_tick_params(pad=(gap + half) / by_pad - TICK_OFFSET)
+    axis.labelpad = (2.0 * gap + 2.0 * half + letters) / by_label_pad - LABEL_OFFSET
+
+
+def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int) -> None:
+    """Draw a shape over what has a lower layer.
+
+    Its colour is one (a fourth number is its opacity), or a function that gives that of each part.
+    """
     eye, light = _direction(geometry.robot, EYE), _direction(geometry.robot, LIGHT)
-    index = np.concatenate([np.zeros((0, 3), dtype=np.int64), *(p.faces for p in geometry.parts if p.kind != TENDON)])
+    parts = [part for part in geometry.parts if part.kind != TENDON]
+    index = np.concatenate([np.zeros((0, 3), dtype=np.int64), *(part.faces for part in parts)])
+    own = [np.tile(colour(part)[:3] if callable(colour) else colour[:3], (len(part.faces), 1)) for part in parts]
+    paint = np.concatenate([np.zeros((0, 3)), *own])
     triangles = shape.points[index]
     normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     seen = normal @ eye > 0.0
     size = float(np.ptp(visible_points(geometry, shape), axis=0).max())
-    triangles, lit = _split(triangles[seen], shape.normals[index[seen]].mean(axis=1) @ light, LONGEST_SIDE * size)
+    values = np.column_stack([shape.normals[index[seen]].mean(axis=1) @ light, paint[seen]])
+    triangles, values = _split(triangles[seen], values, LONGEST_SIDE * size)
+    lit, paint = values[:, 0], values[:, 1:]
     # darker away from the light, a little whiter towards it, so that dark colours have a shape too
     shade, shine = np.clip(0.7 + 0.4 * lit, 0.0, 1.0)[:, None], 0.35 * np.clip(lit - 0.2, 0.0, 1.0)[:, None]
-    faces = np.array(colour[:3]) * shade * (1.0 - shine) + shine
-    alpha = colour[3] if len(colour) > 3 else 1.0
+    faces = paint * shade * (1.0 - shine) + shine
+    alpha = 1.0 if callable(colour) or len(colour) < 4 else colour[3]
     # edges in the colours of the faces close the hair-thin gaps between them
     edges: Any = faces if alpha == 1.0 else "none"
     collection = Poly3DCollection(triangles, facecolors=faces, edgecolors=edges, linewidths=0.3, alpha=alpha)
@@ -103,7 +153,7 @@ def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: tuple[float,
 
 
 def _split(triangles: Array, values: Array, longest: float) -> tuple[Array, Array]:
-    """Triangles (n, 3, 3) halved until no side is too long, each with its value."""
+    """Triangles (n, 3, 3) halved until no side is too long, each with its values (n, m)."""
     while True:
         sides = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
         worst = sides.argmax(axis=1)

@@ -9,9 +9,12 @@ import trimesh
 from helpers.meshes import angle_mesh, box_mesh
 from numpy.testing import assert_allclose, assert_array_equal
 
+import sorosim
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, json_schema, load, load_text, meshes
+from sorosim.io.journal import Journal
 from sorosim.io.meshes import FORMATS, read_mesh
+from sorosim.io.results import journal_head
 from sorosim.io.yaml_reader import read_text
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.description import Description
@@ -197,6 +200,36 @@ def test_the_text_of_a_robot_with_meshes_stands_alone(embedded, tmp_path, monkey
         (tmp_path / "parts" / "angle.stl").unlink()
         with pytest.raises(FileError, match="which does not exist"):
             load_text(kept, "run.h5")
+
+
+@pytest.mark.parametrize("kind", ["run", "journal", "equilibrium"])
+def test_a_result_whose_mesh_file_has_changed_is_refused(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(meshes, "MAX_EMBEDDED", 0)
+    export(angle_mesh(), tmp_path / "angle.stl")
+    hinge = "joint: {revolute: {axis: [0, 0, 1], stiffness: 1}}"
+    text = f"{HEAD}links:\n  thing: {{{hinge}, body: {{mesh: {{file: angle.stl, scale: 1 cm}}, density: 1000}}}}\n"
+    (tmp_path / "thing.yaml").write_text(text)
+    robot, file = load(tmp_path / "thing.yaml"), tmp_path / "result.h5"
+    if kind == "equilibrium":
+        sorosim.statics(robot).save(file)
+    else:
+        run = sorosim.simulate(robot, 0.05)
+        run.save(file)
+    if kind == "journal":
+        journal = Journal(file, journal_head(robot, run.options, []))
+        journal.rows(np.column_stack([run.t, run.q, run.qd]))
+        journal.begin()
+        journal.close()
+    sorosim.open(file)
+    export(angle_mesh(), tmp_path / "angle.stl")
+    sorosim.open(file)
+    export(box_mesh((1, 1, 1)), tmp_path / "angle.stl")
+    with pytest.raises(FileError) as caught:
+        sorosim.open(file)
+    assert str(caught.value) == (
+        f"{file}: expected the mesh {tmp_path / 'angle.stl'} as it was when this result was made, got a file that has "
+        "changed since; bring the old one back, or make the result again"
+    )
 
 
 def test_a_relative_path_is_not_looked_for_when_a_result_is_opened():

@@ -13,14 +13,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.expressions import parse
-from sorosim.io import bundled_robots, load, load_text
+from sorosim.io import bundled_robots, dump, load, load_text
 from sorosim.io.problems import MAX_SHOWN
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
 from sorosim.model.profile import Table
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
-from sorosim.solvers.registry import INTEGRATORS
+from sorosim.solvers.registry import METHODS
 
 HERE = Path(__file__).parent
 BASE = (HERE / "robot.yaml").read_text("utf-8")
@@ -271,6 +271,22 @@ def test_driven_joints_and_a_start():
     assert_allclose(block["driven"]["tool"].value(2.0), np.pi / 3)
     block = load_text(changed(("t_end: 1", "q0: [0, 0, 0, 0, 0, 1]")), "robot.yaml").description.simulate
     assert block["q0"] == (0, 0, 0, 0, 0, 1)
+    block = load_text(changed(("t_end: 1", "q0: assembled")), "robot.yaml").description.simulate
+    assert block["q0"] == "assembled"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_simulate_may_stand_in_a_file(method):
+    robot = load_text(changed(("t_end: 1", f"method: {method}")), "robot.yaml")
+    assert robot.description.simulate["method"] == method
+
+
+def test_options_of_methods_are_those_of_simulate():
+    given = {"closing_time": 0.005, "step": 0.001, "spectral_radius": 0.5, "projection": True, "method": "newmark"}
+    written = "closing_time: 5 ms, step: 1 ms, spectral_radius: 0.5, projection: true, method: newmark"
+    text = changed(("t_end: 1", written))
+    for robot in (load_text(text, "robot.yaml"), load_text(dump(load_text(text, "robot.yaml")), "dump.yaml")):
+        assert {name: robot.description.simulate[name] for name in given} == given
 
 
 def test_a_robot_without_a_name_is_called_after_its_file(tmp_path):
@@ -415,8 +431,7 @@ def test_a_result_without_a_description_says_so():
 
 
 def test_a_method_that_nobody_knows_lists_those_of_the_solvers():
-    known = list(INTEGRATORS)
-    expected = f"{', '.join(known[:-1])} or {known[-1]}"
+    expected = f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"
     assert message_of(changed(("t_end: 1", "method: bfd"))) == (
         f"robot.yaml:25:20: simulate.method: expected {expected}, got 'bfd'; did you mean bdf?"
     )

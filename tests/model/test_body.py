@@ -193,3 +193,16 @@ def test_messages_of_links(make, message):
         make()
     assert str(caught.value).startswith(message)
     assert str(caught.value) == message or message.endswith(("(", "["))
+
+
+def test_rounded_numbers_of_a_flat_body_are_refused_with_the_largest_that_is_possible():
+    with pytest.raises(ModelError) as caught:
+        RigidBody(0.1, inertia=(1.23e-5, 1.23e-5, 2.47e-5))
+    assert str(caught.value) == (
+        "body.inertia: expected no principal moment above the sum of the other two, got principal moments 1.23e-05, "
+        "1.23e-05, 2.47e-05; numbers of data sheets are rounded: make the largest 2.46e-05 or less"
+    )
+    assert RigidBody(0.1, inertia=(1.23e-5, 1.23e-5, 2.46e-5)).inertia[2] == 2.46e-5
+    with pytest.raises(ModelError) as caught:
+        RigidBody(0.1, inertia=(1.0, 1.0, 3.0))
+    assert caught.value.hint == ""

@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import ModelError
 from sorosim.lie import exp_se3, hat
+from sorosim.model.body import RigidBody
 from sorosim.model.chart import angle, coordinates_of, pose_of, rates_of, twist_matrix, unwound
-from sorosim.model.joint import JOINT_KINDS, Joint, Limit
+from sorosim.model.description import Description
+from sorosim.model.joint import COORDINATES, JOINT_KINDS, Joint, Limit
+from sorosim.model.link import Link, ordered_links
+from sorosim.robot import Robot
 
 CHARTS = ("spherical", "planar", "free")
 
@@ -115,3 +120,25 @@ def test_poses_and_motions_that_a_joint_cannot_take_are_refused():
         coordinates_of(P, exp_se3(np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])))
     with pytest.raises(ModelError, match="a motion that the joint allows"):
         rates_of(P, np.zeros(3), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+
+
+def test_a_link_on_itself_says_so():
+    links = (Link("a", None), Link("b", None, parent="b"))
+    with pytest.raises(ModelError) as caught:
+        ordered_links(links)
+    assert str(caught.value) == (
+        "links.b.parent: expected another link of this robot or 'world', got 'b', the link itself; a link that hangs "
+        "on nothing has the parent 'world'"
+    )
+
+
+@pytest.mark.parametrize("kind", ["cylindrical", "universal", "planar", "spherical", "free"])
+def test_a_motor_is_along_the_last_word_of_a_name(kind):
+    robot = Robot(Description("one", (Link("a", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint(kind)),)))
+    layout, words = robot.engine.layout, [word for word, _ in COORDINATES[kind]]
+    assert [JointForce("a", word).index(layout) for word in words] == list(range(len(words)))
+    assert all(f"``{word}``" in JointForce.__doc__ for word in words)
+    with pytest.raises(
+        ModelError, match=rf"joint\.along: expected one of {', '.join(words)}, got '{kind}\.{words[0]}'"
+    ):
+        JointForce("a", f"{kind}.{words[0]}").index(layout)

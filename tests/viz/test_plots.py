@@ -2,7 +2,7 @@
 
 import os
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,26 +13,31 @@ from helpers.robots import cable_manipulator, varied_tree
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.testing import assert_allclose
 
+from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import FileError, InputError
 from sorosim.model.basis import strain
+from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
+from sorosim.model.shape import Box, Sphere
+from sorosim.model.visual import Visual
 from sorosim.robot import Robot
 from sorosim.viz.plots import (
     PLOTS,
     plot_all,
     plot_coordinates,
+    plot_driven,
     plot_energy,
-    plot_equilibrium,
     plot_run,
     plot_snapshots,
     plot_tensions,
     plot_tip,
 )
+from sorosim.viz.rest_plot import plot_equilibrium
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -47,6 +52,7 @@ class Motion:
     qd: Any
     u: Any
     extra: Any = ()
+    driven: Any = field(default_factory=dict)
 
     def tip(self, link=None):
         return np.array([self.robot.pose(q, link or self.robot.links[-1].name)[:3, 3] for q in self.q]).reshape(-1, 3)
@@ -76,7 +82,9 @@ def planar(name="arm", gravity=(0.0, 0.0, -9.81)):
 
 @pytest.fixture(scope="module")
 def run():
-    return motion(cable_manipulator(), np.linspace(0.0, 2.0, 21))
+    made = motion(cable_manipulator(), np.linspace(0.0, 2.0, 21))
+    made.driven["arm.bending_y[0]"] = np.sin(made.t)
+    return made
 
 
 def space_of(figure):
@@ -138,6 +146,36 @@ def test_letters_in_three_dimensions_stay_in_their_place(run):
             assert figure.bbox.padded(2.0).contains(box.x0, box.y0)
             assert figure.bbox.padded(2.0).contains(box.x1, box.y1)
             assert not any(box.overlaps(other) for other in others)
+
+
+def test_numbers_and_names_of_axes_stand_apart():
+    tower = Robot(Description("tower", (body("b", Visual(Box((0.02, 0.02, 0.9)))), body("c", Visual(Sphere(0.04))))))
+    beam = Robot(Description("beam", (body("b", Visual(Box((4.0, 0.1, 0.1)))),)))
+    for robot in (tower, beam, cable_manipulator(), varied_tree(2)):
+        figure = plot_equilibrium(SimpleNamespace(robot=robot, q=robot.initial_q, u=None))
+        figure.draw_without_rendering()
+        space = space_of(figure)
+        for axis in (space.xaxis, space.yaxis, space.zaxis):
+            start, end = space.transData.transform(np.stack(axis.line.get_data(), axis=1))
+            across = np.array([start[1] - end[1], end[0] - start[0]]) / np.linalg.norm(end - start)
+            boxes = [tick.label1.get_window_extent() for tick in shown_ticks(axis)]
+            # from the line outwards: gap, numbers, gap, name, whose letters stand along the line
+            numbers = abs(np.array([(box.p0 + box.p1) / 2 - start for box in boxes]) @ across)
+            half = np.array([abs(across) @ box.size / 2 for box in boxes])
+            assert min(numbers - half) > 3.0
+            name = axis.label.get_window_extent()
+            letters = axis.label.get_fontsize() * figure.dpi / 72
+            assert abs(((name.p0 + name.p1) / 2 - start) @ across) - letters / 2 > max(numbers + half) + 3.0
+            assert axis.pane.get_closed()  # an outline closes the box where it has no axis
+
+
+def shown_ticks(axis):
+    low, high = sorted(axis.get_view_interval())
+    return [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+
+
+def body(name, *visual, **more):
+    return Link(name, RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), visual=visual, **more)
 
 
 def test_scale_is_equal_in_three_dimensions(run):
@@ -205,6 +243,44 @@ def test_coordinates_have_a_panel_for_each_strain_and_kind_of_joint(run):
     legends_cover_nothing(figure)
 
 
+def test_angles_and_lengths_have_units_of_their_own():
+    links = (body("a", joint=Joint("free")), body("b", joint=Joint("cylindrical"), parent="a"))
+    figure = plot_coordinates(motion(Robot(Description("two", links)), np.linspace(0.0, 1.0, 5)))
+    labels = {axes.get_title(): axes.get_ylabel() for axes in figure.axes}
+    assert labels == {f"joints: {word}": f"q [{unit}]" for word, unit in (
+        ("rx", "rad"), ("ry", "rad"), ("rz", "rad"), ("tx", "m"), ("ty", "m"), ("tz", "m"), ("angle", "rad"),
+        ("slide", "m"),
+    )}  # fmt: skip
+
+
+def test_lines_are_broken_where_a_rotation_vector_changes():
+    links = (body("a", joint=Joint("spherical")), body("b", joint=Joint("spherical", stiffness=1.0), parent="a"))
+    robot, t = Robot(Description("two", links)), np.linspace(0.0, 2.0, 41)
+    turn = np.array([0.6, 0.0, 0.8]) * np.where(5.0 * t < 1.2 * np.pi, 5.0 * t, 5.0 * t - 2.0 * np.pi)[:, None]
+    known = Motion(robot, t, np.hstack([turn, 5.0 * t[:, None] * [1.0, 0.0, 0.0]]), None, np.zeros((41, 0)))
+    lines = plot_coordinates(known).axes[0].lines
+    (gap,) = np.flatnonzero(np.isnan(lines[0].get_ydata()))
+    assert gap == np.argmax(5.0 * t >= 1.2 * np.pi)
+    assert_allclose(np.delete(lines[0].get_ydata(), gap), turn[:, 0])
+    assert not np.isnan(lines[1].get_ydata()).any()  # a spring counts turns
+    known.driven["a.spherical.rx"] = np.zeros(41)
+    assert not np.isnan(plot_coordinates(known).axes[0].lines[0].get_ydata()).any()
+
+
+def test_driven_forces_have_a_panel_for_each_unit():
+    links = (body("cart", joint=Joint("prismatic")), body("arm", joint=Joint("revolute"), parent="cart"))
+    known = motion(Robot(Description("two", links)), np.linspace(0.0, 1.0, 5))
+    with pytest.raises(InputError, match="run: expected a run with driven coordinates, got one without"):
+        plot_driven(known)
+    assert "driven" not in plot_run(known)
+    known.driven.update(cart=np.arange(5.0), arm=np.ones(5))
+    above, below = plot_driven(known).axes
+    assert [above.get_ylabel(), below.get_ylabel()] == ["generalised force [N]", "generalised force [N m]"]
+    assert_allclose(above.lines[0].get_ydata(), np.arange(5.0))
+    assert below.lines[0].get_label() == "arm"
+    assert "driven" in plot_run(known)
+
+
 def test_tensions_are_the_inputs(run):
     (axes,) = plot_tensions(run).axes
     assert axes.get_ylabel() == "tension [N]"
@@ -237,6 +313,22 @@ def test_equilibrium_shows_shape_strains_and_tensions(run, tmp_path):
     assert_allclose(angular.lines[1].get_ydata(), 2.4)
     assert_allclose(linear.lines[0].get_ydata(), 0.0)
     assert_allclose([bar.get_width() for bar in inputs.patches], np.arange(5.0))
+
+
+def test_equilibrium_shows_colours_and_inputs_by_unit():
+    links = (
+        body("cart", Visual(Box((0.1, 0.1, 0.1)), colour="#00ff00"), joint=Joint("prismatic")),
+        body("arm", Visual(Sphere(0.1)), joint=Joint("revolute"), parent="cart"),
+    )
+    motors = {"turn": JointForce("arm"), "push": JointForce("cart")}
+    robot = Robot(Description("two", links, actuators=motors))
+    figure = plot_equilibrium(SimpleNamespace(robot=robot, q=np.zeros(2), u=np.array([1.0, 2.0])))
+    assert [axes.get_xlabel() for axes in panels_of(figure)] == ["input [N m]", "input [N]"]
+    assert [axes.patches[0].get_width() for axes in panels_of(figure)] == [1.0, 2.0]
+    grey, solid = (item.get_facecolor()[:, :3] for item in space_of(figure).collections)
+    green = solid[:, 1] > solid[:, [0, 2]].max(axis=1) + 0.2
+    assert 0 < green.sum() < len(green)
+    assert np.ptp(grey, axis=1).max() < 0.1
 
 
 def test_any_robot_can_be_plotted(tmp_path):

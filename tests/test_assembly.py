@@ -1,0 +1,224 @@
+"""Assembly of closed chains, their statics, and what is said of those that cannot be closed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.differences import jacobian
+from numpy.testing import assert_allclose
+
+import sorosim
+from sorosim.constraints.loop import Anchor, Loop
+from sorosim.doctor import examine
+from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.model.basis import strain
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
+from sorosim.robot import Robot
+
+BODY = RigidBody(1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+
+
+def at(x=0.0, y=0.0, z=0.0):
+    g = np.eye(4)
+    g[:3, 3] = x, y, z
+    return g
+
+
+def linkage(end=(1.2, 0.3), joint="revolute", **more):
+    """Three links of a metre in a plane, their end pinned to the ground."""
+    links = [Link("a", BODY, joint=Joint("revolute"))]
+    links += [Link(name, BODY, joint=Joint("revolute"), parent=on, at=at(1.0)) for name, on in (("b", "a"), ("c", "b"))]
+    loops = {"close": Loop(Joint(joint), Anchor("c", at=at(1.0)), Anchor(at=at(*end)))}
+    return Robot(Description("linkage", tuple(links), gravity=(0, -9.81, 0), loops=loops, **more))
+
+
+ROUGH = np.array([0.9, -1.0, -0.9])
+
+
+def test_assembly_finds_the_nearest_closed_state():
+    """Normal to the closed states, in the metric of the mass matrix at the start; and no other nearby is nearer."""
+    robot = linkage()
+    found = sorosim.assemble(robot, ROUGH)
+    assert max(max(gap) for gap in robot.loop_gaps(found.q).values()) < 1e-14
+    A, M = robot.loop_rows(found.q).A, robot.mass_matrix(ROUGH)
+    along = np.linalg.svd(A)[2][-1]  # the one free direction
+    step = found.q - ROUGH
+    assert abs(along @ M @ step) < 1e-6 * np.linalg.norm(M @ step)
+    assert_allclose(found.moved, np.sqrt(step @ M @ step), rtol=1e-9)
+
+
+def test_rates_are_the_nearest_ones_too():
+    robot = linkage()
+    q = sorosim.assemble(robot, ROUGH).q
+    wanted = np.array([1.0, 0.2, -0.3])
+    found = sorosim.assemble(robot, q, wanted)
+    rows, M = robot.loop_rows(found.q, found.qd), robot.mass_matrix(found.q)
+    assert_allclose(rows.rate, 0.0, atol=1e-14)
+    # what was taken away is normal to all rates that are possible
+    along = np.linalg.svd(rows.A)[2][-1]
+    assert abs(along @ M @ (found.qd - wanted)) < 1e-12
+
+
+def test_held_and_driven_coordinates_stay():
+    robot = linkage()
+    found = sorosim.assemble(robot, ROUGH, [1.0, 0, 0], held=["a"])
+    assert found.q[0] == 0.9
+    assert found.qd[0] == 1.0
+    found = sorosim.assemble(robot, ROUGH, driven={"a": 0.7})
+    assert found.q[0] == 0.7
+    assert not any(max(gap) > 1e-12 for gap in robot.loop_gaps(found.q).values())
+
+
+def test_what_cannot_be_closed_is_said():
+    with pytest.raises(ConvergenceError, match=r"'linkage' cannot be closed: 'close' by 3\.21 m and 0 rad") as caught:
+        sorosim.assemble(linkage((6.2, 0.3)), ROUGH)
+    assert caught.value.partial.shape == (3,)
+    with pytest.raises(ConvergenceError, match="tear loop 'close' open"):
+        sorosim.assemble(linkage(), sorosim.assemble(linkage(), ROUGH).q, [1.0, 0, 0], held=["a", "b", "c"])
+    with pytest.raises(InputError, match="held"):
+        sorosim.assemble(linkage(), ROUGH, held="a")
+
+
+def test_a_start_with_open_loops_is_refused():
+    robot = linkage()
+    with pytest.raises(InputError, match=r"'close' by 1\.06 m and 0 rad open; q0='assembled'"):
+        sorosim.simulate(robot, 1.0, q0=ROUGH)
+    q = sorosim.assemble(robot, ROUGH).q
+    with pytest.raises(InputError, match="rates that tear 'close' open"):
+        sorosim.simulate(robot, 1.0, q0=q, qd0=[1.0, 0.0, 0.0])
+
+
+def test_assembled_starts_hold_what_the_file_names():
+    robot = linkage(initial={"a.revolute": 0.9, "b.revolute": -0.4}, initial_rates={"a.revolute": 1.0})
+    with pytest.raises(ConvergenceError, match="cannot be closed"):
+        sorosim.simulate(robot, 0.1, q0="assembled")
+    robot = Robot(replace(robot.description, initial={"a.revolute": 0.9}))
+    run = sorosim.simulate(robot, 0.1, q0="assembled")
+    assert run.q[0, 0] == 0.9
+    assert run.qd[0, 0] == 1.0
+    assert run.drift["close"][0].max() < 1e-12
+
+
+def test_equilibria_of_a_linkage():
+    """Hanging: the potential energy is least among closed states; and the motor that holds another posture."""
+    robot = linkage()
+    eq = sorosim.statics(robot, q0=[-0.9, -1.2, 2.0])
+    assert eq.residual_norm < 1e-12
+    assert eq.stable
+    along = np.linalg.svd(robot.loop_rows(eq.q).A)[2][-1]
+
+    def energy(q):
+        return robot.energy(q, np.zeros(3)).gravity
+
+    assert abs(jacobian(energy, eq.q, 1e-3, 4) @ along) < 1e-8
+    held = sorosim.statics(robot, driven={"a": eq.q[0] + 0.1}, q0=eq.q)
+    nudge = 1e-4
+    around = [sorosim.statics(robot, driven={"a": eq.q[0] + 0.1 + d}, q0=eq.q).q for d in (nudge, -nudge)]
+    # the motor's work is the change of energy
+    assert_allclose(held.driven["a"], (energy(around[0]) - energy(around[1])) / (2 * nudge), rtol=1e-6)
+
+
+@pytest.mark.parametrize("joint", ["revolute", "spherical", "cylindrical"])
+def test_redundant_rows_make_no_difference(joint):
+    """A planar linkage asks for what it has anyway: the motion is the same, and no force is wasted on it."""
+    plain, robot = linkage(), linkage(joint=joint)
+    q = sorosim.assemble(plain, ROUGH).q
+    rates = sorosim.assemble(plain, q, [1.0, 0, 0]).qd
+    expected = plain.forward_dynamics(q, rates)
+    assert_allclose(robot.forward_dynamics(q, rates), expected, rtol=1e-12)
+    run = sorosim.simulate(robot, 0.2, q0=q, qd0=rates, method="lsoda", rtol=1e-9, atol=1e-11)
+    same = sorosim.simulate(plain, 0.2, q0=q, qd0=rates, method="lsoda", rtol=1e-9, atol=1e-11)
+    assert_allclose(run.q, same.q, atol=1e-8)
+    wrench = run.loop_wrench("close")
+    assert_allclose(wrench, same.loop_wrench("close"), atol=1e-5)
+    assert_allclose(wrench[:, [0, 1, 2, 5]], 0.0, atol=1e-9)  # moments, and the force across the plane
+
+
+def test_conflicting_loops_are_named():
+    """The same end pinned to two places."""
+    robot = linkage()
+    again = Loop(Joint("revolute"), Anchor("c", at=at(1.0)), Anchor(at=at(1.3, 0.3)))
+    robot = Robot(replace(robot.description, loops={**robot.description.loops, "other": again}))
+    with pytest.raises(ConvergenceError, match=r"cannot be closed: 'close' by .* m and 0 rad, 'other' by"):
+        sorosim.assemble(robot, ROUGH)
+    with pytest.raises(ConvergenceError):
+        sorosim.statics(robot, q0=ROUGH)
+
+
+def test_redundant_loops_share_what_one_alone_would_carry():
+    """The same pin twice: the motion is that of one, and each carries half."""
+    plain = linkage()
+    twice = Robot(replace(plain.description, loops={
+        "close": plain.description.loops["close"], "again": plain.description.loops["close"]
+    }))  # fmt: skip
+    q = sorosim.assemble(plain, ROUGH).q
+    assert_allclose(twice.forward_dynamics(q, 0 * q), plain.forward_dynamics(q, 0 * q), rtol=1e-12)
+    one, both = (sorosim.statics(robot, q0=[-0.9, -1.2, 2.0]) for robot in (plain, twice))
+    assert_allclose(both.q, one.q, atol=1e-9)
+    for name in ("close", "again"):
+        assert_allclose(both.loop_wrench(name), 0.5 * one.loop_wrench("close"), atol=1e-8)
+
+
+def test_no_freedom_is_said():
+    """All that could move is driven: a loop has nothing left to give."""
+    robot = linkage()
+    driven = {"a": "0.1*t", "b": "0", "c": "0"}
+    with pytest.raises((InputError, ConvergenceError)):
+        sorosim.simulate(robot, 1.0, driven=driven)
+    doctor = {finding.where: finding for finding in examine(robot)}
+    assert "5 conditions of 1 loops, 2 of them independent" in doctor["loops"].what
+
+
+def test_passing_a_dead_point_is_survived():
+    """A parallelogram that is driven through the pose in which all its links lie on one line."""
+    crank = RigidBody(1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    links = (
+        Link("a", crank, joint=Joint("revolute")),
+        Link("b", crank, joint=Joint("revolute"), parent="a", at=at(1.0)),
+        Link("c", crank, joint=Joint("revolute"), parent="b", at=at(1.0)),
+    )
+    loops = {"close": Loop(Joint("revolute"), Anchor("c", at=at(1.0)), Anchor(at=at(1.0)))}
+    robot = Robot(Description("parallelogram", links, gravity=(0, 0, 0), loops=loops))
+    start = np.array([1.0, -1.0, -np.pi + 1.0])
+    assert max(max(gap) for gap in robot.loop_gaps(start).values()) < 1e-12
+    run = sorosim.simulate(robot, 2.0, driven={"a": "1 - 1.0123*t"}, q0=start, method="generalized-alpha")
+    assert run.drift["close"].max() < 1e-9
+    assert_allclose(run.q[-1, 0], 1.0 - 2.0246)
+
+
+def test_a_soft_ring_keeps_closed_in_motion():
+    """A straight rod bent to a ring, its tip glued to its base."""
+    rubber = Material(1e6, poisson=0.5, density=1100.0, damping=3e3)
+    rod = Rod((Division(0.5, Circle(0.005), rubber, strain(torsion=2, bending=4, elongation=1), n_gauss=8),))
+    loops = {"ring": Loop(Joint("fixed"), Anchor("ring"), Anchor())}
+    robot = Robot(Description("ring", (Link("ring", rod),), gravity=(0, 0, -9.81), loops=loops))
+    bent = np.zeros(robot.ndof)
+    bent[robot.coordinate_names.index("ring.bending_y[0]")] = -2.0 * np.pi
+    eq = sorosim.statics(robot, q0=bent)
+    assert max(max(gap) for gap in robot.loop_gaps(eq.q).values()) < 1e-12
+    run = sorosim.simulate(robot, 0.3, q0=bent, method="generalized-alpha")
+    assert run.drift["ring"].max() < 1e-9
+    slow = sorosim.simulate(robot, 0.3, q0=bent, method="bdf")
+    assert_allclose(run.positions("ring", 0.5), slow.positions("ring", 0.5), atol=2e-3)
+
+
+def test_wrong_loops_are_refused():
+    robot = linkage()
+    base = robot.description
+    for loop, message in (
+        (Loop(Joint("revolute"), Anchor("nowhere")), "a link of this robot or 'world', got 'nowhere'"),
+        (Loop(Joint("revolute"), Anchor("c"), Anchor("c")), "both on the same place"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            Robot(replace(base, loops={"close": loop}))
+    for joint, message in (("universal", "close the chain at another"), ("free", "a free joint closes nothing")):
+        with pytest.raises(ModelError, match=message):
+            Loop(Joint(joint), Anchor("c"))
+    with pytest.raises(ModelError, match="none in a spherical loop"):
+        Loop(Joint("spherical", stiffness=1.0), Anchor("c"))

@@ -1,0 +1,106 @@
+"""Joints whose coordinates cannot be changed: they end a run before a whole turn, where they are singular."""
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint, Limit
+from sorosim.model.link import Link
+from sorosim.motion import METHODS
+from sorosim.robot import Robot
+
+SPIN = (1.0, 30.0, 2.0)
+
+
+def top(kind="spherical", **joint):
+    link = Link("top", RigidBody(1.0, inertia=(0.01, 0.02, 0.025)), joint=Joint(kind, **joint))
+    return Robot(Description("top", (link,), gravity=(0.0, 0.0, 0.0)))
+
+
+def stopped(robot, t_end=2.0, **options):
+    with pytest.raises(ConvergenceError) as caught:
+        sorosim.simulate(robot, t_end, rtol=1e-6, atol=1e-9, **options)
+    return str(caught.value), caught.value.partial
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_joint_that_is_wound_up_ends_before_a_whole_turn(method):
+    message, run = stopped(top(stiffness=1e-6), qd0=SPIN, method=method)
+    assert "the spherical joint of 'top' comes to a whole turn, where its coordinates are singular; " in message
+    angle = np.linalg.norm(run.q, axis=1)
+    assert 1.8 * np.pi < angle[-1] < 1.9 * np.pi
+    t = float(message.split("stopped at t = ")[1].split(" s:")[0])
+    assert run.t[-1] <= t < run.t[-1] + 0.01
+    # up to there it moves as the one without the spring, which changes its coordinates
+    free = sorosim.simulate(top(), 2.0, rtol=1e-10, atol=1e-12, qd0=SPIN, method="lsoda")
+    mine, theirs = (robot.pose(q, "top")[:3, :3] for robot, q in ((top(), run.q[-1]), (top(), free.q[len(run.t) - 1])))
+    assert np.abs(mine - theirs).max() < (0.1 if method in ("newmark", "generalized-alpha") else 2e-3)
+
+
+@pytest.mark.parametrize("kind", ["planar", "free", "spherical"])
+def test_limits_and_other_kinds(kind):
+    n = Joint(kind).n
+    robot = top(kind, limits=(Limit(high=100.0, stiffness=1.0), *[None] * (n - 1)))
+    qd = np.zeros(n)
+    qd[0] = 8.0
+    message, run = stopped(robot, qd0=qd)
+    assert f"the {kind} joint of 'top' comes to a whole turn" in message
+    assert abs(run.q[-1, 0]) == pytest.approx(1.9 * np.pi, abs=0.1)
+
+
+def test_partly_driven_joints_end_there_too_unless_what_is_free_stays_regular():
+    message, run = stopped(top(), driven={"top.spherical.rx": "0.1*t"}, qd0=SPIN)
+    assert "stopped at t = 0.19" in message
+    assert len(run.t) == 20
+    # one axis is left to turn about, or none
+    one = sorosim.simulate(top(), 2.0, driven={"top.spherical.rx": 0.0, "top.spherical.rz": 0.0}, qd0=SPIN)
+    np.testing.assert_allclose(one.q[-1], [0.0, 60.0, 0.0], rtol=1e-6)
+    none = {"top.spherical.rx": 0.0, "top.spherical.ry": "7*t", "top.spherical.rz": 0.0}
+    assert sorosim.simulate(top(), 2.0, driven=none).q[-1, 1] == pytest.approx(14.0)
+
+
+def test_what_is_between_whole_turns_is_regular():
+    robot = top(stiffness=1e-9)
+    run = sorosim.simulate(robot, 0.05, q0=[0.0, 0.0, 3 * np.pi], qd0=[0.0, 0.0, 10.0], rtol=1e-8, atol=1e-10)
+    assert run.q[-1, 2] == pytest.approx(3 * np.pi + 0.5, rel=1e-6)
+    _, run = stopped(robot, q0=[0.0, 0.0, 3 * np.pi], qd0=[0.0, 0.0, -10.0])
+    assert run.q[-1, 2] == pytest.approx(2.1 * np.pi, abs=0.11)
+    with pytest.raises(
+        InputError, match=r"^q0, top: expected a start farther from a whole turn, .* got one less than 0\.31 r"
+    ):
+        sorosim.simulate(robot, 1.0, q0=[0.0, 0.0, 2 * np.pi - 0.1])
+
+
+def test_events_and_files_of_a_run_that_ends_at_a_whole_turn(tmp_path):
+    def level(t, q, qd):
+        return q[1] - 1.0
+
+    message, run = stopped(top(stiffness=1e-6), qd0=SPIN, events=[level], out=tmp_path / "run.h5", dense=True)
+    assert len(run.events) == 1
+    assert len(run.events[0][0]) >= 1
+    kept = sorosim.open(tmp_path / "run.h5")
+    np.testing.assert_array_equal(kept.q, run.q)
+    assert kept.message in message
+    with pytest.raises(ConvergenceError, match="comes to a whole turn"):
+        sorosim.resume(tmp_path / "run.h5")
+
+
+def test_linearisation_at_a_whole_turn_names_the_coordinate():
+    for joint in ({"stiffness": 1.0}, {}):
+        with pytest.raises(ModelError) as caught:
+            top(**joint).linearize([0.0, 2 * np.pi, 0.0])
+        assert str(caught.value).startswith(
+            "top.spherical.rx: expected coordinates that are not singular, got a rotation by a whole turn"
+        )
+        top(**joint).linearize([0.0, 1.99 * np.pi, 0.0])
+    # turning about the axis itself is regular
+    assert np.isfinite(top().linearize([0.0, 2 * np.pi, 0.0], free=[1]).A).all()
+
+
+def test_linearisation_names_a_coordinate_that_moves_no_mass():
+    robot = Robot(Description("frame", (Link("frame", None, joint=Joint("revolute")),)))
+    with pytest.raises(ModelError, match=r"^frame\.revolute: expected a mass matrix that is positive definite"):
+        robot.linearize([0.0])
