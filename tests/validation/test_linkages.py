@@ -96,8 +96,8 @@ def test_a_driven_linkage_goes_round_as_the_closed_form(make, method):
 @pytest.mark.parametrize("make", LINKAGES)
 def test_redundant_rows_change_nothing(make, kind, method):
     run, other = full_turn(make, method), full_turn(make, method, kind)
-    # ida weighs all rows in its norm, and takes other steps
-    atol = {"ida": 1e-4, "generalized-alpha": 1e-8, "bdf": 1e-9}[method]
+    # ida weighs all rows in its norm, and takes other steps; the march ends Newton's method a step earlier or later
+    atol = {"ida": 1e-4, "generalized-alpha": 1e-6, "bdf": 1e-9}[method]
     assert_allclose(other.q, run.q, rtol=0, atol=1e-8 if method == "ida" else 1e-10)
     assert_allclose(other.driven["crank"], run.driven["crank"], rtol=0, atol=atol)
     in_plane = PLANAR_KINDS[kind]
