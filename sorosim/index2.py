@@ -3,7 +3,8 @@
     dq/dt = v + A^T mu,  R(q, v, dv/dt, l, t) = 0,  A v = 0,  e(q) = 0
 
 with mu = 0 in exact arithmetic: closed loops and rates that keep them so are asked for at once. Of rows that depend on
-each other only as many as are independent at the start are kept.
+each other only as many as are independent at the start are kept. The solver's own multipliers are left out of its error
+test and unconverged; those of results come from forward dynamics at the rows.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class StabilisedIndex2:
         kept = np.linalg.lstsq(A[self.rows].T, A.T @ found.closure.multiplier, rcond=None)[0]
         y0 = np.concatenate([q[free], qd[free], kept, np.zeros(k)])
         yd0 = np.concatenate([qd[free], found.qdd[free], np.zeros(2 * k)])
-        dae = Dae(self.residual, self.jacobian, y0, yd0, np.arange(2 * n, 2 * (n + k)), self.keep)
+        dae = Dae(self.residual, self.jacobian, y0, yd0, np.arange(2 * n, 2 * (n + k)))
         return integrate(problem, dae)
 
     def split(self, t: float, y: Array, yd: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -74,8 +75,3 @@ class StabilisedIndex2:
             [V, A, square, square],
             [E, none.T, square, square],
         ])  # fmt: skip
-
-    def keep(self, t: float, y: Array, yd: Array) -> None:
-        """Keep accelerations and multipliers of a row."""
-        _, _, qdd, multiplier, _ = self.split(t, y, yd)
-        self.system.rows[t] = qdd, multiplier

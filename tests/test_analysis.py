@@ -306,7 +306,8 @@ WRONG = [
     (lambda: sorosim.simulate(ARM, 1.0, max_step=0), "max_step: expected a number greater than 0, got 0"),
     (
         lambda: sorosim.simulate(ARM, 1.0, method="rk45"),
-        "method: expected one of bdf, radau, lsoda, cvode, got 'rk45'; known: bdf, radau, lsoda, cvode",
+        "method: expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'rk45'; "
+        "known: bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida",
     ),
     (
         lambda: sorosim.simulate(ARM, 1.0, jacobian="numeric"),
@@ -324,7 +325,7 @@ WRONG = [
     (lambda: sorosim.simulate(ARM, 1.0, q0=np.zeros(3)), "q0: expected 24 numbers, shape (24,), got shape (3,)"),
     (
         lambda: sorosim.simulate(ARM, 1.0, q0="rest"),
-        "q0: expected one of equilibrium, got 'rest'; known: equilibrium",
+        "q0: expected one of equilibrium, assembled, got 'rest'; known: equilibrium, assembled",
     ),
     (lambda: sorosim.simulate(ARM, 1.0, qd0=np.full(24, np.inf)), "qd0: expected finite numbers, got inf at index 0"),
     (lambda: sorosim.simulate(ARM, 1.0, events=[3]), "events[0]: expected a function f(t, q, qd), got int"),

@@ -26,7 +26,6 @@ class Dae(NamedTuple):
     y0: Array
     yd0: Array  # consistent
     algebraic: NDArray[np.int64]  # entries of y whose rate does not occur
-    keep: Callable[[float, Array, Array], None]  # is told y and its rate at each row
 
 
 def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
@@ -67,12 +66,6 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
         )  # fmt: skip
         solver.init_step(float(problem.t_out[0]), dae.y0, dae.yd0)
-        dae.keep(float(problem.t_out[0]), dae.y0, dae.yd0)
-
-        def state_of(t: float, found: Any) -> Array:
-            dae.keep(t, np.array(found.y), np.array(found.yp))
-            return np.array(found.y[:n])
-
-        march = March(solver, problem, state_of)
+        march = March(solver, problem, lambda t, found: found.y[:n])
         march.run()
     return march.solution(counts)

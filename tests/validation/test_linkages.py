@@ -177,10 +177,7 @@ def test_a_door_on_two_hinges_swings_as_on_one(method):
     assert WORST.note(f"door, {method}, drift [m]", max(gaps[:, 0].max() for gaps in run.drift.values())) < 1e-11
 
 
-FAULTY = pytest.mark.xfail(strict=True, reason="ida leaves multipliers unconverged, up to 6e5 N")
-
-
-@pytest.mark.parametrize("method", ["bdf", "generalized-alpha", pytest.param("ida", marks=FAULTY)])
+@pytest.mark.parametrize("method", ["bdf", "generalized-alpha", "ida"])
 def test_two_hinges_share_the_force_of_one(method):
     # m a = m g + F
     (one, exact), run = one_hinge(), two_hinges(method)
@@ -249,7 +246,7 @@ def test_bennetts_linkage_turns_ten_times(method):
     assert WORST.note(f"Bennett's, {method}, drift", run.drift["hinge"].max()) < 5e-6
 
 
-@pytest.mark.parametrize("method", ["bdf", pytest.param("ida", marks=FAULTY)])
+@pytest.mark.parametrize("method", ["bdf", "ida"])
 def test_torque_that_turns_bennetts_linkage(method):
     run = turning_bennett(method)
     torque = bennett_torque(run.robot, run.t)
