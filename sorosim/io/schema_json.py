@@ -65,8 +65,12 @@ def _or_parameter(entry: Any) -> Any:
 
 def _with_parameters_inside(entry: dict[str, Any]) -> dict[str, Any]:
     """The schema with parameters in the place of items and values, not of the whole."""
-    inner = {key: _or_parameter(entry[key]) for key in ("items", "additionalProperties") if key in entry}
-    options = {key: [_with_parameters_inside(x) for x in entry[key]] for key in ("anyOf", "oneOf") if key in entry}
+    inner: dict[str, Any] = {
+        key: _or_parameter(entry[key]) for key in ("items", "additionalProperties") if key in entry
+    }
+    options: dict[str, Any] = {
+        key: [_with_parameters_inside(x) for x in entry[key]] for key in ("anyOf", "oneOf") if key in entry
+    }
     return {**entry, **inner, **options}
 
 

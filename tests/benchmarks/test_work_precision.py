@@ -17,6 +17,5 @@ def test_work_against_precision(benchmark, pytestconfig, capsys):
         for name, (error, seconds) in PEERS.items():
             ours = [p for p in points if p.error <= error]
             faster = min((p.seconds for p in ours), default=float("nan"))
-            print(
-                f"{name}: {1e3 * error:g} mm in {seconds:g} s; ours {faster:.3f} s, {seconds / faster:.1f} times as fast"
-            )
+            peer, own = f"{name}: {1e3 * error:g} mm, {seconds:g} s", f"{faster:.3f} s"
+            print(f"{peer}; ours {own}, {seconds / faster:.1f} times faster")
