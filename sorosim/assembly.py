@@ -34,7 +34,7 @@ class Assembly(NamedTuple):
 
     q: Array  # (ndof,)
     qd: Array  # (ndof,)
-    moved: float  # sqrt(d^T M d) by which q moved from the start, M the mass matrix there [m sqrt(kg)]
+    moved: float  # how far from the start, see `assemble` [sqrt(J)]
     message: str
 
 
@@ -47,8 +47,9 @@ def assemble(
 ) -> Assembly:
     """Close the loops of a robot: the nearest state to a rough one.
 
-    Nearest means: the least d^T M d, the squared displacements of all points weighted by their mass, M the mass matrix
-    at the start; of the rates, the least difference in kinetic energy.
+    Nearest means: the least d^T (K + M/(1 s)^2) d, K stiffness and M mass matrix at the start: the elastic energy of the
+    displacement, and the squared displacements of all points weighted by their mass; of the rates, the least difference
+    in kinetic energy.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
     if not robot.loop_names:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
-        found, moved, message = _Closing(robot, q, free, _weight(robot, q, free)).run()
+        found, moved, message = _Closing(robot, q, free, _elastic_weight(robot, q, free)).run()
         return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
 
 
@@ -189,7 +190,7 @@ class _Closing:
             what = f"the loops of '{self.robot.name}' cannot be closed"
             raise ConvergenceError(f"{what}: {left} at the best; {hint}", q)
         z = self.nearest(z)
-        return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} m sqrt(kg)"
+        return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} sqrt(J)"
 
     def polished(self, z: Array) -> Array:
         """After Newton's steps, as long as they close the loops further."""

@@ -57,9 +57,9 @@ def _cache_folder() -> str:
 CACHE_FOLDER = _cache_folder()
 
 
-def is_cold() -> bool:
-    """Whether the engine has not been compiled for these sources yet: the next call will take its time."""
-    return not CACHE_FOLDER or next(Path(CACHE_FOLDER).rglob("evaluate.evaluate-*.nbi"), None) is None
+def is_cold(kernel: str = "evaluate.evaluate") -> bool:
+    """Whether a kernel has not been compiled for these sources yet: its next call will take its time."""
+    return not CACHE_FOLDER or next(Path(CACHE_FOLDER).rglob(f"{kernel}-*.nbi"), None) is None
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

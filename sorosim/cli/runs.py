@@ -34,9 +34,10 @@ def load_changed(robot: str, changes: list[str] | None) -> Any:
     return load(robot, set=changed) if changed else load(robot)
 
 
-def _compile(robot: Any) -> None:
-    """Compile the engine if it is not yet: apart from the run, whose time is told."""
+def _compile(robot: Any, method: str | None = None) -> None:
+    """Compile the engine if it is not yet, and the steps of a method: apart from the run, whose time is told."""
     from sorosim.compiled import is_cold
+    from sorosim.solvers.registry import MARCHES
 
     if is_cold():
         begin = time.monotonic()
@@ -44,6 +45,13 @@ def _compile(robot: Any) -> None:
         zero = [0.0] * robot.ndof
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
+        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+    if method in MARCHES and is_cold("march.march"):
+        begin = time.monotonic()
+        import sorosim
+
+        err.print(f"compiling the steps of {method}, once; this takes a minute or two ...", soft_wrap=True)
+        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method=method)
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
 
 
@@ -111,7 +119,7 @@ def simulate(
     loaded = load_changed(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
     inputs, moved = signals(loaded, u, driven)
-    _compile(loaded)
+    _compile(loaded, method or loaded.description.simulate.get("method"))
     end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
     _compute(
         lambda report: sorosim.simulate(
@@ -140,7 +148,7 @@ def resume(
     if not isinstance(before, Run):
         raise InputError(str(result), "the file of a run", "that of an equilibrium")
     path, inputs = output or result, resumed(before, u)
-    _compile(before.robot)
+    _compile(before.robot, before.options.get("method"))
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
     _compute(lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path), path, json, end, begin)
