@@ -47,9 +47,9 @@ def assemble(
 ) -> Assembly:
     """Close the loops of a robot: the nearest state to a rough one.
 
-    Nearest means: the least d^T (K + M/(1 s)^2) d, K stiffness and M mass matrix at the start: the elastic energy of the
-    displacement, and the squared displacements of all points weighted by their mass; of the rates, the least difference
-    in kinetic energy.
+    Nearest means: the least d^T (K + M/(1 s)^2) d, K stiffness and M mass matrix at the start: the elastic energy of
+    the displacement, and the squared displacements of all points weighted by their mass; of the rates, the least
+    difference in kinetic energy.
 
     Parameters
     ----------
