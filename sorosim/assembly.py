@@ -95,7 +95,7 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
 
 
 def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Close the loops with little elastic energy: a shape near an equilibrium; q itself, if they cannot be closed.
+    """As `close`, whose shape is near an equilibrium; q itself, if the loops cannot be closed.
 
     Returns it, and how far each row of the loops would move under a unit multiplier, (m,).
     """

@@ -83,7 +83,7 @@ def simulate(
         Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
         file's `initial` block, under loops the rates nearest to it that are possible.
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
-        The last three solve for the multipliers of loops too, and keep loops closed to rounding.
+        The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
     jacobian : {"analytic", "finite-difference"}

@@ -216,6 +216,7 @@ def _yardsticks(value: float) -> Target:
 
 
 def seconds(value: float, *, scaled: bool = False) -> Target:
+    """A target in seconds, of this machine or scaled to that with a yardstick of 17 us."""
     return Target(value, "s where the yardstick is 17 us" if scaled else "s")
 
 

@@ -98,7 +98,9 @@ def plot(points: Sequence[Point], path: Path, peers: Mapping[str, tuple[float, f
     axes.loglog([1e3 * p.error for p in best], [p.seconds for p in best], "k-", lw=1.0, label="best of ours")
     for name, (error, seconds) in peers.items():
         axes.loglog(1e3 * error, seconds, "k*", ms=10)
-        axes.annotate(name, (1e3 * error, seconds), textcoords="offset points", xytext=(6, 4), fontsize=8)
+        axes.annotate(
+            name, (1e3 * error, seconds), textcoords="offset points", xytext=(-6, 5), fontsize=8, ha="right"
+        )  # fmt: skip
     axes.set(xlabel="error of the tip [mm]", ylabel="wall time of 10 s [s]")
     axes.grid(True, which="both", alpha=0.3)
     axes.legend()

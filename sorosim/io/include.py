@@ -70,9 +70,9 @@ class Includer:
         label = str(path)
         document = read_file(path, label)
         root = nodes_of(document.data, label, document.positions)
-        return self.merged(self.library(root), path.parent, (*chain, real))
+        return self.merged(self.brought_by(root), path.parent, (*chain, real))
 
-    def library(self, root: Node) -> Node:
+    def brought_by(self, root: Node) -> Node:
         """The parts of an included file that may be brought; others are noted."""
         known = (*OWN, *MERGED)
         if not isinstance(root.value, dict):
