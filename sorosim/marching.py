@@ -88,7 +88,7 @@ class Marching:
         depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
         return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
+            np.zeros((6, n_rows)), *values, np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
             np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
@@ -152,6 +152,7 @@ class Marching:
             if len(A) and not self.projection:
                 tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free])
                 v[free] += lstsq(A[:, free], tear, cond=1e-9)[0]
+                state.multiplier[m.L_RATE] = A @ v
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier

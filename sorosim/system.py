@@ -17,14 +17,13 @@ from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.kernels.saddle import of_each_loop
 from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
 
-# rows that move less than this part of what the most yielding one does are weighed as if they moved so
-WITHOUT_EFFECT = 1e-12
 # what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
 REGULAR = 1e-6
 
@@ -33,9 +32,9 @@ class StaticSystem:
     """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
 
     The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
-    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T multipliers in the free
-    rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open as in the unloaded
-    state.
+    unit multiplier moves the most yielding row of its loop by about one. The residual is ID(q) - internal force - A^T
+    multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
+    as in the unloaded state.
 
     Rows may depend on others at some states and not at others. A little of the identity in the place of the multipliers
     keeps the Jacobian regular then, and takes some digits from each step of Newton's method, none from its end.
@@ -62,7 +61,10 @@ class StaticSystem:
 
     def weigh(self, yielding: Array) -> None:
         """Choose weights by how far each row moves under a unit multiplier (m,)."""
-        self.weight = 1.0 / np.sqrt(np.maximum(yielding, WITHOUT_EFFECT * yielding.max(initial=0.0) + 1e-300))
+        loops = self.robot.engine.loops
+        norm = loops.size * np.sqrt(yielding)
+        of_each_loop(loops, norm)
+        self.weight = loops.size / norm
 
     def multipliers(self, x: Array) -> Array:
         """All multipliers (m,)."""
@@ -82,10 +84,9 @@ class StaticSystem:
         if not self.robot.n_multipliers:
             return multiplier
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
-        size = np.linalg.norm(A, axis=1)
-        size[size <= DEPENDENT * size.max(initial=0.0)] = np.inf  # rounding: such rows ask for nothing
-        found = scipy.linalg.lstsq((A / size[:, None]).T, A.T @ multiplier, cond=DEPENDENT)[0]
-        return np.asarray(found / size)
+        size = self.robot.engine.loops.size
+        found = scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0]
+        return np.asarray(size * found)
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""

@@ -167,7 +167,10 @@ def test_forward_dynamics_keeps_to_the_loops(case):
     # loops of four kinds may ask for more than the tree can give: then only as many rows as there is freedom for
     assert WORST.note("equations of motion", np.abs(back.tau / weight).max() / force) < 1e-9
     value, rank = back.closure.value, int(found.regularity[0])
-    assert rank == np.linalg.matrix_rank(back.closure.matrix[CONSTRAINT] / weight, tol=1e-7)
+    # the loops are wide open, where rows that have a ten-thousandth of their own count as dependent
+    A = robot.engine.loops.size[:, None] * back.closure.matrix[CONSTRAINT] / weight
+    least, most = (np.linalg.matrix_rank(A, rtol=rtol) for rtol in (1e-3, 1e-8))
+    assert least <= rank <= most
     if rank == len(value[0]):
         stabilised = value[ACCELERATION] + CLOSING[0] * value[RATE] + CLOSING[1] * value[ERROR]
         assert WORST.note("rows", np.abs(stabilised).max() / np.abs(found.qdd).max()) < 1e-9

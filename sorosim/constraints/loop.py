@@ -225,4 +225,22 @@ def compile_loops(
             if len(along):
                 value[k, at : at + len(along)] = getattr(joint, name_of)
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.constrained for loop in loops.values())])
-    return Loops(row, value), Closed(rows, np.logical_not(forbidden[:, 3:].any(axis=1)), first)
+    turns = np.logical_not(forbidden[:, 3:].any(axis=1))
+    size = np.ones(first)
+    for name, loop in loops.items():
+        size[rows[name]] = np.where(turns[rows[name]], 1.0, 1.0 / extent(loop, by_name, layout, built))
+    return Loops(row, value, size), Closed(rows, turns, first)
+
+
+def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callable[[int], Array]) -> float:
+    """The greatest distance of frame a from the ends of the links that the loop makes a ring; 1 m if there is none."""
+    chains: list[set[str]] = [set(), set()]
+    for chain, anchor in zip(chains, (loop.a, loop.b), strict=True):
+        name = anchor.link
+        while name != WORLD:
+            chain.add(name)
+            name = links[name].parent
+    nodes = [loop.b.node(layout), *(layout.links[name].nodes[end] for name in chains[0] ^ chains[1] for end in (0, -1))]
+    here = built(loop.a.node(layout))[:3, 3]
+    found = max(float(np.linalg.norm(built(int(node))[:3, 3] - here)) for node in nodes)
+    return found if found > 0.0 else 1.0

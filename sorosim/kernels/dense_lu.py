@@ -5,11 +5,6 @@ from __future__ import annotations
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.linalg import take_rows
 
-# a pivot below this part of its row and column as they were is rounding: the row depends on others
-DEPENDENT = 1e-10
-# diagonal entries below this part of the largest belong to rows without effect
-WITHOUT_EFFECT = 1e-16
-
 
 @kernel_in_place
 def swap_rows(A, i, k):
@@ -90,20 +85,15 @@ def lu_solve(A, pivot, B):
 
 
 @kernel_in_place
-def rank_factor(G, order, scale):
+def rank_factor(G, order, scale, dependent):
     """Overwrite G (m, m) with factors of the largest part of it that is regular, by complete pivoting.
 
-    order (2, m) int: rows and columns in pivot order; scale (m,): of rows and columns. Returns the rank and the least
-    pivot; G is near to symmetric and positive, and scaled to a unit diagonal first.
+    order (2, m) int: rows and columns in pivot order; scale (m,): of rows and columns, taken first. What is below
+    `dependent` counts as zero. Returns the rank and the least pivot.
     """
-    m, largest = G.shape[0], 0.0
+    m = G.shape[0]
     for i in range(m):
-        largest = max(largest, abs(G[i, i]))
         order[0, i], order[1, i] = i, i
-    for i in range(m):
-        has_effect = abs(G[i, i]) > WITHOUT_EFFECT * largest
-        scale[i] = 1.0 / abs(G[i, i]) ** 0.5 if has_effect else 0.0
-    for i in range(m):
         for j in range(m):
             G[i, j] *= scale[i] * scale[j]
     rank, least = 0, 1.0
@@ -113,7 +103,7 @@ def rank_factor(G, order, scale):
             for j in range(k, m):
                 if abs(G[i, j]) > size:
                     best_i, best_j, size = i, j, abs(G[i, j])
-        if not size > DEPENDENT:
+        if not size > dependent:
             break
         least = min(least, size)
         swap_rows(G, best_i, k)

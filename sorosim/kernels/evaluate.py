@@ -138,8 +138,8 @@ def evaluate(
                 for i in range(closure.multiplier.shape[0]):
                     rate, error = closure.value[RATE, i], closure.value[ERROR, i]
                     saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + closing[0] * rate + closing[1] * error)
-                factor_constraints(mass, closure.matrix[CONSTRAINT], known, saddle)
-                solve_constrained(mass, saddle, tau, closure.multiplier)
+                factor_constraints(loops, mass, closure.matrix[CONSTRAINT], closure.value[ERROR], known, saddle)
+                solve_constrained(loops, mass, saddle, tau, closure.multiplier)
             else:
                 cholesky_solve_vector(mass, tau)
             for i in range(n):
@@ -167,14 +167,14 @@ def evaluate(
                     saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_Q, i, j]
                     saddle.right[i, j] -= closing[0] * closure.matrix[RATE_BY_Q, i, j]
                     saddle.right[i, j] -= closing[1] * closure.matrix[ERROR_BY_Q, i, j]
-            solve_constrained_columns(mass, saddle, dq)
+            solve_constrained_columns(loops, mass, saddle, dq)
             for i in range(closure.multiplier.shape[0]):
                 for j in range(n):
                     saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_QD, i, j]
                     saddle.right[i, j] -= closing[0] * closure.matrix[CONSTRAINT, i, j]
-            solve_constrained_columns(mass, saddle, dqd)
+            solve_constrained_columns(loops, mass, saddle, dqd)
             clear_matrix(saddle.right)
-            solve_constrained_columns(mass, saddle, B)
+            solve_constrained_columns(loops, mass, saddle, B)
             return DONE
         cholesky_solve(mass, dq)
         cholesky_solve(mass, dqd)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
-from sorosim.kernels.loops import ERROR
+from sorosim.kernels.loops import ERROR, RATE
 from sorosim.kernels.newmark import (
     A_OLD,
     CONTRACTION,
@@ -23,6 +23,7 @@ from sorosim.kernels.newmark import (
     GAP,
     ITERATION,
     L_NEW,
+    L_RATE,
     MAX_STEP,
     MIN_STEP,
     N_JACOBIAN,
@@ -58,7 +59,7 @@ from sorosim.kernels.small import copy
 # phases
 BEGIN, EVALUATE, JUDGE = range(3)
 # what `march` returns
-GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, SINGULAR = range(7)
+GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE = range(6)
 
 MAX_ITERATIONS = 8
 # Newton's method ends where the error left is this part of the tolerance
@@ -73,13 +74,17 @@ SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 2.0, 1.2
 
 
 @kernel_in_place
-def accept(march, rows):
+def accept(march, closure, rows):
     """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
     state, number, count = march.state, march.number, march.counts
     copy(state[A], state[A_OLD])
     for row in range(4):
         copy(state[Q_NEW + row], state[Q + row])
     copy(march.multiplier[L_NEW], march.multiplier[L])
+    # of the last evaluation, and what its correction changed
+    _, rate_ratio = ratios(number)
+    for i in range(march.multiplier.shape[1]):
+        march.multiplier[L_RATE, i] = closure.value[RATE, i] - rate_ratio * closure.value[ERROR, i]
     count[N_STEPS] += 1
     count[TO_GO] -= 1
     number[PREVIOUS] = number[STEP]
@@ -206,7 +211,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     changed = True
             if count[PROJECT] != 0:
                 project_rates(model, march, ws, closure, saddle)
-            accept(march, rows)
+            accept(march, closure, rows)
             if changed or count[TO_GO] == 0:
                 choose_step(march, rows)
             done += 1

@@ -24,7 +24,7 @@ from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, close_loops, loop_matrices
-from sorosim.kernels.saddle import factor_constraints, solve_constrained
+from sorosim.kernels.saddle import dependence, factor_constraints, of_each_loop, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import clear, clear_matrix, copy
 
@@ -41,7 +41,10 @@ N_COUNTS = 14
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
 N_STATES = 13
 # March.multiplier
-L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
+L, L_NEW, L_STEP, L_RIGHT, L_SCALE, L_RATE = range(6)
+
+# as in kernels.saddle; products of two rows keep half the digits only
+DEPENDENT = 1e-5
 
 
 class March(NamedTuple):
@@ -50,7 +53,7 @@ class March(NamedTuple):
     number: np.ndarray  # (19,) named above
     counts: np.ndarray  # (14,) int, named above
     state: np.ndarray  # (13, ndof) named above
-    multiplier: np.ndarray  # (5, m) named above
+    multiplier: np.ndarray  # (6, m) named above: of the loops, and A qd at the begin of the step
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
@@ -156,7 +159,15 @@ def factor(model, march, closure):
                 for k in range(n):
                     total += E[i, k] * march.columns[k, j]
                 march.G[i, j] = total
-        rank, least = rank_factor(march.G, march.order, march.multiplier[L_SCALE])
+        # G is near to W^T W, so what belongs to rows is squared
+        scale, size = march.multiplier[L_SCALE], model.loops.size
+        for i in range(m):
+            scale[i] = size[i] * sqrt(abs(march.G[i, i]))
+        of_each_loop(model.loops, scale)
+        for i in range(m):
+            scale[i] = size[i] / scale[i]
+        dependent = max(dependence(model.loops, closure.value[ERROR]), DEPENDENT)
+        rank, least = rank_factor(march.G, march.order, scale, dependent * dependent)
         march.counts[RANK] = rank
         if least < number[LEAST_PIVOT]:
             number[LEAST_PIVOT], number[LEAST_PIVOT_TIME] = least, number[TIME]
@@ -188,19 +199,16 @@ def change_step(model, march, closure):
     """Fit what depends on the size of the step to the new one.
 
     The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
-    loops of coordinates only, its rates tear them open by A qd = c h^2 A dqdd/dt; a step that finds another A qd than
-    its own takes the difference, divided by h, out on the multipliers.
+    loops of coordinates only, its rates tear them open by A qd ~ h^2; a step that finds another A qd than its own takes
+    the difference, divided by h, out on the multipliers.
     """
-    number, state, x = march.number, march.state, march.state[WORK]
+    number, state, multiplier, x = march.number, march.state, march.multiplier, march.state[WORK]
     h, last, n, m = number[STEP], number[LAST_STEP], state.shape[1], march.G.shape[0]
     if march.counts[FACTORED] != 0 and m > 0 and march.counts[PROJECT] == 0:
-        E, right = closure.matrix[ERROR_BY_Q], march.multiplier[L_RIGHT]
-        c = 1.0 / 6.0 - 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - number[BETA]
-        scale = c * (h * h - last * last) / number[PREVIOUS]
+        change = (h / last) ** 2 - 1.0
         for i in range(m):
-            right[i] = 0.0
-            for k in range(n):
-                right[i] += scale * E[i, k] * (state[A, k] - state[A_OLD, k])
+            multiplier[L_RIGHT, i] = change * multiplier[L_RATE, i]
+            multiplier[L_RATE, i] += change * multiplier[L_RATE, i]
         clear(x)
         solve(march, closure, x)
         for k in range(n):
@@ -274,7 +282,8 @@ def error_of(model, march, closure):
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
     The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -
-    alpha_f; filtered by S^-1 M, which takes out of it what is so stiff that the method damps it.
+    alpha_f; filtered by S^-1 M, which takes out of it what is so stiff that the method damps it. What the loops
+    determine is left in: coordinates are free of it, rates and multipliers are not.
     """
     state, number, n = march.state, march.number, march.state.shape[1]
     h = number[STEP]
@@ -286,7 +295,11 @@ def error_of(model, march, closure):
             if not model.known[j]:
                 total += march.mass[i, j] * (state[A_NEW, j] - state[A, j])
         x[i] = 0.0 if model.known[i] else c * total
-    clear(march.multiplier[L_RIGHT])
+    for i in range(march.G.shape[0]):
+        march.multiplier[L_RIGHT, i] = 0.0
+        for j in range(n):
+            by_q = closure.matrix[ERROR_BY_Q, i, j]
+            march.multiplier[L_RIGHT, i] += c * by_q * (state[A_NEW, j] - state[A, j])
     solve(march, closure, x)
     total = 0.0
     for i in range(n):
@@ -326,8 +339,9 @@ def project_rates(model, march, ws, closure, saddle):
         for j in range(n):
             if model.known[j]:
                 saddle.right[i, 0] -= A[i, j] * rates[j]
-    factor_constraints(march.S, A, model.known, saddle)
-    solve_constrained(march.S, saddle, force, march.multiplier[L_STEP])
+    error = closure.value[ERROR]
+    factor_constraints(model.loops, march.S, A, error, model.known, saddle)
+    solve_constrained(model.loops, march.S, saddle, force, march.multiplier[L_STEP])
     for i in range(n):
         if not model.known[i]:
             rates[i] = force[i]

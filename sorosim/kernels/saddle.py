@@ -1,7 +1,8 @@
 """Equations of motion under constraints, M x - A^T l = f with A x = b, by the Cholesky factor of M = U^T U.
 
-With W = U^-T A^T and y = U x: y = U^-T f + W l, W^T y = b. A column-pivoted factorisation W = Q R tells which rows of A
-depend on others; what they ask for is then met by the others, and of all multipliers that do it the smallest are given.
+With W = U^-T A^T and y = U x: y = U^-T f + W l, W^T y = b. Rows, and multipliers with them, are scaled to angles by
+loops.size. A column-pivoted factorisation W = Q R tells which rows of A depend on others; what they ask for is then met
+by the others, and of all multipliers that do it the smallest are given.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ from sorosim.kernels.linalg import (
     forward_substitute,
     forward_substitute_vector,
 )
-from sorosim.kernels.small import copy
+from sorosim.kernels.loop_joint import FIRST_ROW, N_ROWS
 
-# a column of W of which less than this part of the largest one is left counts as dependent on those before
-DEPENDENT = 1e-9
+# A row depends on others if less than this part of it is left beside them, relative to the largest row of its loop.
+# Rows that depend while their loops are closed do so up to the size of the gaps while these are open.
+DEPENDENT, PER_GAP, DEPENDENT_OPEN = 1e-9, 10.0, 1e-4
+# rows of a loop without any effect, relative to the largest of all
+WITHOUT_EFFECT = 1e-12
 
 
 class Saddle(NamedTuple):
     """Factors of the constraints, m rows, n unknowns, and room."""
 
-    W: np.ndarray  # (m, n) W^T = A U^-1, row by row
     Q: np.ndarray  # (m, n) orthonormal, row by row
     R: np.ndarray  # (m, m) upper triangular, columns in pivot order
-    null: np.ndarray  # (m, m) multipliers that do nothing, one a row
+    null: np.ndarray  # (m, m) orthonormal multipliers that do nothing, one a row
     order: np.ndarray  # (m,) int: pivots
-    regularity: np.ndarray  # (2,) rank, and least pivot of it, relative to the largest column of W
-    norm: np.ndarray  # (m,) of the columns of W
+    regularity: np.ndarray  # (2,) rank, and how much the row next to dependence has of its own, relative to its loop
+    norm: np.ndarray  # (m,) of the largest column of W in each row's loop
     right: np.ndarray  # (m, k) right-hand sides
     product: np.ndarray  # (m, k) scratch
     columns: np.ndarray  # (n, m) scratch
@@ -42,8 +45,8 @@ class Saddle(NamedTuple):
 def make_saddle(m: int, n: int, k: int) -> Saddle:
     """Allocate the factors of m constraints on n unknowns, for up to k right-hand sides."""
     return Saddle(
-        np.zeros((m, n)), np.zeros((m, n)), np.zeros((m, m)), np.zeros((m, m)), np.zeros(m, dtype=np.int64),
-        np.zeros(2), np.zeros(m), np.zeros((m, max(k, 1))), np.zeros((m, max(k, 1))), np.zeros((n if m else 0, m)),
+        np.zeros((m, n)), np.zeros((m, m)), np.zeros((m, m)), np.zeros(m, dtype=np.int64), np.zeros(2), np.zeros(m),
+        np.zeros((m, max(k, 1))), np.zeros((m, max(k, 1))), np.zeros((n if m else 0, m)),
     )  # fmt: skip
 
 
@@ -64,36 +67,57 @@ def add_scaled(scale, x, out):
 
 
 @kernel_in_place
-def factor_constraints(U, A, known, saddle):
+def of_each_loop(loops, norm):
+    """Overwrite norm (m,) by the largest of each row's loop, infinite for loops without effect."""
+    largest = 0.0
+    for i in range(norm.shape[0]):
+        largest = max(largest, norm[i])
+    for k in range(loops.row.shape[0]):
+        first, end = loops.row[k, FIRST_ROW], loops.row[k, FIRST_ROW] + loops.row[k, N_ROWS]
+        own = 0.0
+        for i in range(first, end):
+            own = max(own, norm[i])
+        for i in range(first, end):
+            norm[i] = own if own > WITHOUT_EFFECT * largest else np.inf
+
+
+@kernel_in_place
+def dependence(loops, error):
+    """Below which part of its own a row counts as dependent, by how far the loops are open, error (m,)."""
+    gap = 0.0
+    for i in range(error.shape[0]):
+        gap = max(gap, abs(error[i]) * loops.size[i])
+    return min(max(DEPENDENT, PER_GAP * gap), DEPENDENT_OPEN)
+
+
+@kernel_in_place
+def factor_constraints(loops, U, A, error, known, saddle):
     """Factor W = Q R with pivoting, columns of known coordinates left out; fills rank and least pivot."""
     m, n = A.shape
-    W, Q, R, order, columns = saddle.W, saddle.Q, saddle.R, saddle.order, saddle.columns
+    Q, R, order, norm, columns = saddle.Q, saddle.R, saddle.order, saddle.norm, saddle.columns
     for i in range(n):
         for j in range(m):
-            columns[i, j] = 0.0 if known[i] else A[j, i]
+            columns[i, j] = 0.0 if known[i] else loops.size[j] * A[j, i]
     forward_substitute(U, columns)
-    largest = 0.0
     for j in range(m):
         for i in range(n):
-            W[j, i] = columns[i, j]
             Q[j, i] = columns[i, j]
         order[j] = j
-        saddle.norm[j] = sqrt(dot(W[j], W[j]))
-        largest = max(largest, saddle.norm[j])
+        norm[j] = sqrt(dot(Q[j], Q[j]))
         for i in range(m):
             R[i, j] = 0.0
-    rank, least = 0, 1.0
+    of_each_loop(loops, norm)
+    rank, least, dependent = 0, 1.0, dependence(loops, error)
     for k in range(m):
         # the column of which most is left
         best, left = k, -1.0
         for j in range(k, m):
-            remains = dot(Q[j], Q[j])
+            remains = sqrt(dot(Q[j], Q[j])) / norm[order[j]]
             if remains > left:
                 best, left = j, remains
-        left = sqrt(left)
-        if not left > DEPENDENT * largest:
+        if not left > dependent:
             break
-        least = min(least, left / largest)
+        least = min(least, left)
         if best != k:
             for i in range(n):
                 Q[k, i], Q[best, i] = Q[best, i], Q[k, i]
@@ -118,11 +142,9 @@ def factor_constraints(U, A, known, saddle):
 
 @kernel_in_place
 def null_multipliers(rank, saddle):
-    """Rows of saddle.null from `rank` on: a basis of W l = 0, orthonormal in the metric of the columns of W."""
-    R, null, order, norm = saddle.R, saddle.null, saddle.order, saddle.norm
-    m, floor = R.shape[0], 0.0
-    for j in range(m):
-        floor = max(floor, norm[j])
+    """Rows of saddle.null from `rank` on: an orthonormal basis of W l = 0."""
+    R, null, order = saddle.R, saddle.null, saddle.order
+    m = R.shape[0]
     for j in range(rank, m):
         z = null[j]
         for i in range(m):
@@ -134,26 +156,16 @@ def null_multipliers(rank, saddle):
                 total -= R[i, c] * z[order[c]]
             z[order[i]] = total / R[i, i]
         for i in range(rank, j):
-            add_scaled(-metric(null[i], z, norm, floor), null[i], z)
-        size = sqrt(metric(z, z, norm, floor))
+            add_scaled(-dot(null[i], z), null[i], z)
+        size = sqrt(dot(z, z))
         for i in range(m):
             z[i] /= size
 
 
 @kernel_in_place
-def metric(x, y, norm, floor):
-    """Product of two multipliers, each row weighted by the size of its column of W; rows without one by a trifle."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        weight = max(norm[i], DEPENDENT * floor)
-        total += x[i] * y[i] * weight * weight
-    return total
-
-
-@kernel_in_place
-def solve_constrained(U, saddle, x, multiplier):
+def solve_constrained(loops, U, saddle, x, multiplier):
     """Overwrite x (n,), the force f, with the solution for b = saddle.right[:, 0]; fills multiplier (m,)."""
-    Q, R, order, norm, b = saddle.Q, saddle.R, saddle.order, saddle.norm, saddle.right[:, 0]
+    Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right[:, 0]
     m, rank = R.shape[0], int(saddle.regularity[0])
     forward_substitute_vector(U, x)
     for i in range(m):
@@ -161,7 +173,7 @@ def solve_constrained(U, saddle, x, multiplier):
     # z = Q^T y from R^T z = b; then R l = z - Q^T y_0
     z = saddle.product[:, 0]
     for i in range(rank):
-        total = b[order[i]]
+        total = loops.size[order[i]] * b[order[i]]
         for c in range(i):
             total -= R[c, i] * z[c]
         z[i] = total / R[i, i]
@@ -174,16 +186,24 @@ def solve_constrained(U, saddle, x, multiplier):
         for c in range(i + 1, rank):
             total -= R[i, c] * multiplier[order[c]]
         multiplier[order[i]] = total / R[i, i]
-    floor = 0.0
-    for j in range(m):
-        floor = max(floor, norm[j])
-    for j in range(rank, m):
-        add_scaled(-metric(saddle.null[j], multiplier, norm, floor), saddle.null[j], multiplier)
+    if rank < m:
+        # of open loops null multipliers do a little
+        change = saddle.product[:, 0]
+        for i in range(m):
+            change[i] = multiplier[i]
+        for j in range(rank, m):
+            add_scaled(-dot(saddle.null[j], multiplier), saddle.null[j], multiplier)
+        for i in range(m):
+            change[i] = multiplier[i] - change[i]
+        for r in range(x.shape[0]):
+            x[r] += dot(saddle.columns[r], change)
+    for i in range(m):
+        multiplier[i] *= loops.size[i]
     back_substitute_vector(U, x)
 
 
 @kernel_in_place
-def solve_constrained_columns(U, saddle, X):
+def solve_constrained_columns(loops, U, saddle, X):
     """Overwrite X (n, k), forces, with the solutions x for b = saddle.right[:, :k]."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right
     n, k, rank = X.shape[0], X.shape[1], int(saddle.regularity[0])
@@ -191,7 +211,8 @@ def solve_constrained_columns(U, saddle, X):
     Z = saddle.product[:, :k]
     for i in range(rank):
         z = Z[i]
-        copy(b[order[i], :k], z)
+        for j in range(k):
+            z[j] = loops.size[order[i]] * b[order[i], j]
         for c in range(i):
             add_scaled(-R[c, i], Z[c], z)
         for j in range(k):

