@@ -98,9 +98,10 @@ def statics(
     n = system.n_free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
+    opened = ""
     if robot.loop_names:
-        start, yielding = closed_gently(robot, start, system.partition.free)
-        system.weigh(yielding)
+        start, slope, opened = closed_gently(robot, start, system.partition.free)
+        system.weigh(slope)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
     unloaded = np.concatenate([system.unloaded, np.zeros(robot.n_multipliers)])
@@ -130,7 +131,10 @@ def statics(
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
         return equilibrium
-    raise ConvergenceError(f"statics of '{robot.name}': {why}{trials.why}; {hint}", equilibrium)
+    if opened:
+        raise ConvergenceError(f"statics: {opened}", equilibrium)
+    why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
+    raise ConvergenceError(f"statics of '{robot.name}': {why}; {hint}", equilibrium)
 
 
 class _Trials:

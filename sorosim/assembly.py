@@ -94,19 +94,20 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
         return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
 
 
-def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
+def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, Array, str]:
     """As `close`, whose shape is near an equilibrium; q itself, if the loops cannot be closed.
 
-    Returns it, and how far each row of the loops would move under a unit multiplier, (m,).
+    Returns it, the derivative X (m, n_free) of the errors at q by displacements in its metric, and why it failed.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
         U = _elastic_weight(robot, q, free)
         closing = _Closing(robot, q, free, U)
+        closed, why = q, ""
         try:
             closed = closing.run()[0]
-        except ConvergenceError:
-            closed = q
-        return closed, np.sum(closing.jacobian(np.zeros(len(free)))[1] ** 2, axis=1)
+        except ConvergenceError as error:
+            why = str(error)
+        return closed, closing.slope(np.zeros(len(free))), why
 
 
 def _elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
@@ -176,8 +177,10 @@ class _Closing:
 
     def run(self) -> tuple[Array, float, str]:
         n = len(self.free)
-        z, how = np.zeros(n), "was closed already"
-        if np.abs(self.error(z).value[ERROR]).max(initial=0.0) > CLOSED and n:
+        z = np.zeros(n)
+        if not n or np.abs(self.error(z).value[ERROR]).max(initial=0.0) <= CLOSED:
+            how = "was closed already"
+        else:
             tight = 1e-15
             rough = least_squares(
                 self.errors, z, self.slope, method="trf",
@@ -189,7 +192,7 @@ class _Closing:
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
             what = f"the loops of '{self.robot.name}' cannot be closed"
             raise ConvergenceError(f"{what}: {left} at the best; {hint}", q)
-        z = self.nearest(z)
+        z = self.nearest(z) if z.any() else z
         return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} sqrt(J)"
 
     def polished(self, z: Array) -> Array:

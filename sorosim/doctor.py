@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sorosim.analysis import statics
 from sorosim.assembly import open_loops
-from sorosim.drive import driven_motion
+from sorosim.drive import Partition, driven_motion
 from sorosim.errors import ConvergenceError, ModelError
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
@@ -20,6 +20,7 @@ from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
+from sorosim.system import independent_rows
 
 Array = NDArray[np.float64]
 
@@ -171,11 +172,16 @@ def _loops(robot: Robot) -> Iterator[Finding]:
     q = robot.initial_q
     if left := open_loops(robot, q, 1e-6):
         yield Finding(ODD, "loops", f"open at the start: {left}", "q0: assembled starts from the nearest closed state")
-    A = robot.loop_rows(q).A
-    rank = int(np.linalg.matrix_rank(A, tol=1e-9 * np.abs(A).max(initial=0.0)))
+    description = robot.description
+    driven = description.simulate.get("driven") or description.statics.get("driven") or {}
+    free = Partition.of(robot.engine.layout, driven, description.actuators).free
+    A = robot.loop_rows(q).A[:, free]
+    rank = len(independent_rows(robot, A))
     rows = f"{len(A)} conditions of {len(robot.loop_names)} loops, {rank} of them independent at the start"
-    if rank >= robot.ndof:
-        yield Finding(ODD, "loops", f"{rows}; they leave no freedom", "free a strain or a joint")
+    if rank >= len(free):
+        beside = f" beside {len(driven)} that are driven" if driven else ""
+        yield Finding(ODD, "loops", f"{rows}; they leave no freedom to {len(free)} coordinates{beside}",
+                      "free a strain or a joint")  # fmt: skip
     else:
         yield Finding(OK, "loops", rows)
 

@@ -33,7 +33,7 @@ class StabilisedIndex2:
         t, n = float(problem.t_out[0]), self.n
         q, qd, qdd = self.system.coordinates(t, problem.x0)
         found = self.system.forward(task.FORWARD, t, q, qd, qdd)
-        self.rows = independent_rows(found.closure.matrix[CONSTRAINT][:, self.free])
+        self.rows = independent_rows(self.system.robot, found.closure.matrix[CONSTRAINT][:, self.free])
         k, free = len(self.rows), self.free
         # with rows left out the others carry the whole
         A = found.closure.matrix[CONSTRAINT][:, free]

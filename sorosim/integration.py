@@ -137,6 +137,8 @@ class Integration:
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
         hint = f"try method='{'bdf' if options['method'] == 'radau' else 'radau'}' or a smaller max_step"
+        if self.system.robot.n_multipliers:
+            hint += ", drive less if that leaves the loops no freedom"
         if self.why:
             found = replace(found, success=False, message=self.why)
             hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
@@ -144,6 +146,10 @@ class Integration:
             self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
         self.write_waiting()
         run = self.assembled(found)
+        if found.success and (lost := self.system.watch.lost):
+            found = replace(found, success=False, message=lost)
+            hint = "what is driven leaves it no freedom, or rtol is too large"
+            run = replace(run, message=f"{run.message}, but {lost}")
         self.finish(run)
         if interrupted:
             raise Interrupted(run.message, run)
@@ -270,10 +276,11 @@ class Integration:
         t, x = found.t[first:], found.x[first:]
         system, dense = self.system, found.dense
         forces, multipliers = self.forces(t, x)
+        message = found.message.rstrip(".") + (f"; the loops {near}" if (near := system.watch.singular) else "")
         run = Run(
             robot, t, *self.split(t, x), system.inputs.sample(t), multipliers,
             dict(zip(system.partition.names, forces.T, strict=True)), self.summed(found.stats), self.options,
-            found.message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
+            message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
         )  # fmt: skip

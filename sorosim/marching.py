@@ -15,7 +15,7 @@ from sorosim.drive import Held, Motion
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
-from sorosim.kernels.loops import CONSTRAINT
+from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
@@ -208,9 +208,9 @@ class _Course:
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
             message = f"stopped at t = {t:.6g} s: {WHY[code]}"
-        elif self.engine.closed.m and self.state.number[m.LEAST_PIVOT] < 1e-7:
-            where = self.state.number[m.LEAST_PIVOT_TIME]
-            message += f"; the loops came near to a singular configuration at t = {where:.4g} s"
+            if self.engine.closed.m:
+                message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
+        self.look_at_loops()
         k = self.reported
         x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
         count = self.state.counts
@@ -224,6 +224,13 @@ class _Course:
             [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
         )  # fmt: skip
 
+    def look_at_loops(self) -> None:
+        """Tell where they were next to singular; pivots here are products of two rows."""
+        number, watch = self.state.number, self.method.system.watch
+        if self.engine.closed.m:
+            least, best = np.sqrt(number[[m.LEAST_PIVOT, m.BEST_PIVOT]])
+            watch.near(float(number[m.LEAST_PIVOT_TIME]), least, best, int(self.state.counts[m.LEAST_ROW]))
+
     def report(self, ended: float | None) -> None:
         """Hand on the rows that are done, up to a terminal event."""
         done = int(self.state.counts[m.ROW])
@@ -234,6 +241,7 @@ class _Course:
             pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
             states = np.array([self.method.system.state(*pair) for pair in pairs])
             # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
+            self.method.system.rows_depend |= bool(self.state.counts[m.RANK] < self.engine.closed.m)
             for k in range(self.reported, 0 if self.method.projection else done):
                 self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
             first, self.reported = self.reported, done

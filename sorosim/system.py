@@ -18,6 +18,7 @@ from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import of_each_loop
+from sorosim.loop_watch import LoopWatch
 from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
 
@@ -36,8 +37,9 @@ class StaticSystem:
     multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
     as in the unloaded state.
 
-    Rows may depend on others at some states and not at others. A little of the identity in the place of the multipliers
-    keeps the Jacobian regular then, and takes some digits from each step of Newton's method, none from its end.
+    Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
+    Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its
+    end.
     """
 
     def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float]) -> None:
@@ -45,7 +47,8 @@ class StaticSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
-        self.weight = np.ones(robot.n_multipliers)
+        self.charts = Charts(robot.engine.layout, self.partition.mask)
+        self.weight, self.dependent = np.ones(robot.n_multipliers), False
         self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers:
@@ -59,12 +62,13 @@ class StaticSystem:
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
-    def weigh(self, yielding: Array) -> None:
-        """Choose weights by how far each row moves under a unit multiplier (m,)."""
+    def weigh(self, X: Array) -> None:
+        """Choose weights by the errors' derivative X (m, n), unit multipliers moving the rows by X X^T."""
         loops = self.robot.engine.loops
-        norm = loops.size * np.sqrt(yielding)
+        norm = loops.size * np.linalg.norm(X, axis=1)
         of_each_loop(loops, norm)
         self.weight = loops.size / norm
+        self.dependent = len(independent_rows(self.robot, X)) < len(X)
 
     def multipliers(self, x: Array) -> Array:
         """All multipliers (m,)."""
@@ -81,12 +85,16 @@ class StaticSystem:
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
-        if not self.robot.n_multipliers:
+        if not self.dependent:
             return multiplier
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
-        size = self.robot.engine.loops.size
-        found = scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0]
-        return np.asarray(size * found)
+        return smallest_multipliers(self.robot, A, multiplier)
+
+    def dependence(self, q: Array) -> str:
+        """How many rows of the loops depend on others, in words; "" if none does."""
+        A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
+        rank = len(independent_rows(self.robot, A))
+        return f"; of {len(A)} conditions of its loops {rank} are independent here" if rank < len(A) else ""
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
@@ -124,7 +132,7 @@ class StaticSystem:
         K = found.dq if self.n_free == self.robot.ndof else found.dq[np.ix_(free, free)]
         if m:
             A, E = (self.weight[:, None] * found.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, REGULAR * np.eye(m)]])
+            K = np.block([[K, -A.T], [E, (REGULAR if self.dependent else 0.0) * np.eye(m)]])
         return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
@@ -133,17 +141,22 @@ class StaticSystem:
         for link in layout.links.values():
             angles = link.column + np.array(link.link.joint.counts_no_turns, dtype=np.int64)
             q[angles] -= 2.0 * np.pi * np.round((q[angles] - reference[angles]) / (2.0 * np.pi))
-        charts = Charts(layout, self.partition.mask)
-        return np.concatenate([charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
+        return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 
 
-def independent_rows(A: Array) -> NDArray[np.int64]:
-    """Rows of A that do not depend on each other, as many as there are."""
+def independent_rows(robot: Robot, A: Array) -> NDArray[np.int64]:
+    """Rows of a constraint matrix A that do not depend on each other, as many as there are."""
     if not A.size:
         return np.zeros(0, dtype=np.int64)
-    R, order = scipy.linalg.qr(A.T, mode="r", pivoting=True)
+    R, order = scipy.linalg.qr((robot.engine.loops.size[:, None] * A).T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(R))
     return np.sort(order[: int((pivots > DEPENDENT * pivots[0]).sum())]).astype(np.int64)
+
+
+def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
+    """The smallest multipliers that do what the given ones do under a constraint matrix A."""
+    size = robot.engine.loops.size
+    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0])
 
 
 class OdeSystem:
@@ -162,8 +175,11 @@ class OdeSystem:
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.turns = Turns(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
-        # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers
+        # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers, which may not
+        # be the smallest where rows of loops depend on each other
         self.rows: dict[float, tuple[Array, Array]] = {}
+        self.rows_depend = False
+        self.watch = LoopWatch(robot)
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
     def state(self, q: Array, qd: Array) -> Array:
@@ -207,9 +223,16 @@ class OdeSystem:
         q, qd, qdd = self.coordinates(t, x)
         if t in self.rows:
             qdd, multiplier = self.rows[t]
+            if self.rows_depend:
+                found = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
+                A = found.closure.matrix[CONSTRAINT][:, self.partition.free]
+                multiplier = smallest_multipliers(self.robot, A, multiplier)
         else:
             multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
-        return self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[self.partition.driven], multiplier
+        found = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier)
+        if len(multiplier):
+            self.watch.gaps(t, found)
+        return found.tau[self.partition.driven], multiplier
 
     def residual(self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Evaluation:
         """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
@@ -218,8 +241,11 @@ class OdeSystem:
 
     def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
-        u, known = self.inputs.value(t), self.partition.mask
-        return self.robot.engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
+        u, known, engine = self.inputs.value(t), self.partition.mask, self.robot.engine
+        found = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
+        if self.robot.n_multipliers:
+            self.watch.regular(t, engine.closure[1])
+        return found
 
     # -- large rotations -------------------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ LAYERS = (
     "records",
     "dynamics",
     "robot",
+    "loop_watch",
     "system",
     "solvers",
     "marching",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,7 +213,7 @@ class Joint:
         """Whether a spring or a limit tells a turn from none."""
         return bool(np.any(self.stiffness)) or any(limit is not None for limit in self.stops)
 
-    @property
+    @cached_property
     def counts_no_turns(self) -> tuple[int, ...]:
         """Coordinates whose whole turns make no difference: angles of revolute, universal and cylindrical joints."""
         turning = range(self.n) if self.kind in ("revolute", "universal", "cylindrical") else ()
@@ -224,7 +225,7 @@ class Joint:
         """The limits, one for each coordinate."""
         return self.limits if isinstance(self.limits, tuple) else ()
 
-    @property
+    @cached_property
     def stages(self) -> tuple[Stage, ...]:
         """Blocks of coordinates, from the parent on; one of a universal joint is each of its axes."""
         axis, none = np.array(self.axis), np.zeros(3)
