@@ -17,6 +17,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
+from sorosim.system import elastic_weight, mass_weight
 
 Array = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembl
     if not robot.loop_names:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
-        found, moved, message = _Closing(robot, q, free, _elastic_weight(robot, q, free)).run()
+        found, moved, message = _Closing(robot, q, free, elastic_weight(robot, q, free)).run()
         return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
 
 
@@ -100,7 +101,7 @@ def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Arra
     Returns it, the derivative X (m, n_free) of the errors at q by displacements in its metric, and why it failed.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
-        U = _elastic_weight(robot, q, free)
+        U = elastic_weight(robot, q, free)
         closing = _Closing(robot, q, free, U)
         closed, why = q, ""
         try:
@@ -110,32 +111,10 @@ def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Arra
         return closed, closing.slope(np.zeros(len(free))), why
 
 
-def _elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """U of K + M/(1 s)^2 = U^T U: what has no spring moves as far as its inertia lets it in a second."""
-    zero, none = np.zeros_like(q), robot.inputs(None)
-    stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
-    U = _weight(robot, q, free)
-    try:
-        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
-    except np.linalg.LinAlgError:
-        return U
-
-
 def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
     """Which loops are open by more than `at_least` [m; rad], and by how much, in words; "" if none is."""
     gaps = {name: gap for name, gap in robot.loop_gaps(q).items() if not max(gap) <= at_least}
     return ", ".join(f"'{name}' by {distance:.3g} m and {angle:.3g} rad" for name, (distance, angle) in gaps.items())
-
-
-def _weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """U of the mass matrix U^T U of the free coordinates; where one of them moves no mass, of its diagonal."""
-    M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
-    M = M[np.ix_(free, free)]
-    try:
-        return np.asarray(scipy.linalg.cholesky(M))
-    except np.linalg.LinAlgError:
-        diagonal = np.diag(M)
-        return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
 
 
 def _smallest(X: Array, b: Array) -> Array:
@@ -227,7 +206,7 @@ def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) ->
     """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
     zero = np.zeros_like(q)
     found = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
-    A, U, rates = found.closure.matrix[CONSTRAINT], _weight(robot, q, free), qd.copy()
+    A, U, rates = found.closure.matrix[CONSTRAINT], mass_weight(robot, q, free), qd.copy()
     if not np.any(A @ qd):
         return rates
     X = scipy.linalg.solve_triangular(U, A[:, free].T, trans="T").T

@@ -153,6 +153,28 @@ def independent_rows(robot: Robot, A: Array) -> NDArray[np.int64]:
     return np.sort(order[: int((pivots > DEPENDENT * pivots[0]).sum())]).astype(np.int64)
 
 
+def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of K + M/(1 s)^2 = U^T U: what has no spring moves as far as its inertia lets it in a second."""
+    zero, none = np.zeros_like(q), robot.inputs(None)
+    stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
+    U = mass_weight(robot, q, free)
+    try:
+        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
+    except np.linalg.LinAlgError:
+        return U
+
+
+def mass_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of the mass matrix U^T U of the free coordinates; where one of them moves no mass, of its diagonal."""
+    M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
+    M = M[np.ix_(free, free)]
+    try:
+        return np.asarray(scipy.linalg.cholesky(M))
+    except np.linalg.LinAlgError:
+        diagonal = np.diag(M)
+        return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
+
+
 def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
     """The smallest multipliers that do what the given ones do under a constraint matrix A."""
     size = robot.engine.loops.size
