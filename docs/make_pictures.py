@@ -10,10 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
 import sorosim
+from sorosim.io import load_text
 from sorosim.viz.scene import Scene
 
 DOCS = Path(__file__).resolve().parent
@@ -136,8 +138,33 @@ def bundled(names: list[str] | None = None) -> None:
         write(Image.fromarray(np.min(layers, axis=0).astype(np.uint8)), name)
 
 
+def solvers() -> None:
+    """Energy of the turning four-bar over many turns, which nothing takes from it."""
+    text = sorosim.load("four_bar").description.text
+    robot = load_text(text.replace("damping: 0.1 N*mm*s/rad", "damping: 0"), "four_bar.yaml")
+    ways: dict[str, dict[str, Any]] = {
+        "generalized-alpha, radius 0.95": {"step": 1e-3, "spectral_radius": 0.95},
+        "generalized-alpha, radius 0.8": {"step": 1e-3},
+        "generalized-alpha, radius 0.5": {"step": 1e-3, "spectral_radius": 0.5},
+        "bdf, rtol 1e-5": {"method": "bdf", "rtol": 1e-5, "atol": 1e-8},
+        "ida, rtol 1e-5": {"method": "ida", "rtol": 1e-5, "atol": 1e-8},
+    }
+    figure, axes = plt.subplots(figsize=(8.0, 4.0), layout="constrained")
+    for label, how in ways.items():
+        run = sorosim.simulate(robot, 60.0, 0.1, **{"method": "generalized-alpha", "projection": False, **how})
+        energy = run.energy().total
+        change = (energy - energy[0]) / run.energy().kinetic[0]
+        axes.plot(run.t, change, label=label, lw=1.0)
+        print(f"{label}: {change[-1]:.1e}")
+    axes.set(xlabel="time [s]", ylabel="energy gained / kinetic energy at first")
+    axes.legend(loc="lower left", fontsize="small")
+    write_figure(figure, "energy_of_a_loop")
+    plt.close(figure)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    solvers()
     bundled()
     getting_started()
     own_robot()

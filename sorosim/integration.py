@@ -148,7 +148,7 @@ class Integration:
         run = self.assembled(found)
         if found.success and (lost := self.system.watch.lost):
             found = replace(found, success=False, message=lost)
-            hint = "what is driven leaves it no freedom, or rtol is too large"
+            hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
             run = replace(run, message=f"{run.message}, but {lost}")
         self.finish(run)
         if interrupted:

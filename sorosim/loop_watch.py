@@ -25,7 +25,7 @@ class LoopWatch:
 
     def __init__(self, robot: Robot) -> None:
         self.closed, self.size = robot.engine.closed, robot.engine.loops.size
-        self.best, self.least, self.where = 0.0, np.inf, ""
+        self.rank, self.best, self.least, self.where = 0, 0.0, np.inf, ""
         self.lost = ""
 
     def loop_of(self, row: int) -> str:
@@ -34,11 +34,13 @@ class LoopWatch:
 
     def regular(self, t: float, saddle: Saddle) -> None:
         """Look at the factors of an evaluation."""
-        rank, least = saddle.regularity
-        if rank > 0:
-            self.best = max(self.best, least)
-            if least < self.least:
-                self.near(t, least, self.best, int(saddle.order[int(rank) - 1]))
+        rank, least = int(saddle.regularity[0]), float(saddle.regularity[1])
+        if rank < self.rank:
+            rank, least = rank + 1, 0.0
+        elif rank > 0:
+            self.rank, self.best = rank, max(self.best, least)
+        if rank > 0 and least < self.least:
+            self.near(t, least, self.best, int(saddle.order[rank - 1]))
 
     def near(self, t: float, least: float, best: float, row: int) -> None:
         """Keep the place next to a singular configuration: how much the row next to dependence has, and had."""

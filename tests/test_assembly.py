@@ -175,8 +175,20 @@ def test_no_freedom_is_said():
     assert "5 conditions of 1 loops, 2 of them independent" in doctor["loops"].what
 
 
-def test_passing_a_dead_point_is_survived():
-    """A parallelogram that is driven through the pose in which all its links lie on one line."""
+@pytest.mark.parametrize("method", ["bdf", "ida", "generalized-alpha"])
+def test_a_loop_that_is_torn_open_is_named(method):
+    """Closed at the start, also by its rates; then two joints are driven that leave it no freedom."""
+    robot = linkage()
+    q = sorosim.assemble(robot, ROUGH).q
+    driven = {"a": f"{q[0]} + 0.5*t^2", "b": f"{q[1]} + 0.5*t^2"}
+    with pytest.raises(ConvergenceError, match=r"loop 'close' is open by .* m.*drive") as caught:
+        sorosim.simulate(robot, 1.0, q0=q, driven=driven, method=method)
+    assert np.isfinite(caught.value.partial.q).all()
+    with pytest.raises(ConvergenceError, match=r"statics: the loops of .* cannot be closed: 'close' by"):
+        sorosim.statics(robot, driven={"a": q[0] + 1.0, "b": q[1] + 1.0}, q0=q)
+
+
+def parallelogram():
     crank = RigidBody(1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
     links = (
         Link("a", crank, joint=Joint("revolute")),
@@ -184,8 +196,26 @@ def test_passing_a_dead_point_is_survived():
         Link("c", crank, joint=Joint("revolute"), parent="b", at=at(1.0)),
     )
     loops = {"close": Loop(Joint("revolute"), Anchor("c", at=at(1.0)), Anchor(at=at(1.0)))}
-    robot = Robot(Description("parallelogram", links, gravity=(0, 0, 0), loops=loops))
-    start = np.array([1.0, -1.0, -np.pi + 1.0])
+    return Robot(Description("parallelogram", links, gravity=(0, 0, 0), loops=loops)), np.array(
+        [1.0, -1.0, 1.0 - np.pi]
+    )
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau", "lsoda", "cvode", "ida", "generalized-alpha"])
+def test_a_singular_configuration_is_named(method):
+    """Coasting through the flat pose, where one of the two rows depends on the other."""
+    robot, start = parallelogram()
+    run = sorosim.simulate(robot, 1.5, q0=start, qd0=[-1.0, 1.0, -1.0], method=method, rtol=1e-6, atol=1e-9)
+    assert "came near to a singular configuration: loop 'close' at t = " in run.message
+    assert 0.98 < float(run.message.split("t = ")[1].split()[0]) < 1.02
+    assert_allclose(run.q[-1], start - 1.5 * np.array([1.0, -1.0, 1.0]), atol=1e-4)
+    short = sorosim.simulate(robot, 0.5, q0=start, qd0=[-1.0, 1.0, -1.0], method=method)
+    assert "singular" not in short.message
+
+
+def test_passing_a_dead_point_is_survived():
+    """A parallelogram that is driven through the pose in which all its links lie on one line."""
+    robot, start = parallelogram()
     assert max(max(gap) for gap in robot.loop_gaps(start).values()) < 1e-12
     run = sorosim.simulate(robot, 2.0, driven={"a": "1 - 1.0123*t"}, q0=start, method="generalized-alpha")
     assert run.drift["close"].max() < 1e-9

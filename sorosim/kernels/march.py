@@ -58,6 +58,8 @@ from sorosim.kernels.small import copy
 
 # phases
 BEGIN, EVALUATE, JUDGE = range(3)
+# factors of Newton's method: those from before, made at the begin of the step or to be so, made at every correction
+KEPT, NOW, DONE, ALWAYS = range(4)
 # what `march` returns
 GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE = range(6)
 
@@ -131,12 +133,12 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
             count[ITERATION] = 0
             ratio, _ = ratios(number)
             changed = abs(ratio / number[FACTORED_RATIO] - 1.0) > CHANGED
-            count[FRESH] = 1 if count[FACTORED] == 0 or changed or number[CONTRACTION] > SLOW else 0
+            count[FRESH] = NOW if count[FACTORED] == 0 or changed or number[CONTRACTION] > SLOW else KEPT
             count[PHASE] = EVALUATE
             if count[EXTERNAL] != 0:
                 return ASKS
         elif phase == EVALUATE:
-            derive = count[FRESH] == 1
+            derive = count[FRESH] == NOW or count[FRESH] == ALWAYS
             what = RESIDUAL_DERIVATIVES if derive else RESIDUAL
             evaluate_at(model, march, ws, closure, saddle, what)
             count[N_RESIDUAL] += 1
@@ -147,7 +149,8 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 gap = max(gap, abs(closure.value[ERROR, i]))
             if derive:
                 count[N_JACOBIAN] += 1
-                count[FRESH] = 2
+                if count[FRESH] == NOW:
+                    count[FRESH] = DONE
                 if not finite or not factor(model, march, closure):
                     finite = False
             failed = not finite
@@ -175,10 +178,10 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
             elif not failed:
                 if count[EXTERNAL] != 0:
                     return ASKS
-            elif count[FRESH] == 0:
-                # with old factors: once more with new ones
+            elif count[FRESH] == KEPT or (count[FRESH] == DONE and count[FIXED] != 0 and finite):
+                # once more with new factors, or where no smaller step is left, with new ones at every correction
                 begin_step(model, march, closure)
-                count[ITERATION], count[FRESH] = 0, 1
+                count[ITERATION], count[FRESH] = 0, NOW if count[FRESH] == KEPT else ALWAYS
                 number[CONTRACTION] = 0.0
                 if count[EXTERNAL] != 0:
                     return ASKS
