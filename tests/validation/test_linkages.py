@@ -173,7 +173,9 @@ def test_a_door_on_two_hinges_swings_as_on_one(method):
     turned = np.array([run.robot.pose(q, "door")[:3, 0] - one.pose(p, "door")[:3, 0] for q, p in states])
     most = {"bdf": 1e-6, "ida": 2e-6, "generalized-alpha": 3e-5}[method]
     assert WORST.note(f"door, {method} [rad]", np.abs(turned).max()) < most
-    assert WORST.note(f"door, {method}, drift [m]", max(gaps[:, 0].max() for gaps in run.drift.values())) < 1e-11
+    # ida keeps to the tolerances
+    closed = 1e-9 if method == "ida" else 1e-11
+    assert WORST.note(f"door, {method}, drift [m]", max(gaps[:, 0].max() for gaps in run.drift.values())) < closed
 
 
 @pytest.mark.parametrize("method", ["bdf", "generalized-alpha", "ida"])
