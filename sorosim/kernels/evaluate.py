@@ -47,6 +47,53 @@ DONE = -1
 
 
 @kernel_in_place
+def solve_forward(loops, looped, known, internal, closing, closure, saddle, tau, mass):
+    """Overwrite the bias force tau with accelerations, zero for known ones, and the mass matrix with its factor.
+
+    Fills the multipliers. Returns DONE, or the coordinate at which the mass matrix was found not positive definite.
+    """
+    n = tau.shape[0]
+    for i in range(n):
+        tau[i] = 0.0 if known[i] else internal[i] - tau[i]
+        if known[i]:
+            for j in range(n):
+                mass[i, j] = 0.0
+                mass[j, i] = 0.0
+            mass[i, i] = 1.0
+    failed = cholesky(mass)
+    if failed >= 0:
+        return failed
+    if looped:
+        for i in range(closure.multiplier.shape[0]):
+            rate, error = closure.value[RATE, i], closure.value[ERROR, i]
+            saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + closing[0] * rate + closing[1] * error)
+        factor_constraints(loops, mass, closure.matrix[CONSTRAINT], closure.value[ERROR], known, saddle)
+        solve_constrained(loops, mass, saddle, tau, closure.multiplier)
+    else:
+        cholesky_solve_vector(mass, tau)
+    return DONE
+
+
+@kernel_in_place
+def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B):
+    """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
+    n = dq.shape[0]
+    for i in range(closure.multiplier.shape[0]):
+        for j in range(n):
+            saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_Q, i, j]
+            saddle.right[i, j] -= closing[0] * closure.matrix[RATE_BY_Q, i, j]
+            saddle.right[i, j] -= closing[1] * closure.matrix[ERROR_BY_Q, i, j]
+    solve_constrained_columns(loops, mass, saddle, dq)
+    for i in range(closure.multiplier.shape[0]):
+        for j in range(n):
+            saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_QD, i, j]
+            saddle.right[i, j] -= closing[0] * closure.matrix[CONSTRAINT, i, j]
+    solve_constrained_columns(loops, mass, saddle, dqd)
+    clear_matrix(saddle.right)
+    solve_constrained_columns(loops, mass, saddle, B)
+
+
+@kernel_in_place
 def evaluate(
     tree, elastic, tendons, loops, task, known, q, qd, qdd, u, gravity, wrench, K_w, D_w, closing, ws, closure, saddle,
     tau, mass, dq, dqd, B,
@@ -124,24 +171,9 @@ def evaluate(
         if task >= MASS and not jets:
             composite_mass_matrix(tree, ws, mass)
         if forward and stage == 0:
-            for i in range(n):
-                tau[i] = 0.0 if known[i] else internal[i] - tau[i]
-                if known[i]:
-                    for j in range(n):
-                        mass[i, j] = 0.0
-                        mass[j, i] = 0.0
-                    mass[i, i] = 1.0
-            failed = cholesky(mass)
+            failed = solve_forward(loops, looped, known, internal, closing, closure, saddle, tau, mass)
             if failed >= 0:
                 return failed
-            if looped:
-                for i in range(closure.multiplier.shape[0]):
-                    rate, error = closure.value[RATE, i], closure.value[ERROR, i]
-                    saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + closing[0] * rate + closing[1] * error)
-                factor_constraints(loops, mass, closure.matrix[CONSTRAINT], closure.value[ERROR], known, saddle)
-                solve_constrained(loops, mass, saddle, tau, closure.multiplier)
-            else:
-                cholesky_solve_vector(mass, tau)
             for i in range(n):
                 qdd[i] += tau[i]
 
@@ -162,22 +194,10 @@ def evaluate(
                 if task == FORWARD_DERIVATIVES:
                     clear(B[i])
         if looped:
-            for i in range(closure.multiplier.shape[0]):
-                for j in range(n):
-                    saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_Q, i, j]
-                    saddle.right[i, j] -= closing[0] * closure.matrix[RATE_BY_Q, i, j]
-                    saddle.right[i, j] -= closing[1] * closure.matrix[ERROR_BY_Q, i, j]
-            solve_constrained_columns(loops, mass, saddle, dq)
-            for i in range(closure.multiplier.shape[0]):
-                for j in range(n):
-                    saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_QD, i, j]
-                    saddle.right[i, j] -= closing[0] * closure.matrix[CONSTRAINT, i, j]
-            solve_constrained_columns(loops, mass, saddle, dqd)
-            clear_matrix(saddle.right)
-            solve_constrained_columns(loops, mass, saddle, B)
-            return DONE
-        cholesky_solve(mass, dq)
-        cholesky_solve(mass, dqd)
-        if task == FORWARD_DERIVATIVES:
-            cholesky_solve(mass, B)
+            solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B)
+        else:
+            cholesky_solve(mass, dq)
+            cholesky_solve(mass, dqd)
+            if task == FORWARD_DERIVATIVES:
+                cholesky_solve(mass, B)
     return DONE

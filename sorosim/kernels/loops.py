@@ -57,6 +57,7 @@ class Closure(NamedTuple):
     pose: np.ndarray  # (n_loops, 5, 4, 3): named above
     wrench: np.ndarray  # (n_loops, 6) on A, in frame B
     law: np.ndarray  # (n_loops, 2): coordinates of the directions with laws
+    left: np.ndarray  # (n_loops, 16): log of what is left of A in B (6,), and the functions C_k of its rotation
     wide: np.ndarray  # (9, 6 ndof) scratch
     scratch: np.ndarray  # (6, 6, 6) scratch
 
@@ -65,7 +66,7 @@ def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     """Allocate what an evaluation fills for m multipliers of n_loops loops."""
     return Closure(
         np.zeros(m), np.zeros((3, m)), np.zeros((5, m, ndof)), np.zeros((n_loops, 5, 4, 3)), np.zeros((n_loops, 6)),
-        np.zeros((n_loops, 2)), np.zeros((9, 6 * ndof if n_loops else 0)), np.zeros((6, 6, 6)),
+        np.zeros((n_loops, 2)), np.zeros((n_loops, 16)), np.zeros((9, 6 * ndof if n_loops else 0)), np.zeros((6, 6, 6)),
     )  # fmt: skip
 
 
@@ -76,16 +77,15 @@ def close_loops(loops, ws, u, closure):
     The wrench is that of the multipliers, and of springs, dampers and motors with inputs u (n_actuators,).
     """
     scratch = closure.scratch[0]
-    relative, y, nu, acceleration, e = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    C = closure.scratch[1].reshape(36)[:10]
+    relative, y, nu, acceleration = scratch[0], scratch[1], scratch[2], scratch[3]
     for k in range(loops.row.shape[0]):
-        row, value, pose = loops.row[k], loops.value[k], closure.pose[k]
+        row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.left[k, :6]
         A, B = row[NODE_A], row[NODE_B]
         frame_A, frame_B = value[FRAME_A : FRAME_A + 12].reshape(4, 3), value[FRAME_B : FRAME_B + 12].reshape(4, 3)
         compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
         compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
         relative_into(pose[POSE_A], pose[POSE_B], pose[POSE_BA])
-        split_motion(row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, C, closure.law[k])
+        split_motion(row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, closure.left[k, 6:], closure.law[k])
 
         # nu and the twist rate y = A_A - A_B - ad_VB (V_A - V_B), both in B
         for r in range(6):
@@ -173,94 +173,109 @@ def write_rows(row, value, columns, n, out):
 def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B):
     """Rows of the constraint matrix and, if `derivatives`, all their derivatives, after the sweeps.
 
-    With D = J_A - J_B, D', D'': towards q d(A qd) = Phi^T Ad_gB^-1 (D' - ad_VA D) and d(A qdd + A' qd) = Phi^T Ad_gB^-1
-    (D'' - ad_AA D - ad_(VA + VB) D' + ad_VB ad_VA D), towards qd 2 D' - ad_(VA + VB) D. If `derivatives`, dq, dqd and B
-    get what a load between two bodies adds beside its two parts as loads fixed in the world (docs/theory.md, 9).
+    If `derivatives`, dq, dqd and B get what a load between two bodies adds beside its two parts as loads fixed in the
+    world (docs/theory.md, 9).
     """
     n = tree.rows.shape[0]
-    wide, scratch = closure.wide, closure.scratch
-    D, Dd, Ddd, J_B, C, C_B = wide[0], wide[1], wide[2], wide[3], wide[4], wide[5]
-    X, Y, Z = wide[6], wide[7], wide[8]
-    both = scratch[0, 0]
+    D, C = closure.wide[0], closure.wide[4]
     for k in range(loops.row.shape[0]):
-        row, value, pose, f = loops.row[k], loops.value[k], closure.pose[k], closure.wrench[k]
-        A, node_B, g_B = row[NODE_A], row[NODE_B], pose[POSE_B]
+        row = loops.row[k]
         clear(D)
-        add_chain(tree, ws, A, 0, 1.0, D)
-        add_chain(tree, ws, node_B, 0, -1.0, D)
-        body_columns(g_B, D, n, 0, C.reshape(6, n))
-        write_rows(row, value, C.reshape(6, n), n, closure.matrix[CONSTRAINT])
-        if not derivatives:
-            continue
+        add_chain(tree, ws, row[NODE_A], 0, 1.0, D)
+        add_chain(tree, ws, row[NODE_B], 0, -1.0, D)
+        body_columns(closure.pose[k, POSE_B], D, n, 0, C.reshape(6, n))
+        write_rows(row, loops.value[k], C.reshape(6, n), n, closure.matrix[CONSTRAINT])
+        if derivatives:
+            rate_matrices(tree, loops, k, moving, ws, closure)
+            error_matrix(loops, k, closure)
+            load_matrices(tree, loops, k, ws, closure, dq, dqd, B)
 
-        clear(Dd)
-        clear(Ddd)
-        clear(J_B)
-        if moving:
-            add_chain(tree, ws, A, 1, 1.0, Dd)
-            add_chain(tree, ws, node_B, 1, -1.0, Dd)
-        add_chain(tree, ws, A, 2, 1.0, Ddd)
-        add_chain(tree, ws, node_B, 2, -1.0, Ddd)
-        add_chain(tree, ws, node_B, 0, 1.0, J_B)
-        V_A, V_B, A_A = ws.twist[A, 0], ws.twist[node_B, 0], ws.twist[A, 1]
+
+@kernel_in_place
+def rate_matrices(tree, loops, k, moving, ws, closure):
+    """Derivatives of rate and acceleration of loop k; wide[8] is left with that of nu, D and C as they are.
+
+    With D = J_A - J_B, D', D'': towards q d(A qd) = Phi^T Ad_gB^-1 (D' - ad_VA D) and d(A qdd + A' qd) = Phi^T Ad_gB^-1
+    (D'' - ad_AA D - ad_(VA + VB) D' + ad_VB ad_VA D), towards qd 2 D' - ad_(VA + VB) D.
+    """
+    n, wide = tree.rows.shape[0], closure.wide
+    D, Dd, Ddd, X, Y, Z, columns = wide[0], wide[1], wide[2], wide[6], wide[7], wide[8], wide[5].reshape(6, n)
+    row, value, g_B, both = loops.row[k], loops.value[k], closure.pose[k, POSE_B], closure.scratch[0, 0]
+    A, node_B = row[NODE_A], row[NODE_B]
+    clear(Dd)
+    clear(Ddd)
+    if moving:
+        add_chain(tree, ws, A, 1, 1.0, Dd)
+        add_chain(tree, ws, node_B, 1, -1.0, Dd)
+    add_chain(tree, ws, A, 2, 1.0, Ddd)
+    add_chain(tree, ws, node_B, 2, -1.0, Ddd)
+    V_A, V_B, A_A = ws.twist[A, 0], ws.twist[node_B, 0], ws.twist[A, 1]
+    for r in range(6):
+        both[r] = V_A[r] + V_B[r]
+
+    clear(X)
+    add_ad_columns(V_A, D, n, 1.0, X)
+    for i in range(6 * n):
+        Y[i] = Dd[i] - X[i]
+    body_columns(g_B, Y, n, 0, Z.reshape(6, n))
+    write_rows(row, value, Z.reshape(6, n), n, closure.matrix[RATE_BY_Q])
+    for i in range(6 * n):
+        Y[i] = Ddd[i]
+    add_ad_columns(A_A, D, n, -1.0, Y)
+    add_ad_columns(both, Dd, n, -1.0, Y)
+    add_ad_columns(V_B, X, n, 1.0, Y)
+    body_columns(g_B, Y, n, 0, columns)
+    write_rows(row, value, columns, n, closure.matrix[ACCELERATION_BY_Q])
+    for i in range(6 * n):
+        Y[i] = 2.0 * Dd[i]
+    add_ad_columns(both, D, n, -1.0, Y)
+    body_columns(g_B, Y, n, 0, columns)
+    write_rows(row, value, columns, n, closure.matrix[ACCELERATION_BY_QD])
+
+
+@kernel_in_place
+def error_matrix(loops, k, closure):
+    """de/dq of loop k, and how the coordinates of its laws change with C, left in scratch[1, :2]."""
+    scratch, pose, left, X = closure.scratch, closure.pose[k], closure.left[k], closure.wide[6]
+    n = X.shape[0] // 6
+    T_inv, error_map = scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
+    split_maps(
+        loops.row[k], loops.value[k], pose[POSE_BA], pose[OWN], pose[LEFT], left[:6], left[6:], T_inv, scratch[3:6],
+        error_map, scratch[1, :2],
+    )  # fmt: skip
+    add_map(error_map, closure.wide[4], n, X)
+    write_rows(loops.row[k], loops.value[k], X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])
+
+
+@kernel_in_place
+def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
+    """dq -= C^T (adbar_f J_B + K_r C + D_r dnu/dq) in B; K_r, D_r: tangents of the laws, which add to dqd and B too."""
+    n, wide, row, value = tree.rows.shape[0], closure.wide, loops.row[k], loops.value[k]
+    J_B, C, C_B, X, Y, Z, coordinate_map = wide[3], wide[4], wide[5], wide[6], wide[7], wide[8], closure.scratch[1, :2]
+    clear(J_B)
+    add_chain(tree, ws, row[NODE_B], 0, 1.0, J_B)
+    body_columns(closure.pose[k, POSE_B], J_B, n, 0, C_B.reshape(6, n))
+    clear(Y)
+    add_coadbar_columns(closure.wrench[k], C_B, n, 1.0, Y)
+    for j in range(row[N_LAWS]):
+        along, stiffness, damping = value[ALONG + 6 * j :], value[STIFFNESS + j], value[DAMPING + j]
+        line, rate = X[:n], X[n : 2 * n]
+        for i in range(n):
+            line[i], rate[i] = 0.0, 0.0
         for r in range(6):
-            both[r] = V_A[r] + V_B[r]
-
-        # Z = d nu/dq in B; with X = ad_VA D
-        clear(X)
-        add_ad_columns(V_A, D, n, 1.0, X)
-        for i in range(6 * n):
-            Y[i] = Dd[i] - X[i]
-        body_columns(g_B, Y, n, 0, Z.reshape(6, n))
-        write_rows(row, value, Z.reshape(6, n), n, closure.matrix[RATE_BY_Q])
-        for i in range(6 * n):
-            Y[i] = Ddd[i]
-        add_ad_columns(A_A, D, n, -1.0, Y)
-        add_ad_columns(both, Dd, n, -1.0, Y)
-        add_ad_columns(V_B, X, n, 1.0, Y)
-        body_columns(g_B, Y, n, 0, C_B.reshape(6, n))
-        write_rows(row, value, C_B.reshape(6, n), n, closure.matrix[ACCELERATION_BY_Q])
-        for i in range(6 * n):
-            Y[i] = 2.0 * Dd[i]
-        add_ad_columns(both, D, n, -1.0, Y)
-        body_columns(g_B, Y, n, 0, C_B.reshape(6, n))
-        write_rows(row, value, C_B.reshape(6, n), n, closure.matrix[ACCELERATION_BY_QD])
-
-        # X = de/dq
-        e, coefficient = scratch[0, 1], scratch[0, 2:4].reshape(12)[:10]
-        coordinate, coordinate_map = scratch[0, 4, :2], scratch[1, :2]
-        T_inv, error_map = scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
-        split_motion(row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, coefficient, coordinate)
-        split_maps(
-            row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, coefficient, T_inv, scratch[3:6], error_map,
-            coordinate_map,
-        )  # fmt: skip
-        add_map(error_map, C, n, X)
-        write_rows(row, value, X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])
-
-        # dq -= C^T (adbar_f J_B + K_r C + D_r dnu/dq) in B; K_r, D_r: the laws' tangents
-        body_columns(g_B, J_B, n, 0, C_B.reshape(6, n))
-        clear(Y)
-        add_coadbar_columns(f, C_B, n, 1.0, Y)
-        for j in range(row[N_LAWS]):
-            along, stiffness, damping = value[ALONG + 6 * j :], value[STIFFNESS + j], value[DAMPING + j]
-            line, rate = X[:n], X[n : 2 * n]
             for i in range(n):
-                line[i], rate[i] = 0.0, 0.0
-            for r in range(6):
-                for i in range(n):
-                    rate[i] += along[r] * C[r * n + i]
-                    line[i] -= stiffness * coordinate_map[j, r] * C[r * n + i] + damping * along[r] * Z[r * n + i]
-            for r in range(6):
-                for i in range(n):
-                    Y[r * n + i] += along[r] * line[i]
+                rate[i] += along[r] * C[r * n + i]
+                line[i] -= stiffness * coordinate_map[j, r] * C[r * n + i] + damping * along[r] * Z[r * n + i]
+        for r in range(6):
             for i in range(n):
-                for c in range(n):
-                    dqd[i, c] += damping * rate[i] * rate[c]
-            if row[MOTOR + j] >= 0:
-                for i in range(n):
-                    B[i, row[MOTOR + j]] += rate[i]
-        add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)
+                Y[r * n + i] += along[r] * line[i]
+        for i in range(n):
+            for c in range(n):
+                dqd[i, c] += damping * rate[i] * rate[c]
+        if row[MOTOR + j] >= 0:
+            for i in range(n):
+                B[i, row[MOTOR + j]] += rate[i]
+    add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)
 
 
 @kernel_in_place

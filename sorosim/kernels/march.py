@@ -36,6 +36,7 @@ from sorosim.kernels.newmark import (
     Q_NEW,
     QD,
     QDD,
+    REPLAN,
     RESIDUE,
     ROW,
     SIZE,
@@ -61,13 +62,13 @@ BEGIN, EVALUATE, JUDGE = range(3)
 # factors of Newton's method: those from before, made at the begin of the step or to be so, made at every correction
 KEPT, NOW, DONE, ALWAYS = range(4)
 # what `march` returns
-GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE = range(6)
+GOES_ON, ARRIVED, ASKS, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, CONVERGED = range(7)
 
 MAX_ITERATIONS = 8
 # Newton's method ends where the error left is this part of the tolerance
 NEWTON = 1e-3
-# loops may be open by no more than this before the last correction of Newton's method [m; rad]; divided by h^2 it is an
-# error of accelerations, so it shrinks with h^2, as long as corrections better it
+# loops may be open by no more than this before the last correction of Newton's method, in radians or of their extent;
+# divided by h^2 it is an error of accelerations, so it shrinks with h^2, as long as corrections better it
 CLOSED, CLOSED_RATE, CLOSED_BEST = 1e-9, 1e-6, 1e-14
 # the factors are made anew where a correction left more than this part of the error, or the step changed by more
 SLOW = 0.2
@@ -114,13 +115,68 @@ def choose_step(march, rows):
 
 
 @kernel_in_place
+def iterate(model, march, ws, closure, saddle):
+    """Evaluate at the guess and correct it. Returns one of CONVERGED, GOES_ON, NO_CONVERGENCE, NOT_FINITE."""
+    number, count, state = march.number, march.counts, march.state
+    derive = count[FRESH] == NOW or count[FRESH] == ALWAYS
+    evaluate_at(model, march, ws, closure, saddle, RESIDUAL_DERIVATIVES if derive else RESIDUAL)
+    count[N_RESIDUAL] += 1
+    gap, k = 0.0, count[ITERATION]
+    count[ITERATION] += 1
+    for i in range(state.shape[1]):
+        if not abs(state[RESIDUE, i]) < np.inf:
+            return NOT_FINITE
+    for i in range(closure.value.shape[1]):
+        gap = max(gap, abs(closure.value[ERROR, i]) * model.loops.size[i])
+    if derive:
+        count[N_JACOBIAN] += 1
+        if count[FRESH] == NOW:
+            count[FRESH] = DONE
+        if not factor(model, march, closure):
+            return NOT_FINITE
+    size = correct(model, march, closure)
+    if k > 0:
+        number[CONTRACTION] = size / number[SIZE] if number[SIZE] > 0.0 else 0.0
+    number[SIZE] = size
+    theta = number[CONTRACTION]
+    if not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON):
+        return NO_CONVERGENCE
+    left = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
+    tight = max(CLOSED_RATE * number[STEP] * number[STEP], CLOSED_BEST)
+    closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number[GAP]))
+    number[GAP] = gap
+    if left <= NEWTON and closed:
+        if k == 0:
+            number[CONTRACTION] = 0.0  # nothing was slow
+        return CONVERGED
+    return GOES_ON if k + 1 < MAX_ITERATIONS else NO_CONVERGENCE
+
+
+@kernel_in_place
+def accurate(model, march, closure, rows):
+    """Whether the step is accurate enough; chooses the size of the next one, or of this one anew."""
+    number, count = march.number, march.counts
+    error = error_of(model, march, closure)
+    wanted = SAFETY / max(error, 1e-6) ** (1.0 / 3.0)
+    if not error <= 1.0:
+        count[N_REJECTED] += 1
+        number[WANTED] = number[STEP] * max(min(wanted, SAFETY), SMALLEST_FACTOR)
+        choose_step(march, rows)
+        return False
+    if wanted > KEPT_FACTOR or wanted < 1.0:
+        number[WANTED] = number[STEP] * min(wanted, LARGEST_FACTOR)
+        count[REPLAN] = 1
+    return True
+
+
+@kernel_in_place
 def march(model, march, ws, closure, saddle, rows, max_steps):
     """Go on by up to max_steps steps; returns what came of it, one of the codes above.
 
     On ASKS the inputs `u`, wrenches and tangents of loads have to be given, at the time TIME + STEP and the state
     Q_NEW, QD_NEW; then it is to be called again.
     """
-    number, count, state = march.number, march.counts, march.state
+    number, count = march.number, march.counts
     done = 0
     while True:
         phase = count[PHASE]
@@ -138,47 +194,13 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
             if count[EXTERNAL] != 0:
                 return ASKS
         elif phase == EVALUATE:
-            derive = count[FRESH] == NOW or count[FRESH] == ALWAYS
-            what = RESIDUAL_DERIVATIVES if derive else RESIDUAL
-            evaluate_at(model, march, ws, closure, saddle, what)
-            count[N_RESIDUAL] += 1
-            finite, gap = True, 0.0
-            for i in range(state.shape[1]):
-                finite = finite and abs(state[RESIDUE, i]) < np.inf
-            for i in range(closure.value.shape[1]):
-                gap = max(gap, abs(closure.value[ERROR, i]))
-            if derive:
-                count[N_JACOBIAN] += 1
-                if count[FRESH] == NOW:
-                    count[FRESH] = DONE
-                if not finite or not factor(model, march, closure):
-                    finite = False
-            failed = not finite
-            converged = False
-            if finite:
-                size = correct(model, march, closure)
-                k = count[ITERATION]
-                if k > 0:
-                    number[CONTRACTION] = size / number[SIZE] if number[SIZE] > 0.0 else 0.0
-                number[SIZE] = size
-                theta = number[CONTRACTION]
-                failed = not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON)
-                if not failed:
-                    left = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
-                    tight = max(CLOSED_RATE * number[STEP] * number[STEP], CLOSED_BEST)
-                    closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number[GAP]))
-                    converged = left <= NEWTON and closed
-                    number[GAP] = gap
-                    failed = not converged and k + 1 >= MAX_ITERATIONS
-            count[ITERATION] += 1
-            if converged:
+            code = iterate(model, march, ws, closure, saddle)
+            if code == CONVERGED:
                 count[PHASE] = JUDGE
-                if count[ITERATION] == 1:
-                    number[CONTRACTION] = 0.0  # nothing was slow
-            elif not failed:
+            elif code == GOES_ON:
                 if count[EXTERNAL] != 0:
                     return ASKS
-            elif count[FRESH] == KEPT or (count[FRESH] == DONE and count[FIXED] != 0 and finite):
+            elif count[FRESH] == KEPT or (count[FRESH] == DONE and count[FIXED] != 0 and code != NOT_FINITE):
                 # once more with new factors, or where no smaller step is left, with new ones at every correction
                 begin_step(model, march, closure)
                 count[ITERATION], count[FRESH] = 0, NOW if count[FRESH] == KEPT else ALWAYS
@@ -191,30 +213,21 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 number[CONTRACTION] = 0.0
                 count[N_REJECTED] += 1
                 if count[FIXED] != 0:
-                    return NO_CONVERGENCE if finite else NOT_FINITE
+                    return code
                 number[WANTED] = 0.25 * number[STEP]
                 choose_step(march, rows)
                 if not number[STEP] > number[MIN_STEP]:
-                    return TOO_SMALL if finite else NOT_FINITE
+                    return TOO_SMALL if code == NO_CONVERGENCE else NOT_FINITE
         else:
             count[PHASE] = BEGIN
-            changed = False
-            if count[FIXED] == 0:
-                error = error_of(model, march, closure)
-                wanted = SAFETY / max(error, 1e-6) ** (1.0 / 3.0)
-                if not error <= 1.0:
-                    count[N_REJECTED] += 1
-                    number[WANTED] = number[STEP] * max(min(wanted, SAFETY), SMALLEST_FACTOR)
-                    choose_step(march, rows)
-                    if not number[STEP] > number[MIN_STEP]:
-                        return TOO_SMALL
-                    continue
-                if wanted > KEPT_FACTOR or wanted < 1.0:
-                    number[WANTED] = number[STEP] * min(wanted, LARGEST_FACTOR)
-                    changed = True
+            count[REPLAN] = 0
+            if count[FIXED] == 0 and not accurate(model, march, closure, rows):
+                if not number[STEP] > number[MIN_STEP]:
+                    return TOO_SMALL
+                continue
             if count[PROJECT] != 0:
                 project_rates(model, march, ws, closure, saddle)
             accept(march, closure, rows)
-            if changed or count[TO_GO] == 0:
+            if count[REPLAN] != 0 or count[TO_GO] == 0:
                 choose_step(march, rows)
             done += 1

@@ -33,9 +33,9 @@ TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_
 FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED, GAP, BEST_PIVOT = range(11, 20)
 N_NUMBERS = 20
 # March.counts
-PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO, LEAST_ROW, MOST_RANK = range(12)
-N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(12, 16)
-N_COUNTS = 16
+PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO, LEAST_ROW, MOST_RANK, REPLAN = range(13)
+N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(13, 17)
+N_COUNTS = 17
 # March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
 # the step before; residual, correction, scale of errors
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
@@ -51,7 +51,7 @@ class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
     number: np.ndarray  # (20,) named above
-    counts: np.ndarray  # (16,) int, named above
+    counts: np.ndarray  # (17,) int, named above
     state: np.ndarray  # (13, ndof) named above
     multiplier: np.ndarray  # (6, m) named above: of the loops, and A qd at the begin of the step
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
