@@ -23,7 +23,7 @@ DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
 # solutions beyond half a turn that are looked at again from within
 MAX_TURNS = 5
-# loops that are open by no more than this [m; rad] at an equilibrium are closed
+# loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
 OPEN = 1e-9
 
 
@@ -100,8 +100,8 @@ def statics(
     start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     opened = ""
     if robot.loop_names:
-        start, slope, opened = closed_gently(robot, start, system.partition.free)
-        system.weigh(slope)
+        start, errors, opened = closed_gently(robot, start, system.partition.free)
+        system.weigh(*errors)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
     unloaded = np.concatenate([system.unloaded, np.zeros(robot.n_multipliers)])

@@ -21,7 +21,7 @@ from sorosim.system import elastic_weight, mass_weight
 
 Array = NDArray[np.float64]
 
-# loops that are open by no more than this [m; rad] are closed
+# loops that are open by no more than this part of their extent, or radians, are closed
 CLOSED = 1e-10
 # and so are rates that open them by no more than this part of their size
 CLOSED_RATE = 1e-9
@@ -86,34 +86,42 @@ def assemble(
     return close(robot, q, qd, free)
 
 
-def close(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Assembly:
-    """Close the loops of a robot by moving the free coordinates; see `assemble`."""
+def close(
+    robot: Robot, q: Array, qd: Array, free: NDArray[np.int64], free_rates: NDArray[np.int64] | None = None
+) -> Assembly:  # fmt: skip
+    """Close the loops of a robot by moving the free coordinates and rates, default: the same; see `assemble`."""
     if not robot.loop_names:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
-        found, moved, message = _Closing(robot, q, free, elastic_weight(robot, q, free)).run()
-        return Assembly(found, _closed_rates(robot, found, qd, free), moved, message)
+        closing = _Closing(robot, q, free, elastic_weight(robot, q, free))
+        z, how = closing.run()
+        found, moved = closing.q(z), float(np.linalg.norm(z))
+        rates = _closed_rates(robot, found, qd, free if free_rates is None else free_rates)
+        return Assembly(found, rates, moved, f"{how}, moved by {moved:.3g} sqrt(J)")
 
 
-def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, Array, str]:
+def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, tuple[Array, Array], str]:
     """As `close`, whose shape is near an equilibrium; q itself, if the loops cannot be closed.
 
-    Returns it, the derivative X (m, n_free) of the errors at q by displacements in its metric, and why it failed.
+    Returns it, the errors (m,) there and their derivative (m, n_free) by displacements in the metric, and why it
+    failed.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
         U = elastic_weight(robot, q, free)
         closing = _Closing(robot, q, free, U)
-        closed, why = q, ""
+        z, why = np.zeros(len(free)), ""
         try:
-            closed = closing.run()[0]
+            z = closing.run()[0]
         except ConvergenceError as error:
             why = str(error)
-        return closed, closing.slope(np.zeros(len(free))), why
+        return closing.q(z), closing.jacobian(z), why
 
 
 def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
-    """Which loops are open by more than `at_least` [m; rad], and by how much, in words; "" if none is."""
-    gaps = {name: gap for name, gap in robot.loop_gaps(q).items() if not max(gap) <= at_least}
+    """Which loops are open by more than `at_least` of their extent, or radians, in words; "" if none is."""
+    extent = robot.engine.closed.extent
+    gaps = robot.loop_gaps(q)
+    gaps = {name: gap for name, gap in gaps.items() if not max(gap[0] / extent[name], gap[1]) <= at_least}
     return ", ".join(f"'{name}' by {distance:.3g} m and {angle:.3g} rad" for name, (distance, angle) in gaps.items())
 
 
@@ -154,16 +162,19 @@ class _Closing:
         by_q = closure.matrix[ERROR_BY_Q][:, self.free]
         return closure.value[ERROR], scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
 
-    def run(self) -> tuple[Array, float, str]:
+    def run(self) -> tuple[Array, str]:
+        """z, and how it was found."""
         n = len(self.free)
         z = np.zeros(n)
-        if not n or np.abs(self.error(z).value[ERROR]).max(initial=0.0) <= CLOSED:
+        if not n or np.abs(self.robot.engine.loops.size * self.errors(z)).max(initial=0.0) <= CLOSED:
             how = "was closed already"
         else:
             tight = 1e-15
             rough = least_squares(
                 self.errors, z, self.slope, method="trf",
                 ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
+                # the first trust region: a coordinate or so, whatever its sqrt(J)
+                x_scale=max(np.linalg.norm(self.U) / np.sqrt(n), 1e-300),
             )  # fmt: skip
             z, how = self.polished(rough.x), "closed"
         q = self.q(z)
@@ -171,8 +182,7 @@ class _Closing:
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
             what = f"the loops of '{self.robot.name}' cannot be closed"
             raise ConvergenceError(f"{what}: {left} at the best; {hint}", q)
-        z = self.nearest(z) if z.any() else z
-        return self.q(z), float(np.linalg.norm(z)), f"{how}, moved by {np.linalg.norm(z):.3g} sqrt(J)"
+        return self.nearest(z) if z.any() else z, how
 
     def polished(self, z: Array) -> Array:
         """After Newton's steps, as long as they close the loops further."""

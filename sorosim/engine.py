@@ -99,7 +99,7 @@ class Engine:
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
-        self._no_closing = np.zeros(2)
+        self._no_closing = np.array([0.0, 0.0, -1.0])
         self._local = threading.local()
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
@@ -223,7 +223,7 @@ class Engine:
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
-        (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (2,):
+        (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
         how forward dynamics brings loops back that are open, see kernels.evaluate; default: not at all.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.

@@ -111,7 +111,7 @@ class Integration:
         self.trials.window = self.edges.window(start.t)
         self.system.turns.begin(start.q)
         state = self.prepared(start.t, self.system.state(start.q, start.qd))
-        self.system.rhs(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
+        self.system.begin(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
         times = output_times(options["t_end"], options["dt_out"])
         problem = OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,
@@ -136,7 +136,10 @@ class Integration:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
-        hint = f"try method='{'bdf' if options['method'] == 'radau' else 'radau'}' or a smaller max_step"
+        other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
+        hint = f"try method='{other}' or a smaller max_step"
+        if options["method"] in MARCHES:
+            hint += ", a smaller rtol or a fixed `step`"
         if self.system.robot.n_multipliers:
             hint += ", drive less if that leaves the loops no freedom"
         if self.why:
@@ -204,6 +207,8 @@ class Integration:
             self.why = f"stopped at t = {t:.6g} s: the {kind} joint of '{name}' comes to a whole turn"
             self.why += ", where its coordinates are singular"
             return None
+        if t in self.samples:
+            self.system.rows.pop(t, None)  # found under the inputs until here, a row has those from here on
         if t in self.checkpoints:
             self.keep(t, q, qd, self.summed(stats))
             self.system.turns.begin(q)

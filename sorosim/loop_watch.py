@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 NEAR = 1e-2
 # loops that are open by more than this part of their extent, or radians, are lost
 LOST = 1e-2
+# the same where too much is driven, and nothing can close them
+UNFIT = 1e-6
 # loops that a failed step leaves open by more than this are why it failed
 FAILED = 1e-10
 
@@ -25,8 +27,13 @@ class LoopWatch:
 
     def __init__(self, robot: Robot) -> None:
         self.closed, self.size = robot.engine.closed, robot.engine.loops.size
+        self.limit = LOST
         self.rank, self.best, self.least, self.where = 0, 0.0, np.inf, ""
         self.lost = ""
+
+    def driven_beside_loops(self) -> None:
+        """More is driven than the loops leave free: they stay closed only if the motions fit them."""
+        self.limit = UNFIT
 
     def loop_of(self, row: int) -> str:
         """Name of the loop that has this row."""
@@ -38,12 +45,15 @@ class LoopWatch:
         if rank < self.rank:
             rank, least = rank + 1, 0.0
         elif rank > 0:
-            self.rank, self.best = rank, max(self.best, least)
-        if rank > 0 and least < self.least:
+            self.limit = LOST
+        self.rank, self.best = rank, max(self.best, least)
+        if rank > 0:
             self.near(t, least, self.best, int(saddle.order[rank - 1]))
 
     def near(self, t: float, least: float, best: float, row: int) -> None:
         """Keep the place next to a singular configuration: how much the row next to dependence has, and had."""
+        if least >= self.least:
+            return
         self.least = least
         if least < NEAR * best:
             self.where = f"loop '{self.loop_of(row)}' at t = {t:.4g} s"
@@ -51,7 +61,7 @@ class LoopWatch:
     def gaps(self, t: float, found: Evaluation) -> None:
         """Look at the errors at a row of the result."""
         error = found.closure.value[ERROR]
-        if not self.lost and not np.abs(error * self.size).max() <= LOST:
+        if not self.lost and not np.abs(error * self.size).max() <= self.limit:
             self.lost = f"{self.open(error)} at t = {t:.4g} s"
 
     def open(self, error: Array) -> str:

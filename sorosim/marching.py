@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lstsq
+from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
 from sorosim.compiled import entry
 from sorosim.drive import Held, Motion
+from sorosim.dynamics import DEPENDENT
+from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
@@ -21,7 +23,7 @@ from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
 from sorosim.signals import ConstantSignal
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter
-from sorosim.system import OdeSystem
+from sorosim.system import OdeSystem, mass_weight
 
 Array = NDArray[np.float64]
 
@@ -76,7 +78,7 @@ class Marching:
         engine, partition = self.system.robot.engine, self.system.partition
         return Model(
             engine.tree, engine.elastic, engine.tendons, engine.loops, engine.load_laws, inputs.arrays,
-            self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, np.zeros(2),
+            self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, np.zeros(3),
         )  # fmt: skip
 
     def state(self, inputs: Motion, external: bool) -> March:
@@ -88,8 +90,9 @@ class Marching:
         depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
         return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((6, n_rows)), *values, np.zeros(n_inputs),
-            np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
+            np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
+            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)),
+            np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
             np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
             np.zeros((depth, 3)), np.zeros((4, 6, 6)),
@@ -138,24 +141,37 @@ class Marching:
         left = float(problem.t_out[1]) - t0
         state.counts[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
         number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.TO_GO]
-        # the method's own accelerations belong to a time beside, and its rates tear loops a little open, see
-        # kernels.newmark.change_step: start as it goes on, unless accelerations change too wildly to be followed
-        alpha_m, alpha_f, beta, _ = self.coefficients
-        h, shift, a, v = number[m.STEP], alpha_m - alpha_f, found.qdd.copy(), qd.copy()
-        glance = GLANCE * min(h, 1.0)
-        later = system.state(q + glance * qd + 0.5 * glance**2 * found.qdd, qd + glance * found.qdd)
-        change = system.forward(task.FORWARD, t0 + glance, *system.coordinates(t0 + glance, later)).qdd - found.qdd
-        jerk = change / glance
-        if h * np.linalg.norm(shift * jerk) <= np.linalg.norm(found.qdd):
-            a += shift * h * jerk
-            A, free = found.closure.matrix[CONSTRAINT], system.partition.free
-            if len(A) and not self.projection:
-                tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free])
-                v[free] += lstsq(A[:, free], tear, cond=1e-9)[0]
-                state.multiplier[m.L_RATE] = A @ v
+        state.counts[m.MOST_RANK] = int(system.closing[2])
+        a, v = self.like_its_own(t0, problem.x0, number[m.STEP], found)
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
+
+    def like_its_own(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
+        """Accelerations and rates of a start as the method has them amid its steps of size h.
+
+        Its accelerations belong to a time beside, and its rates tear loops a little open, see
+        kernels.newmark.change_step; those of a restart have done so already. Where accelerations change too wildly to
+        be followed, both stay as they are.
+        """
+        system, free = self.system, self.system.partition.free
+        alpha_m, alpha_f, beta, _ = self.coefficients
+        (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, found.qdd.copy()
+        v = qd.copy()
+        glance = GLANCE * min(h, 1.0)
+        later = system.state(q + glance * qd + 0.5 * glance**2 * found.qdd, qd + glance * found.qdd)
+        jerk = (system.forward(task.FORWARD, t + glance, *system.coordinates(t + glance, later)).qdd - a) / glance
+        if h * np.linalg.norm(shift * jerk) > np.linalg.norm(a):
+            return a, v
+        a += shift * h * jerk
+        A = found.closure.matrix[CONSTRAINT]
+        if len(A) and not self.projection:
+            tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
+            # nearest in kinetic energy: nothing else changes
+            U = mass_weight(system.robot, q, free)
+            X = solve_triangular(U, A[:, free].T, trans="T").T
+            v[free] += solve_triangular(U, lstsq(X, tear, cond=DEPENDENT)[0])
+        return a, v
 
 
 class _Course:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
-from sorosim.door import choice, number, positive
+from sorosim.door import choice, describe, number, positive
 from sorosim.drive import Held, check_smooth, input_motion
-from sorosim.errors import InputError
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
 from sorosim.result import Run, open_run
@@ -29,7 +29,8 @@ DEFAULTS = {
     "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
     "projection": False,
 }  # fmt: skip
-# loops that are open by more than this at the start [m; rad] or tear open [m/s; rad/s] are a mistake, less is mended
+# loops that are open at the start by more than this part of their extent, or radians, or tear open so in a second, are
+# mistake, less is mended
 MENDED = 1e-6
 
 
@@ -155,7 +156,7 @@ def simulate(
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
                                         least=0.0, upto=1.0)  # fmt: skip
     options |= {
-        "projection": bool(options["projection"]),
+        "projection": _flag("projection", options["projection"]),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }
@@ -224,6 +225,12 @@ def resume(
     return Integration(system, options, start, past, events, False, progress, out, controller).run()
 
 
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(name, "True or False", describe(value))
+    return bool(value)
+
+
 def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:
     """Coordinates and rates at t = 0; the driven ones are put on their motion, and what loops ask for is checked."""
     partition, motion = system.partition, system.driven.jets(0.0)
@@ -249,11 +256,20 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
         raise InputError("q0", "a start in which all loops are closed", f"{left} open", hint)
     rate = robot.loop_rows(q, qd).rate
-    if qd0 is not None and np.abs(rate).max() > MENDED:
-        torn = next(name for name, rows in robot.engine.closed.rows.items() if np.abs(rate[rows]).max() > MENDED)
+    tears = robot.engine.loops.size * np.abs(rate) > MENDED
+    if qd0 is not None and tears.any():
+        torn = next(name for name, rows in robot.engine.closed.rows.items() if tears[rows].any())
         got = f"rates that tear '{torn}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
         raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
-    closed = close(robot, q, qd, free)
+    rates = robot.description.initial_rates if qd0 is None else ()
+    kept = np.array([i for i in free if robot.coordinate_names[i] not in rates], dtype=np.int64)
+    try:
+        closed = close(robot, q, qd, free, kept)
+    except ConvergenceError as error:
+        if not rates:
+            raise
+        hint = "name the rates of fewer coordinates, the others follow"
+        raise ConvergenceError(f"{error}; of the `initial` block, {hint}", error.partial) from None
     return closed.q, closed.qd
 
 

@@ -17,7 +17,7 @@ from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.kernels.saddle import of_each_loop
+from sorosim.kernels.saddle import dependence, of_each_loop
 from sorosim.loop_watch import LoopWatch
 from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
@@ -25,6 +25,8 @@ from sorosim.robot import Robot
 Array = NDArray[np.float64]
 
 
+# rows of a loop that yield less than this part of what the most yielding one does are weighed as if they did so much
+FAINT = 3e-2
 # what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
 REGULAR = 1e-6
 
@@ -33,7 +35,7 @@ class StaticSystem:
     """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
 
     The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
-    unit multiplier moves the most yielding row of its loop by about one. The residual is ID(q) - internal force - A^T
+    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T
     multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
     as in the unloaded state.
 
@@ -48,7 +50,7 @@ class StaticSystem:
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
-        self.weight, self.dependent = np.ones(robot.n_multipliers), False
+        self.weight, self.rank = np.ones(robot.n_multipliers), robot.n_multipliers
         self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers:
@@ -62,13 +64,14 @@ class StaticSystem:
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
-    def weigh(self, X: Array) -> None:
-        """Choose weights by the errors' derivative X (m, n), unit multipliers moving the rows by X X^T."""
+    def weigh(self, error: Array, X: Array) -> None:
+        """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
         loops = self.robot.engine.loops
-        norm = loops.size * np.linalg.norm(X, axis=1)
-        of_each_loop(loops, norm)
-        self.weight = loops.size / norm
-        self.dependent = len(independent_rows(self.robot, X)) < len(X)
+        own = loops.size * np.linalg.norm(X, axis=1)
+        largest = own.copy()
+        of_each_loop(loops, largest)
+        self.weight = loops.size / np.maximum(own, FAINT * largest)
+        self.rank = len(independent_rows(self.robot, X, error))
 
     def multipliers(self, x: Array) -> Array:
         """All multipliers (m,)."""
@@ -85,7 +88,7 @@ class StaticSystem:
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
-        if not self.dependent:
+        if self.rank == len(multiplier):
             return multiplier
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         return smallest_multipliers(self.robot, A, multiplier)
@@ -106,7 +109,7 @@ class StaticSystem:
         free, zero = self.partition.free, np.zeros(self.robot.ndof)
         found = self.robot.engine.evaluate(
             task.FORWARD_DERIVATIVES if derivatives else task.FORWARD, self.q(y), zero, zero.copy(), self.u,
-            known=self.partition.mask, closing=np.array([0.0, 1.0]),
+            known=self.partition.mask, closing=np.array([0.0, 1.0, self.rank]),
         )  # fmt: skip
         return found.qdd[free], found.dq[np.ix_(free, free)] if derivatives else found.dq
 
@@ -132,7 +135,7 @@ class StaticSystem:
         K = found.dq if self.n_free == self.robot.ndof else found.dq[np.ix_(free, free)]
         if m:
             A, E = (self.weight[:, None] * found.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, (REGULAR if self.dependent else 0.0) * np.eye(m)]])
+            K = np.block([[K, -A.T], [E, (REGULAR if self.rank < m else 0.0) * np.eye(m)]])
         return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
@@ -144,13 +147,18 @@ class StaticSystem:
         return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 
 
-def independent_rows(robot: Robot, A: Array) -> NDArray[np.int64]:
-    """Rows of a constraint matrix A that do not depend on each other, as many as there are."""
+def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDArray[np.int64]:
+    """Rows of a constraint matrix A that do not depend on each other, as many as there are.
+
+    error (m,): by how much the loops are open, see kernels.saddle; default: not at all.
+    """
     if not A.size:
         return np.zeros(0, dtype=np.int64)
-    R, order = scipy.linalg.qr((robot.engine.loops.size[:, None] * A).T, mode="r", pivoting=True)
+    loops = robot.engine.loops
+    least = DEPENDENT if error is None else dependence(loops, error, -1)
+    R, order = scipy.linalg.qr((loops.size[:, None] * A).T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(R))
-    return np.sort(order[: int((pivots > DEPENDENT * pivots[0]).sum())]).astype(np.int64)
+    return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
 
 
 def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
@@ -191,7 +199,7 @@ class OdeSystem:
         self, robot: Robot, inputs: Motion | Held, driven: Mapping[str, Any], closing_time: float = 0.01
     ) -> None:
         self.robot, self.inputs = robot, inputs
-        self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2])
+        self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
@@ -218,6 +226,15 @@ class OdeSystem:
             out[:2, self.partition.free] = x.reshape(2, -1)
             out[:, self.partition.driven] = self.driven.jets(t).T
         return out[0], out[1], out[2]
+
+    def begin(self, t: float, x: Array) -> None:
+        """Look at a state in which the loops are closed: how many of their rows are independent."""
+        q, qd, qdd = self.coordinates(t, x)
+        rank = int(self.forward(task.FORWARD, t, q, qd, qdd).regularity[0])
+        self.closing[2] = rank
+        every = len(independent_rows(self.robot, self.robot.loop_rows(q).A)) if self.robot.n_multipliers else 0
+        if rank < every:
+            self.watch.driven_beside_loops()
 
     def rhs(self, t: float, x: Array) -> Array:
         """dx/dt (2 n_free,)."""

@@ -53,6 +53,35 @@ def test_assembly_finds_the_nearest_closed_state():
     assert_allclose(found.moved, np.sqrt(step @ M @ step), rtol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1e-2, 1e2])
+def test_assembly_knows_no_size(scale):
+    """Linkages of all sizes close alike, and no joint turns right round on the way."""
+    small = RigidBody(scale**3, centre=(0.5 * scale, 0, 0), inertia=np.array((0.01, 0.1, 0.1)) * scale**5)
+    links = [Link("a", small, joint=Joint("revolute"))]
+    links += [Link(k, small, joint=Joint("revolute"), parent=on, at=at(scale)) for k, on in (("b", "a"), ("c", "b"))]
+    loops = {"close": Loop(Joint("revolute"), Anchor("c", at=at(scale)), Anchor(at=at(1.2 * scale, 0.3 * scale)))}
+    robot = Robot(Description("linkage", tuple(links), gravity=(0, -9.81, 0), loops=loops))
+    for start in np.random.default_rng(1).uniform(-1.2, 1.2, (20, 3)):
+        found = sorosim.assemble(robot, start)
+        assert max(found_gap[0] for found_gap in robot.loop_gaps(found.q).values()) < 1e-9 * scale
+        assert np.abs(found.q - start).max() < 2.0 * np.pi
+    with pytest.raises(InputError, match="open"):
+        sorosim.simulate(robot, 0.1, q0=found.q + np.array([1e-5, 0.0, 0.0]))
+
+
+def test_named_rates_are_kept():
+    robot = linkage()
+    q = sorosim.assemble(robot, ROUGH).q
+    initial = dict(zip(robot.coordinate_names, map(float, q), strict=True))
+    turning = Robot(replace(robot.description, initial=initial, initial_rates={"a.revolute": 3.0}))
+    run = sorosim.simulate(turning, 0.05)
+    assert run.qd[0, 0] == 3.0
+    assert np.abs(robot.loop_rows(run.q[0], run.qd[0]).rate).max() < 1e-12
+    conflicting = Robot(replace(turning.description, initial_rates=dict.fromkeys(robot.coordinate_names, 3.0)))
+    with pytest.raises(ConvergenceError, match=r"tear loop 'close' open.*`initial` block"):
+        sorosim.simulate(conflicting, 0.05)
+
+
 def test_rates_are_the_nearest_ones_too():
     robot = linkage()
     q = sorosim.assemble(robot, ROUGH).q
@@ -184,6 +213,10 @@ def test_a_loop_that_is_torn_open_is_named(method):
     with pytest.raises(ConvergenceError, match=r"loop 'close' is open by .* m.*drive") as caught:
         sorosim.simulate(robot, 1.0, q0=q, driven=driven, method=method)
     assert np.isfinite(caught.value.partial.q).all()
+    # all are driven so, by motions that nearly fit
+    drives = {name: f"{value} + 1e-4*t^2" for name, value in zip("abc", q, strict=True)}
+    with pytest.raises((ConvergenceError, InputError), match=r"loop 'close' is open|free to move"):
+        sorosim.simulate(robot, 1.0, q0=q, driven=drives, method=method)
     with pytest.raises(ConvergenceError, match=r"statics: the loops of .* cannot be closed: 'close' by"):
         sorosim.statics(robot, driven={"a": q[0] + 1.0, "b": q[1] + 1.0}, q0=q)
 

@@ -149,7 +149,7 @@ def test_derivatives_of_the_residual(case, moving):
         assert WORST.note(name, relative_error(found, expected)) < 1e-9
 
 
-CLOSING = np.array([40.0, 400.0])
+CLOSING = np.array([40.0, 400.0, -1.0])
 
 
 def forward(robot, q, qd, u, what=task.FORWARD):

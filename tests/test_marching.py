@@ -8,14 +8,19 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
+from sorosim.actuation.joint_force import JointForce
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.marching import coefficients
+from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
 from sorosim.robot import Robot
 
 BODY = RigidBody(2.0, inertia=(0.01, 0.02, 0.03))
@@ -226,6 +231,42 @@ def test_a_run_taken_up_again_repeats_the_bits(method, tmp_path):
     again = sorosim.resume(tmp_path / "run.h5", 0.5)
     assert_array_equal(again.q, whole.q)
     assert_array_equal(again.qd, whole.qd)
+
+
+def test_restarts_leave_the_multipliers_alone(pendulum):
+    """The rates of a row tear the loops open already, as the method needs it: a start there must not do so twice."""
+    robot, q0 = pendulum
+    options = {"q0": q0, "method": ALPHA, "step": 1e-3}
+    plain = sorosim.simulate(robot, 1.0, 0.01, **options)
+    often = sorosim.simulate(robot, 1.0, 0.01, **options, checkpoint=0.02)
+    for name, most in (("q", 1e-6), ("qd", 1e-5), ("lam", 1e-3)):
+        size = np.abs(getattr(plain, name)).max()
+        assert_allclose(getattr(often, name), getattr(plain, name), rtol=0, atol=most * size)
+    exact = sorosim.simulate(robot, 1.0, 0.01, q0=q0, method="lsoda", rtol=1e-11, atol=1e-12)
+    assert np.abs(often.lam - exact.lam).max() < 2e-3 * np.abs(exact.lam).max()
+
+
+def test_multipliers_of_a_row_are_those_of_its_inputs(pendulum):
+    robot, q0 = pendulum
+    robot = Robot(replace(robot.description, actuators={"push": JointForce("a", along="tx")}))
+    runs = [
+        sorosim.simulate(robot, end, 0.01, q0=q0, method=ALPHA, rtol=1e-6, atol=1e-9, dt_control=0.05,
+                         controller=lambda t, q, qd: 5.0 * np.sin(20.0 * t)) for end in (0.1, 0.2)
+    ]  # fmt: skip
+    assert_allclose(runs[0].lam[-1], runs[1].lam[10], rtol=1e-9, atol=1e-12)
+
+
+def test_thin_taut_rods_are_held():
+    """Length to thickness 3e4: the row along the rod has little of its own beside those across it."""
+    L = 1.0
+    wire = Material(3e9, poisson=0.3, density=1000.0, damping=1e5)
+    rod = Rod((Division(L, Circle(0.5 * L / 3e4), wire, strain(torsion=0, bending=3, elongation=0), n_gauss=8),))
+    loops = {"end": Loop(Joint("fixed"), Anchor("wire"), Anchor(at=at(1.005 * L)))}
+    robot = Robot(Description("wire", (Link("wire", rod),), gravity=(0, 0, -9.81), loops=loops))
+    run = sorosim.simulate(robot, 0.2, q0="assembled", method=ALPHA)
+    tension = 3e9 * np.pi * (0.5 * L / 3e4) ** 2 * 0.005
+    assert_allclose(np.abs(run.lam[-1]).max(), tension, rtol=1e-3)
+    assert "singular" not in run.message
 
 
 def test_controllers_and_driven_joints():

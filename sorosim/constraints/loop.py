@@ -165,6 +165,7 @@ class Closed(NamedTuple):
 
     rows: dict[str, slice]  # of the multipliers
     turns: NDArray[np.bool_]  # (m,) whether the error is an angle, else a length
+    extent: dict[str, float]  # [m]
     m: int
 
 
@@ -227,9 +228,10 @@ def compile_loops(
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.constrained for loop in loops.values())])
     turns = np.logical_not(forbidden[:, 3:].any(axis=1))
     size = np.ones(first)
-    for name, loop in loops.items():
-        size[rows[name]] = np.where(turns[rows[name]], 1.0, 1.0 / extent(loop, by_name, layout, built))
-    return Loops(row, value, size), Closed(rows, turns, first)
+    extents = {name: extent(loop, by_name, layout, built) for name, loop in loops.items()}
+    for name in loops:
+        size[rows[name]] = np.where(turns[rows[name]], 1.0, 1.0 / extents[name])
+    return Loops(row, value, size), Closed(rows, turns, extents, first)
 
 
 def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callable[[int], Array]) -> float:

@@ -85,11 +85,12 @@ def lu_solve(A, pivot, B):
 
 
 @kernel_in_place
-def rank_factor(G, order, scale, dependent):
+def rank_factor(G, order, scale, known_rank, dependent, beyond):
     """Overwrite G (m, m) with factors of the largest part of it that is regular, by complete pivoting.
 
     order (2, m) int: rows and columns in pivot order; scale (m,): of rows and columns, taken first. What is below
-    `dependent` counts as zero. Returns the rank and the least pivot.
+    `dependent` counts as zero, after as many pivots as `known_rank` what is below `beyond`. Returns the rank and the
+    least pivot.
     """
     m = G.shape[0]
     for i in range(m):
@@ -103,7 +104,7 @@ def rank_factor(G, order, scale, dependent):
             for j in range(k, m):
                 if abs(G[i, j]) > size:
                     best_i, best_j, size = i, j, abs(G[i, j])
-        if not size > dependent:
+        if not size > (dependent if k < known_rank else beyond):
             break
         least = min(least, size)
         swap_rows(G, best_i, k)

@@ -65,9 +65,10 @@ def solve_forward(loops, looped, known, internal, closing, closure, saddle, tau,
         return failed
     if looped:
         for i in range(closure.multiplier.shape[0]):
-            rate, error = closure.value[RATE, i], closure.value[ERROR, i]
-            saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + closing[0] * rate + closing[1] * error)
-        factor_constraints(loops, mass, closure.matrix[CONSTRAINT], closure.value[ERROR], known, saddle)
+            asked = closing[0] * closure.value[RATE, i] + closing[1] * closure.value[ERROR, i]
+            saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + asked)
+        A, error = closure.matrix[CONSTRAINT], closure.value[ERROR]
+        factor_constraints(loops, mass, A, error, int(closing[2]), known, saddle)
         solve_constrained(loops, mass, saddle, tau, closure.multiplier)
     else:
         cholesky_solve_vector(mass, tau)
@@ -111,8 +112,9 @@ def evaluate(
     gravity : (3,)
     wrench, K_w, D_w : (n_nodes, 6), (n_nodes, 6, 6) twice
         External wrenches and tangents in the world frame; length 0 where there are none.
-    closing : (2,)
-        Factors of rate and error in forward dynamics under A qdd + A' qd + closing[0] A qd + closing[1] e = 0.
+    closing : (3,)
+        Factors of rate and error in forward dynamics under A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and how
+        many rows of A are independent where the loops are closed, -1 if unknown.
     ws : Workspace
     closure, saddle
         Of the loops; see kernels.loops and kernels.saddle.

@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
-from sorosim.kernels.loops import ERROR, RATE
+from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import (
     A_OLD,
     CONTRACTION,
@@ -23,7 +23,6 @@ from sorosim.kernels.newmark import (
     GAP,
     ITERATION,
     L_NEW,
-    L_RATE,
     MAX_STEP,
     MIN_STEP,
     N_JACOBIAN,
@@ -35,6 +34,7 @@ from sorosim.kernels.newmark import (
     PROJECT,
     Q_NEW,
     QD,
+    QD_NEW,
     QDD,
     REPLAN,
     RESIDUE,
@@ -52,8 +52,8 @@ from sorosim.kernels.newmark import (
     error_of,
     evaluate_at,
     factor,
-    project_rates,
     ratios,
+    scale_tear,
 )
 from sorosim.kernels.small import copy
 
@@ -77,17 +77,13 @@ SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, KEPT_FACTOR = 0.9, 0.2, 2.0, 1.2
 
 
 @kernel_in_place
-def accept(march, closure, rows):
+def accept(march, rows):
     """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
     state, number, count = march.state, march.number, march.counts
     copy(state[A], state[A_OLD])
     for row in range(4):
         copy(state[Q_NEW + row], state[Q + row])
     copy(march.multiplier[L_NEW], march.multiplier[L])
-    # of the last evaluation, and what its correction changed
-    _, rate_ratio = ratios(number)
-    for i in range(march.multiplier.shape[1]):
-        march.multiplier[L_RATE, i] = closure.value[RATE, i] - rate_ratio * closure.value[ERROR, i]
     count[N_STEPS] += 1
     count[TO_GO] -= 1
     number[PREVIOUS] = number[STEP]
@@ -185,7 +181,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 return ARRIVED
             if done >= max_steps:
                 return GOES_ON
-            begin_step(model, march, closure)
+            begin_step(model, march, ws, closure, saddle)
             count[ITERATION] = 0
             ratio, _ = ratios(number)
             changed = abs(ratio / number[FACTORED_RATIO] - 1.0) > CHANGED
@@ -202,7 +198,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     return ASKS
             elif count[FRESH] == KEPT or (count[FRESH] == DONE and count[FIXED] != 0 and code != NOT_FINITE):
                 # once more with new factors, or where no smaller step is left, with new ones at every correction
-                begin_step(model, march, closure)
+                begin_step(model, march, ws, closure, saddle)
                 count[ITERATION], count[FRESH] = 0, NOW if count[FRESH] == KEPT else ALWAYS
                 number[CONTRACTION] = 0.0
                 if count[EXTERNAL] != 0:
@@ -226,8 +222,8 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                     return TOO_SMALL
                 continue
             if count[PROJECT] != 0:
-                project_rates(model, march, ws, closure, saddle)
-            accept(march, closure, rows)
+                scale_tear(0.0, Q_NEW, QD_NEW, model, march, ws, closure, saddle)
+            accept(march, rows)
             if count[REPLAN] != 0 or count[TO_GO] == 0:
                 choose_step(march, rows)
             done += 1

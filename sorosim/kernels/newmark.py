@@ -19,14 +19,14 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import evaluate
-from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
+from sorosim.kernels.evaluate import MASS, evaluate
+from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, close_loops, loop_matrices
+from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, close_loops, loop_matrices
 from sorosim.kernels.saddle import dependence, factor_constraints, of_each_loop, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import clear, clear_matrix, copy
+from sorosim.kernels.small import clear_matrix, copy
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
@@ -41,10 +41,10 @@ N_COUNTS = 17
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
 N_STATES = 13
 # March.multiplier
-L, L_NEW, L_STEP, L_RIGHT, L_SCALE, L_RATE = range(6)
+L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 
-# as in kernels.saddle; products of two rows keep half the digits only
-DEPENDENT = 1e-5
+# rows of which no more is left depend on others for sure: it is rounding
+DEPENDENT = 1e-14
 
 
 class March(NamedTuple):
@@ -53,12 +53,13 @@ class March(NamedTuple):
     number: np.ndarray  # (20,) named above
     counts: np.ndarray  # (17,) int, named above
     state: np.ndarray  # (13, ndof) named above
-    multiplier: np.ndarray  # (6, m) named above: of the loops, and A qd at the begin of the step
+    multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
     u: np.ndarray  # (n_actuators,)
     S: np.ndarray  # (ndof, ndof) factors
+    U: np.ndarray  # (ndof, ndof) Cholesky factor of the mass matrix
     pivot: np.ndarray  # (ndof,) int
     columns: np.ndarray  # (ndof, m) S^-1 A^T
     G: np.ndarray  # (m, m) factors of E S^-1 A^T
@@ -88,7 +89,7 @@ class Model(NamedTuple):
     driven: np.ndarray  # (n_driven,) int
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
-    closing: np.ndarray  # (2,) zero: residuals know no drift
+    closing: np.ndarray  # (3,) zero: residuals know no drift
 
 
 class Rows(NamedTuple):
@@ -166,8 +167,8 @@ def factor(model, march, closure):
         of_each_loop(model.loops, scale)
         for i in range(m):
             scale[i] = size[i] / scale[i]
-        dependent = max(dependence(model.loops, closure.value[ERROR]), DEPENDENT)
-        rank, least = rank_factor(march.G, march.order, scale, dependent * dependent)
+        beyond = dependence(model.loops, closure.value[ERROR], march.counts[MOST_RANK])
+        rank, least = rank_factor(march.G, march.order, scale, march.counts[MOST_RANK], DEPENDENT, beyond * beyond)
         march.counts[RANK] = rank
         if rank < march.counts[MOST_RANK]:
             rank, least = rank + 1, 0.0
@@ -200,32 +201,57 @@ def solve(march, closure, x):
 
 
 @kernel_in_place
-def change_step(model, march, closure):
+def change_step(model, march, ws, closure, saddle):
     """Fit what depends on the size of the step to the new one.
 
     The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
     loops of coordinates only, its rates tear them open by A qd ~ h^2; a step that finds another A qd than its own takes
     the difference, divided by h, out on the multipliers.
     """
-    number, state, multiplier, x = march.number, march.state, march.multiplier, march.state[WORK]
-    h, last, n, m = number[STEP], number[LAST_STEP], state.shape[1], march.G.shape[0]
-    if march.counts[FACTORED] != 0 and m > 0 and march.counts[PROJECT] == 0:
-        change = (h / last) ** 2 - 1.0
-        for i in range(m):
-            multiplier[L_RIGHT, i] = change * multiplier[L_RATE, i]
-            multiplier[L_RATE, i] += change * multiplier[L_RATE, i]
-        clear(x)
-        solve(march, closure, x)
-        for k in range(n):
-            if not model.known[k]:
-                state[QD, k] += x[k]
-    for k in range(n):
+    number, state = march.number, march.state
+    h, last = number[STEP], number[LAST_STEP]
+    if march.G.shape[0] > 0 and march.counts[PROJECT] == 0:
+        scale_tear((h / last) ** 2, Q, QD, model, march, ws, closure, saddle)
+    for k in range(state.shape[1]):
         state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
     number[LAST_STEP] = h
 
 
 @kernel_in_place
-def begin_step(model, march, closure):
+def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
+    """Change rates to the nearest, in kinetic energy, that tear the loops open by a part of what they do: A qd."""
+    state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
+    # with the mass matrix here: that of another state would turn the rest of the rates
+    evaluate(
+        model.tree, model.elastic, model.tendons, model.loops, MASS, model.known, state[q_row], state[qd_row],
+        state[QDD], march.u, model.gravity, march.wrench, march.K_w, march.D_w, model.closing, ws, closure, saddle,
+        march.tau, U, march.dq, march.dqd, march.B,
+    )  # fmt: skip
+    close_loops(model.loops, ws, march.u, closure)
+    loop_matrices(model.tree, model.loops, True, False, ws, closure, march.dq, march.dqd, march.B)
+    for i in range(n):
+        x[i] = 0.0
+        if model.known[i]:
+            for j in range(n):
+                U[i, j] = 0.0
+                U[j, i] = 0.0
+            U[i, i] = 1.0
+    if cholesky(U) >= 0:
+        return
+    for i in range(closure.value.shape[1]):
+        saddle.right[i, 0] = (part - 1.0) * closure.value[RATE, i]
+    error = closure.value[ERROR]
+    factor_constraints(
+        model.loops, U, closure.matrix[CONSTRAINT], error, march.counts[MOST_RANK], model.known, saddle
+    )  # fmt: skip
+    solve_constrained(model.loops, U, saddle, x, march.multiplier[L_STEP])
+    for i in range(n):
+        if not model.known[i]:
+            state[qd_row, i] += x[i]
+
+
+@kernel_in_place
+def begin_step(model, march, ws, closure, saddle):
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
@@ -235,9 +261,8 @@ def begin_step(model, march, closure):
         evaluate_signals(model.loads.signals, t, march.varying, march.stack)
     for i in range(march.u.shape[0]):
         march.u[i] = march.inputs[i, 0]
-    # the method's accelerations belong to times shifted by a part of the step: shift them with it
     if h != number[LAST_STEP]:
-        change_step(model, march, closure)
+        change_step(model, march, ws, closure, saddle)
     alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
     for i in range(state.shape[1]):
         a = state[A, i]
@@ -312,41 +337,3 @@ def error_of(model, march, closure):
             size = number[ATOL] + number[RTOL] * max(abs(state[Q, i]), abs(state[Q_NEW, i]))
             total += (x[i] / size) ** 2
     return sqrt(total / max(n - model.driven.shape[0], 1))
-
-
-@kernel_in_place
-def project_rates(model, march, ws, closure, saddle):
-    """The rates nearest to those at the end of the step, in kinetic energy, that keep the loops closed."""
-    state, mass, n = march.state, march.mass, march.state.shape[1]
-    rates, force = state[QD_NEW], state[WORK]
-    moving = forward_sweep(model.tree, state[Q_NEW], rates, state[QDD_NEW], model.gravity, COLUMNS, ws)
-    close_loops(model.loops, ws, march.u, closure)
-    loop_matrices(model.tree, model.loops, moving, False, ws, closure, march.S, march.S, march.B)
-    A = closure.matrix[CONSTRAINT]
-    for i in range(n):
-        force[i] = 0.0
-        for j in range(n):
-            if not (model.known[i] or model.known[j]):
-                force[i] += mass[i, j] * rates[j]
-    for i in range(n):
-        for j in range(n):
-            march.S[i, j] = mass[i, j]
-        if model.known[i]:
-            for j in range(n):
-                march.S[i, j] = 0.0
-                march.S[j, i] = 0.0
-            march.S[i, i] = 1.0
-    march.counts[FACTORED] = 0
-    if cholesky(march.S) >= 0:
-        return
-    for i in range(A.shape[0]):
-        saddle.right[i, 0] = 0.0
-        for j in range(n):
-            if model.known[j]:
-                saddle.right[i, 0] -= A[i, j] * rates[j]
-    error = closure.value[ERROR]
-    factor_constraints(model.loops, march.S, A, error, model.known, saddle)
-    solve_constrained(model.loops, march.S, saddle, force, march.multiplier[L_STEP])
-    for i in range(n):
-        if not model.known[i]:
-            rates[i] = force[i]

@@ -22,8 +22,10 @@ from sorosim.kernels.linalg import (
 from sorosim.kernels.loop_joint import FIRST_ROW, N_ROWS
 
 # A row depends on others if less than this part of it is left beside them, relative to the largest row of its loop.
-# Rows that depend while their loops are closed do so up to the size of the gaps while these are open.
+# Rows that depend while their loops are closed do so up to the size of the gaps while these are open. Where it is known
+# how many are independent, further ones have to be so clearly.
 DEPENDENT, PER_GAP, DEPENDENT_OPEN = 1e-9, 10.0, 1e-4
+CLEARLY, CLEARLY_PER_GAP = 1e-2, 100.0
 # rows of a loop without any effect, relative to the largest of all
 WITHOUT_EFFECT = 1e-12
 
@@ -82,17 +84,25 @@ def of_each_loop(loops, norm):
 
 
 @kernel_in_place
-def dependence(loops, error):
-    """Below which part of its own a row counts as dependent, by how far the loops are open, error (m,)."""
+def dependence(loops, error, known_rank):
+    """Below which part of its own a row counts as dependent, by how far the loops are open, error (m,).
+
+    known_rank: how many rows are independent where the loops are closed, negative if unknown; of rows beyond these.
+    """
     gap = 0.0
     for i in range(error.shape[0]):
         gap = max(gap, abs(error[i]) * loops.size[i])
+    if known_rank >= 0:
+        return max(CLEARLY, CLEARLY_PER_GAP * gap)
     return min(max(DEPENDENT, PER_GAP * gap), DEPENDENT_OPEN)
 
 
 @kernel_in_place
-def factor_constraints(loops, U, A, error, known, saddle):
-    """Factor W = Q R with pivoting, columns of known coordinates left out; fills rank and least pivot."""
+def factor_constraints(loops, U, A, error, known_rank, known, saddle):
+    """Factor W = Q R with pivoting, columns of known coordinates left out; fills rank and least pivot.
+
+    known_rank: as of `dependence`.
+    """
     m, n = A.shape
     Q, R, order, norm, columns = saddle.Q, saddle.R, saddle.order, saddle.norm, saddle.columns
     for i in range(n):
@@ -107,7 +117,7 @@ def factor_constraints(loops, U, A, error, known, saddle):
         for i in range(m):
             R[i, j] = 0.0
     of_each_loop(loops, norm)
-    rank, least, dependent = 0, 1.0, dependence(loops, error)
+    rank, least, beyond = 0, 1.0, dependence(loops, error, known_rank)
     for k in range(m):
         # the column of which most is left
         best, left = k, -1.0
@@ -115,7 +125,7 @@ def factor_constraints(loops, U, A, error, known, saddle):
             remains = sqrt(dot(Q[j], Q[j])) / norm[order[j]]
             if remains > left:
                 best, left = j, remains
-        if not left > dependent:
+        if not left > (DEPENDENT if k < known_rank else beyond):
             break
         least = min(least, left)
         if best != k:

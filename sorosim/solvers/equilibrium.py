@@ -115,18 +115,24 @@ def _solve(J: Array, r: Array) -> Array:
 
 def _factored(J: Array, r: Array) -> tuple[Array, bool]:
     """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
-    lu, _, x, info = dgesv(J, r)
+    d = _scale(J)
+    lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
     pivots = np.abs(np.diag(lu))
     regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
-    return (x if info == 0 else np.full_like(r, np.nan)), regular
+    return (d * y if info == 0 else np.full_like(r, np.nan)), regular
+
+
+def _scale(J: Array) -> Array:
+    """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same."""
+    return np.asarray(1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny)))
 
 
 def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
     """The shortest step that makes the linearised residual least, and whether it is the only one.
 
-    Rows and columns are scaled alike, so that soft and stiff coordinates count the same.
+    Shortest in scaled coordinates.
     """
-    d = 1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny))
+    d = _scale(J)
     y, _, rank, _ = lstsq(d[:, None] * J * d, d * r, cond=SINGULAR, check_finite=False)
     return d * y, rank == len(r)
 

@@ -281,6 +281,26 @@ def test_bennetts_linkage_coasts(method):
     )
 
 
+@pytest.mark.parametrize("method", ["bdf", "radau", "lsoda", "cvode", "ida", "generalized-alpha"])
+def test_bennetts_linkage_does_not_jam_at_the_default_tolerances(method):
+    # drift opens it by 1e-3, where its dependent rows look independent
+    robot, first = bennett(NOWHERE), np.array([0.5])
+    start = bennett_angles(first)[0, :3], 8.0 * bennett_rates(first)[0, :3]
+    run = run_of(robot, 4.0, 0.05, start, method=method, rtol=1e-3)
+    energy = run.energy().kinetic
+    assert WORST.note(f"Bennett's at rtol 1e-3, {method}, energy", np.abs(energy / energy[0] - 1.0).max()) < 0.5
+    assert run.q[-1, 0] - run.q[0, 0] > 2.0 * TURN
+    assert "singular" not in run.message
+
+
+@pytest.mark.parametrize("crank", [0.6, 2.0, 3.5, 5.0])
+def test_bennetts_linkage_finds_its_rest(crank):
+    # its rows depend everywhere, and hybr leaves the closed states on its way
+    found = statics(bennett(), q0=bennett_angles(np.array([crank]))[0, :3])
+    assert np.abs(found.loop_wrench("hinge")).max() < 100.0
+    assert max(found.robot.loop_gaps(found.q)["hinge"]) < 1e-9
+
+
 @pytest.mark.parametrize("method", SPATIAL)
 def test_a_spatial_crank_turns_ten_times(method):
     robot = rssr()
