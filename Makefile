@@ -1,13 +1,13 @@
 # Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
 # with the extra `test` (`make docs` adds the extra `docs`); again only when pyproject.toml has changed.
 #
-#   make test PYTEST_ARGS="-n 2 -k tendon"
+#   make test PYTEST_ARGS="-n 0 -k tendon"
 #
-# The tests run in one process by default: with an empty cache of compiled code, parallel workers would each compile
-# the same functions. Once the cache is warm, PYTEST_ARGS="-n auto" pays.
+# The tests run on all cores: tests/conftest.py compiles what all of them need before they begin. One process: -n 0.
 
 PYTHON ?= python3
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n auto
+BENCH_ARGS ?=
 SPHINX_ARGS ?=
 
 BIN := .venv/bin
@@ -39,12 +39,12 @@ CHECKED_CACHE := $(CURDIR)/.cache/boundscheck
 
 test-all: $(INSTALLED) ## run all tests, then kernels with bounds checks, then a subset uncompiled
 	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
-	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS))
-	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS))
+	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
+	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
 
 bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table
 	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
-		--benchmark-columns=min,median,mean,stddev,rounds $(PYTEST_ARGS)
+		--benchmark-columns=min,median,mean,stddev,rounds $(BENCH_ARGS)
 
 docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs $(SPHINX_ARGS)
