@@ -12,6 +12,7 @@ from scipy.optimize import least_squares
 
 from sorosim.door import number
 from sorosim.drive import Partition
+from sorosim.dynamics import DEPENDENT
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
@@ -25,8 +26,6 @@ Array = NDArray[np.float64]
 CLOSED = 1e-10
 # and so are rates that open them by no more than this part of their size
 CLOSED_RATE = 1e-9
-# singular values below this part of the largest belong to rows that depend on others
-DEPENDENT = 1e-9
 MAX_STEPS = 100
 
 

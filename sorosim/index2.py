@@ -4,9 +4,8 @@
 
 with mu = 0 in exact arithmetic: closed loops and rates that keep them so are asked for at once. What mu mends goes, by
 B = (K + M / (1 s)^2)^-1 at the start, into soft coordinates: stiff ones would answer with forces that change with the
-step. Of rows that depend on
-each other only as many as are independent at the start are kept. The solver's own multipliers are left out of its error
-test and unconverged; those of results come from forward dynamics at the rows.
+step. Of rows that depend on each other only as many as are independent at the start are kept. The solver's own
+multipliers are left out of its error test and unconverged; those of results come from forward dynamics at the rows.
 """
 
 from __future__ import annotations

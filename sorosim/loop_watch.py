@@ -45,8 +45,7 @@ class LoopWatch:
         if rank < self.rank:
             rank, least = rank + 1, 0.0
         elif rank > 0:
-            self.limit = LOST
-        self.rank, self.best = rank, max(self.best, least)
+            self.rank, self.best = rank, max(self.best, least)
         if rank > 0:
             self.near(t, least, self.best, int(saddle.order[rank - 1]))
 
