@@ -30,7 +30,7 @@ DEFAULTS = {
     "projection": False,
 }  # fmt: skip
 # loops that are open at the start by more than this part of their extent, or radians, or tear open so in a second, are
-# mistake, less is mended
+# a mistake, less is mended
 MENDED = 1e-6
 
 
