@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.tendon import Tendon, compile_tendons
+from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.compiled import entry
 from sorosim.constraints.loop import Loop, compile_loops
-from sorosim.drive import Motion
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
-from sorosim.kernels.forces import elastic_energy, tendon_lengths
+from sorosim.kernels.external import External, scale_external
+from sorosim.kernels.fibres import fibre_lengths, tensions
+from sorosim.kernels.forces import elastic_energy
+from sorosim.kernels.joints import LAW, MOTOR, SERVO
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
     COLUMNS,
@@ -29,15 +32,13 @@ from sorosim.kernels.kinematics import (
     read_jacobians,
     read_poses,
 )
-from sorosim.kernels.load_laws import add_load_laws
-from sorosim.kernels.loads import add_point_loads
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import Workspace, make_workspace
-from sorosim.loads.base import Load, bind_checked, evaluate_checked
-from sorosim.loads.compiled import compile_load_laws, compiled_law
+from sorosim.kernels.tree import BARE, Workspace, make_workspace
+from sorosim.loading import Loading
+from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
 from sorosim.model.link import Link
 
@@ -51,7 +52,6 @@ DERIVATIVE_TASKS = (
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Actuator = Tendon | JointForce | LoopForce
 
 
 class Places(NamedTuple):
@@ -78,24 +78,29 @@ class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
     def __init__(
-        self, links: tuple[Link, ...], gravity: Array, actuators: Sequence[Actuator], loads: Mapping[str, Load],
+        self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, Any], loads: Mapping[str, Load],
         loops: Mapping[str, Loop],
     ) -> None:  # fmt: skip
         places = [place for load in loads.values() for place in load.places]
         places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
         self.tree, elastic, self.layout = compile_tree(links, places)
         self.gravity = np.array(gravity, dtype=float)
-        tendons = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, Tendon)}
-        motors = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, JointForce)}
-        for tendon in tendons.values():
-            tendon.check(self.layout)
-        self.tendons = compile_tendons(tendons, self.layout)
+        self.actuator_names = tuple(actuators)
+        motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
+        loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
+        in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in motors and i not in loop_motors}
+        for i, actuator in in_rods.items():
+            check_actuator(self.actuator_names[i], actuator, self.layout)
+        self.fibres, in_python = compile_fibres(in_rods, self.actuator_names, len(actuators), self.layout)
         self.elastic = elastic._replace(laws=compile_motors(motors, self.layout, elastic.laws))
-        self.loads = {name: bind_checked(name, load, self.layout) for name, load in loads.items()}
-        laws = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
-        self.load_laws, varying = compile_load_laws(list(laws.values()))
-        self.load_signals = Motion(varying)
-        self.other_loads = {name: load for name, load in self.loads.items() if name not in laws}
+        self.loading = Loading(loads, self.layout, self.fibres, in_python)
+        # what has weight; the fluid that moves with the robot has none
+        self.weight = self.tree.inertia
+        if self.loading.added:
+            inertia = self.weight.copy()
+            for node, added in self.loading.added.items():
+                inertia[node] += added
+            self.tree = self.tree._replace(inertia=inertia, segment=_not_bare(self.tree.segment, self.loading.added))
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
@@ -103,9 +108,7 @@ class Engine:
         self._local = threading.local()
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
-        self._no_loads = (np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
         self.places = lru_cache(maxsize=256)(self._places)
-        loop_motors = {i: actuator for i, actuator in enumerate(actuators) if isinstance(actuator, LoopForce)}
         # last: what is taken as built asks the tree
         self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
 
@@ -127,6 +130,15 @@ class Engine:
             m, most = self.closed.m, max(self.ndof, self.n_actuators)
             self._local.closure = make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
             return self._local.closure  # type: ignore[no-any-return]
+
+    @property
+    def external(self) -> External:
+        """What evaluations fill with loads, of this thread."""
+        try:
+            return self._local.external  # type: ignore[no-any-return]
+        except AttributeError:
+            self._local.external = self.loading.make_external(len(self.tree.segment), self.ndof)
+            return self._local.external  # type: ignore[no-any-return]
 
     def _built(self, node: int) -> Array:
         """Pose (4, 4) of a node when all coordinates are zero."""
@@ -197,23 +209,10 @@ class Engine:
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
-    def load_values(self, q: Array, qd: Array, t: float) -> tuple[Array, Array, Array]:
-        """Wrench and tangents of all loads at all nodes, world frame; of length 0 where there are no loads."""
-        if not self.loads:
-            return self._no_loads
-        n = self.tree.segment.shape[0]
-        wrench, K_w, D_w = np.zeros((n, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    def load_values(self, q: Array, qd: Array, t: float, external: External) -> None:
+        """Wrenches and tangents of all loads at all nodes."""
         self.sweep(q, qd, POSES)
-        if len(self.load_laws.row):
-            values = self.load_signals.jets(t)
-            add_load_laws(self.load_laws, values, self.workspace, self.workspace.scratch, wrench, K_w, D_w)
-        for name, load in self.other_loads.items():
-            nodes = load.nodes
-            g, eta = np.empty((len(nodes), 4, 4)), np.empty((len(nodes), 6))
-            read_poses(nodes, self.workspace, g, eta)
-            f, K, D = evaluate_checked(name, load, t, g, eta)
-            add_point_loads(nodes, g, f, K, D, wrench, K_w, D_w)
-        return wrench, K_w, D_w
+        self.loading.fill(external, t, self.gravity, self.workspace)
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
@@ -246,15 +245,19 @@ class Engine:
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
         if tau is not None:
             out.tau[:] = tau
-        gravity, loads = self.gravity, self._no_loads
-        if what >= task.INVERSE and self.loads:
-            loads = self.load_values(q, qd, t)
+        gravity, external = self.gravity, self.external
+        if what >= task.INVERSE and self.loading:
+            self.load_values(q, qd, t, external)
+            if scale != 1.0:
+                scale_external(external, scale)
         if scale != 1.0:
-            gravity, loads = scale * gravity, tuple(scale * x for x in loads)  # type: ignore[assignment]
+            gravity = scale * gravity
+        if self.loading.actuators:
+            self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
         arguments = (
-            self.tree, self.elastic, self.tendons, self.loops, what, self.none_known if known is None else known,
-            q, qd, qdd, u, gravity, *loads, self._no_closing if closing is None else closing,
-            self.workspace, closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
+            self.tree, self.elastic, self.fibres, self.loops, what, self.none_known if known is None else known,
+            q, qd, qdd, u, gravity, external, self._no_closing if closing is None else closing, self.workspace,
+            closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
         if self._evaluate is None:
             self._evaluate = entry(evaluate, *arguments)
@@ -294,29 +297,38 @@ class Engine:
         }
 
     def energy(self, q: Array, qd: Array) -> tuple[float, float, float]:
-        """Kinetic, elastic and gravitational energy [J]."""
+        """Kinetic, elastic and gravitational energy [J]; the kinetic one with that of added mass."""
         self.sweep(q, qd, POSES)
-        kinetic, potential = energies(self.tree, self.gravity, self.workspace)
+        kinetic, potential = energies(self.tree, self.weight, self.gravity, self.workspace)
         return float(kinetic), self.elastic_energy(q), float(potential)
 
     def powers(self, t: float, q: Array, qd: Array, u: Array) -> tuple[float, float]:
         """Power of actuators and loads, and power lost by damping [W]."""
-        zero, none = self.zero_rates, np.zeros(self.n_actuators)
+        zero, idle = self.zero_rates, self._idle
+        passive = idle.internal(q, qd, np.zeros(self.n_actuators)).tau
+        done = float((self.internal(q, qd, u).tau - passive) @ qd)
+        lost = float((idle.internal(q, zero, np.zeros(self.n_actuators)).tau - passive) @ qd)
+        for name in self.loading.loads:
+            whole, brake = self.load_power(name, t, q, qd), self.load_power(name, t, q, qd, lost=True)
+            done += whole - brake
+            lost -= brake
+        return done, lost
 
-        def internal(rates: Array, inputs: Array) -> Array:
-            return self.internal(q, rates, inputs).tau
+    @cached_property
+    def _idle(self) -> Engine:
+        """The same without its actuators."""
+        laws = self.elastic.laws
+        passive = (laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)
+        idle = copy(self)
+        idle.elastic = self.elastic._replace(laws=laws._replace(row=np.ascontiguousarray(laws.row[passive])))
+        idle.fibres = self.fibres._replace(row=self.fibres.row[:0])
+        return idle
 
-        passive = internal(qd, none)
-        actuators = float((internal(qd, u) - passive) @ qd)
-        lost = float((internal(zero, none) - passive) @ qd)
-        for name, load in self.loads.items():
-            g, eta = self.poses(load.nodes, q, qd)
-            power = float(np.sum(evaluate_checked(name, load, t, g, eta).wrench * eta))
-            if load.dissipates:
-                lost -= power
-            else:
-                actuators += power
-        return actuators, lost
+    def load_power(self, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:
+        """Power of one load, or of that part of it that is lost [W]."""
+        self.sweep(q, qd, POSES)
+        external = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace, lost)
+        return float(np.sum(external.wrench * self.workspace.twist[:-1, 0]))
 
     def elastic_energy(self, q: Array) -> float:
         """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
@@ -330,7 +342,19 @@ class Engine:
         return energy
 
     def tendon_lengths(self, q: Array) -> Array:
-        """Length of each tendon inside its rods [m]."""
+        """Length of each tendon and chamber inside its rods [m]."""
         lengths = np.zeros(self.n_actuators)
-        tendon_lengths(self.tree, self.tendons, q, self.workspace.scratch, lengths)
+        fibre_lengths(self.tree, self.fibres, q, self.workspace.scratch, lengths)
         return lengths
+
+    def tensions(self, q: Array, u: Array) -> Array:
+        """Tension of each tendon at its pulled end [N]; of other actuators in rods their input."""
+        room = self.external.fibres
+        tensions(self.tree, self.fibres, q, u, self.workspace.scratch, room)
+        return np.array(room.tension[0])
+
+
+def _not_bare(segment: Array, nodes: Iterable[int]) -> Array:
+    out = segment.copy()
+    out[list(nodes), BARE] = 0
+    return out

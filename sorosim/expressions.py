@@ -103,6 +103,18 @@ class Expression:
             variables[:, self.variables.index(name), slice(3) if value.ndim == 2 else 0] = value
         return self._evaluate(variables)
 
+    def partly(self, /, **values: float) -> Expression:
+        """The expression of the other variables, with numbers in the place of these."""
+        left = tuple(name for name in self.variables if name not in values)
+        place = {self.variables.index(name): left.index(name) for name in left}
+        fixed = {self.variables.index(name): len(self.constants) + i for i, name in enumerate(values)}
+        code = np.array(self.code)
+        for row in code:
+            if row[0] == tape.VARIABLE:
+                row[:] = (tape.CONSTANT, fixed[row[1]]) if row[1] in fixed else (tape.VARIABLE, place[row[1]])
+        constants = np.concatenate([self.constants, [float(value) for value in values.values()]])
+        return Expression(self.text, left, code, constants, self.depth)
+
     @property
     def _where(self) -> str:
         return f"expression {excerpt(self.text, 0)}"

@@ -164,7 +164,7 @@ class Integration:
     def edges_of_signals(self) -> Edges:
         """Where inputs, motions and loads begin to move, come to rest or jump."""
         t_end, dt_out = self.options["t_end"], self.options["dt_out"]
-        signals = [*self.system.driven.signals, *self.system.robot.engine.load_signals.signals]
+        signals = [*self.system.driven.signals, *self.system.robot.engine.loading.packed.signals.signals]
         if not isinstance(self.system.inputs, Held):
             signals += self.system.inputs.signals
         found = edges(signals, t_end, dt_out)

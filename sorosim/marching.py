@@ -77,25 +77,25 @@ class Marching:
     def model(self, inputs: Motion) -> Model:
         engine, partition = self.system.robot.engine, self.system.partition
         return Model(
-            engine.tree, engine.elastic, engine.tendons, engine.loops, engine.load_laws, inputs.arrays,
+            engine.tree, engine.elastic, engine.fibres, engine.loops, engine.loading.packed.laws, inputs.arrays,
             self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, np.zeros(3),
         )  # fmt: skip
 
     def state(self, inputs: Motion, external: bool) -> March:
         engine = self.system.robot.engine
         n, n_rows, n_inputs = engine.ndof, engine.closed.m, engine.n_actuators
-        n_nodes = len(engine.tree.segment) if engine.loads else 0
-        signals = [inputs, self.system.driven, engine.load_signals]
+        loading = engine.loading
+        signals = [inputs, self.system.driven, loading.packed.signals]
         values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
-        depth = max(signal_workspace(motion.arrays).shape[0] for motion in signals)
+        depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
+        external = loading.make_external(len(engine.tree.segment), n)
         return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
             np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)),
             np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-            np.zeros((n, n_inputs)), np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
-            np.zeros((depth, 3)), np.zeros((4, 6, 6)),
+            np.zeros((n, n_inputs)), external, np.zeros((depth, 3)),
         ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------
@@ -107,7 +107,8 @@ class Marching:
         inputs = system.inputs
         if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
             inputs = Motion([ConstantSignal(float(u)) for u in inputs.value(t0)])
-        external = bool(inputs.callables or engine.load_signals.callables or engine.other_loads)
+        loading = engine.loading
+        external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         model, state = self.model(inputs), self.state(inputs, external)
         self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
@@ -200,10 +201,12 @@ class _Course:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.u[:] = self.inputs.value(t)
-            if self.engine.loads:
-                wrenches = self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t)
-                for mine, theirs in zip((self.state.wrench, self.state.K_w, self.state.D_w), wrenches, strict=True):
-                    mine[:] = theirs
+            loading, external = self.engine.loading, self.state.external
+            if loading:
+                self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t, external)
+            if loading.actuators:
+                names = self.engine.actuator_names
+                loading.actuate(external, self.engine.tree, s[m.Q_NEW], s[m.QD_NEW], self.state.u, names)
         return int(code)
 
     def run(self) -> OdeSolution:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.tendon import Tendon
+from sorosim.actuation.servo import Servo
 from sorosim.door import number, vector
 from sorosim.dynamics import Dynamics
 from sorosim.engine import Engine
@@ -42,16 +42,13 @@ class Robot(Dynamics):
             hint = "sorosim.load reads files and dicts"
             raise InputError("Robot", "a Description", type(description).__name__, hint)
         self.description = description
-        for name, actuator in description.actuators.items():
-            if not isinstance(actuator, Tendon | JointForce | LoopForce):
-                raise ModelError(f"actuators.{name}", "a Tendon, a JointForce or a LoopForce", type(actuator).__name__)
-        actuators: list[Tendon | JointForce | LoopForce] = list(description.actuators.values())
         loads: dict[str, Load] = dict(description.loads)
         if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
             loads["mass damping"] = MassDamping()
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
-        self.engine = Engine(description.links, np.array(description.gravity), actuators, loads, description.loops)
+        gravity = np.array(description.gravity)
+        self.engine = Engine(description.links, gravity, description.actuators, loads, description.loops)
         self._initial = (
             self._by_name("initial", description.initial),
             self._by_name("initial_rates", getattr(description, "initial_rates", {})),
@@ -84,18 +81,21 @@ class Robot(Dynamics):
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
-        """Unit of each input: N, or N m for motors that turn."""
+        """Unit of each input, such as N for tendons, N m for motors that turn; "" for a plain number."""
         return tuple(map(self._unit, self.description.actuators.values()))
 
-    def _unit(self, actuator: Tendon | JointForce | LoopForce) -> str:
-        if isinstance(actuator, Tendon):
-            return "N"
+    def _unit(self, actuator: Any) -> str:
+        if not isinstance(actuator, JointForce | LoopForce):
+            return str(actuator.unit)
         if isinstance(actuator, JointForce):
             joint, index = self.engine.layout.links[actuator.link].link.joint, actuator.index(self.engine.layout)
         else:
             joint = self.description.loops[actuator.loop].joint
             index = actuator.index(joint)
-        return "N m" if joint.dimensions[index] == "angle" else "N"
+        turns = joint.dimensions[index] == "angle"
+        if isinstance(actuator, Servo):
+            return "rad" if turns else "m"
+        return "N m" if turns else "N"
 
     def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""

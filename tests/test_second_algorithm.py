@@ -10,7 +10,8 @@ from helpers.robots import cable_manipulator, formula, moderate, random_body, ra
 from helpers.slow import STEP, SlowTree
 from scipy.integrate import solve_ivp
 
-from sorosim.actuation.tendon import Run, Tendon
+from sorosim.actuation.route import Run
+from sorosim.actuation.tendon import Tendon
 from sorosim.lie import hat
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import ReferenceStrain, strain

@@ -50,12 +50,19 @@ class JointForce:
         return names.index(self.along)
 
 
-def compile_motors(motors: Mapping[int, JointForce], layout: Layout, laws: Laws) -> Laws:
-    """Laws with motors, by actuator index, among them."""
-    rows = []
-    for actuator, motor in motors.items():
-        link, index = layout.links[motor.link], motor.index(layout)
+    def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
+        """Row of kernels.joints.Laws, its values from `at` on, and these."""
+        link, index = layout.links[self.link], self.index(layout)
         stages = link.link.joint.stages
         k = max(i for i, stage in enumerate(stages) if stage.first <= index)
-        rows.append((MOTOR, link.joint_blocks[k], 0, index - stages[k].first, actuator))
-    return Laws(np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 5)]), laws.value)
+        return (MOTOR, link.joint_blocks[k], at, index - stages[k].first, actuator), []
+
+
+def compile_motors(motors: Mapping[int, JointForce], layout: Layout, laws: Laws) -> Laws:
+    """Laws with motors, by actuator index, among them."""
+    rows, values = [], laws.value.tolist()
+    for actuator, motor in motors.items():
+        row, own = motor.law(layout, actuator, len(values))
+        rows.append(row)
+        values += own
+    return Laws(np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 5)]), np.array(values))

@@ -15,7 +15,9 @@ import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.tendon import RADIUS, Run, Tendon, compile_tendons
+from sorosim.actuation.compiled import compile_fibres
+from sorosim.actuation.route import RADIUS, Run
+from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
 from sorosim.errors import ModelError
 from sorosim.io.bodies import BodyBuilder
@@ -336,7 +338,7 @@ class Builder:
 
         def fit(tendon: Tendon) -> None:
             tendon.check(layout)
-            compile_tendons({0: tendon}, layout)
+            compile_fibres({0: tendon}, [""], 1, layout)
 
         for name, tendon in _tendons(description):
             self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]

@@ -12,7 +12,8 @@ import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.tendon import Run, Tendon
+from sorosim.actuation.route import Run
+from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import LAWFUL, Anchor, Loop
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.expressions import Expression, parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorosim.actuation.tendon import Run
+from sorosim.actuation.route import Run
 from sorosim.errors import ModelError
 from sorosim.model.compile import Layout
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Rectangle

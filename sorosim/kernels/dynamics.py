@@ -31,14 +31,14 @@ from sorosim.kernels.tree import (
 
 
 @kernel_in_place
-def point_quantities(tree, wrench, K_w, D_w, moving, tensors, looped, ws):
+def point_quantities(tree, external, moving, tensors, looped, ws):
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
-    F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. wrench (n, 6), K_w and D_w
-    (n, 6, 6): external wrenches and their tangents, world frame, or of length 0. `looped`: loops will add to K_w.
+    F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. `looped`: loops will add
+    to K_w.
     """
     rotated, H, row = ws.scratch[0], ws.scratch[1, 0], ws.scratch[1, 1]
-    loaded = wrench.shape[0] > 0
+    loaded = external.wrench.shape[0] > 0
     for k in range(tree.segment.shape[0]):
         M, N, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.twist[k, 2]
         V = ws.twist[k, 0]
@@ -66,12 +66,12 @@ def point_quantities(tree, wrench, K_w, D_w, moving, tensors, looped, ws):
             clear_matrix(ws.tensor[k, 2])
         if loaded:
             for i in range(6):
-                F[i] -= wrench[k, i]
+                F[i] -= external.wrench[k, i]
             if tensors:
                 for i in range(6):
                     for j in range(6):
-                        N[i, j] -= D_w[k, i, j]
-                        ws.tensor[k, 2, i, j] = K_w[k, i, j]
+                        N[i, j] -= external.D[k, i, j]
+                        ws.tensor[k, 2, i, j] = external.K[k, i, j]
 
 
 @kernel_in_place

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
+from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
@@ -96,8 +97,8 @@ def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B):
 
 @kernel_in_place
 def evaluate(
-    tree, elastic, tendons, loops, task, known, q, qd, qdd, u, gravity, wrench, K_w, D_w, closing, ws, closure, saddle,
-    tau, mass, dq, dqd, B,
+    tree, elastic, fibres, loops, task, known, q, qd, qdd, u, gravity, external, closing, ws, closure, saddle, tau,
+    mass, dq, dqd, B,
 ):  # fmt: skip
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
 
@@ -110,8 +111,8 @@ def evaluate(
         qdd is input of inverse dynamics, output of forward dynamics but for the known ones.
     u : (n_actuators,)
     gravity : (3,)
-    wrench, K_w, D_w : (n_nodes, 6), (n_nodes, 6, 6) twice
-        External wrenches and tangents in the world frame; length 0 where there are none.
+    external : External
+        What loads give, see kernels.external.
     closing : (3,)
         Factors of rate and error in forward dynamics under A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and how
         many rows of A are independent where the loops are closed, -1 if unknown.
@@ -140,7 +141,7 @@ def evaluate(
         or task == HYBRID_DERIVATIVES
     )
     if task <= INTERNAL_DERIVATIVES:
-        internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, tau, dq, dqd, B)
+        internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
         return DONE
     looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
     if task >= HYBRID:
@@ -148,7 +149,9 @@ def evaluate(
         clear_matrix(dq_internal)
         clear_matrix(dqd_internal)
     elif forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
-        internal_forces(tree, elastic, tendons, q, qd, u, derivatives, ws, internal, dq_internal, dqd_internal, B)
+        internal_forces(
+            tree, elastic, fibres, q, qd, u, derivatives, ws, external, internal, dq_internal, dqd_internal, B
+        )
     if forward:
         for i in range(n):
             if not known[i]:
@@ -158,14 +161,16 @@ def evaluate(
     for stage in range(2 if forward and derivatives else 1):
         jets = derivatives and (stage == 1 or not forward)
         moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
-        point_quantities(tree, wrench, K_w, D_w, moving, jets, looped, ws)
+        point_quantities(tree, external, moving, jets, looped, ws)
         if looped:
             if forward and stage == 0:
                 clear(closure.multiplier)
             close_loops(loops, ws, u, closure)
             apply_loops(loops, jets, ws, closure)
         if jets:
-            derivative_sweep(tree, moving, looped or wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+            derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+            if external.pair.shape[0] > 0:
+                pair_matrices(tree, external, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)
         if looped and (forward or jets):

@@ -6,7 +6,7 @@ where the joint's motions commute A = 1. A force y conjugate to nu is the genera
 
 from __future__ import annotations
 
-from math import log1p, sqrt
+from math import log1p, sqrt, tanh
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +17,12 @@ from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, K
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 
-# columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the actuator
+# columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the actuator; SERVO
+# the coordinate and the actuator
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
 # kinds of law. Values of a brake, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
-# high, stiffness, depth of the soft onset
-BRAKE, STOP, MOTOR = range(3)
+# high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
+BRAKE, STOP, MOTOR, SERVO = range(4)
 
 
 class Laws(NamedTuple):
@@ -182,14 +183,31 @@ def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
 
 
 @kernel_in_place
+def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
+    """tau += L tanh((k (u - q) - d qd)/L) of one coordinate, L the largest effort; if `derivatives` the rest likewise."""
+    i, actuator, k, d, most = law[INDEX], law[ACTUATOR], value[0], value[1], value[2]
+    asked, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
+    if most < np.inf:
+        part = tanh(asked / most)
+        asked, slope = most * part, 1.0 - part * part
+    tau[i] += asked
+    if derivatives:
+        dq[i, i] -= slope * k
+        dqd[i, i] -= slope * d
+        B[i, actuator] += slope * k
+
+
+@kernel_in_place
 def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B):
-    """tau += brakes, stops and motors of all joints; if `derivatives` dq, dqd and B likewise."""
+    """tau += brakes, stops, motors and servos of all joints; if `derivatives` dq, dqd and B likewise."""
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
         if law[LAW] == BRAKE:
             add_brake(tree, law, laws.value[law[AT] :], q, qd, derivatives, scratch, tau, dq, dqd)
         elif law[LAW] == MOTOR:
             add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B)
+        elif law[LAW] == SERVO:
+            add_servo(law, laws.value[law[AT] :], q, qd, u, derivatives, tau, dq, dqd, B)
         else:
             i, value = law[INDEX], laws.value[law[AT] : law[AT] + 4]
             below, slope_below, _ = stop_force(value[0] - q[i], value[2], value[3])

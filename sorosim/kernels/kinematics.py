@@ -308,21 +308,24 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
 
 
 @kernel_in_place
-def energies(tree, gravity, ws):
-    """Kinetic and gravitational energy after a sweep: sum V^T M V / 2 and -sum m a_g . p_c (zero at the origin)."""
+def energies(tree, weight, gravity, ws):
+    """Kinetic and gravitational energy after a sweep: sum V^T M V / 2 and -sum m a_g . p_c (zero at the origin).
+
+    weight (n, 6, 6): that part of the inertia that has weight.
+    """
     kinetic, potential = 0.0, 0.0
     eta, y = ws.scratch[0, 0], ws.scratch[0, 1]
     for k in range(tree.segment.shape[0]):
         M, g = tree.inertia[k], ws.pose[k]
-        mass = M[3, 3]
-        if mass == 0.0 and M[0, 0] == 0.0:
+        if M[3, 3] == 0.0 and M[0, 0] == 0.0:
             continue
         body_columns(g, ws.twist[k, 0], 1, 0, eta.reshape(6, 1))
         matrix_vector(M, eta, y)
         for i in range(6):
             kinetic += 0.5 * eta[i] * y[i]
         # first moment in the body frame, from the block m c^ of the inertia
-        c0, c1, c2 = M[2, 4], M[0, 5], M[1, 3]
+        W = weight[k]
+        mass, c0, c1, c2 = W[3, 3], W[2, 4], W[0, 5], W[1, 3]
         for i in range(3):
             potential -= gravity[i] * (mass * g[3, i] + g[i, 0] * c0 + g[i, 1] * c1 + g[i, 2] * c2)
     return kinetic, potential

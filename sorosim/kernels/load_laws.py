@@ -1,80 +1,249 @@
-"""The compiled laws of loads: wrenches at nodes and their tangents, world frame (docs/theory.md, 4 and B)."""
+"""The compiled laws of loads: wrenches on frames of nodes and their tangents (docs/theory.md, 4, 11 and B)."""
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from sorosim.compiled import kernel_in_place
-from sorosim.kernels.loops import world_wrench
+from sorosim.kernels.external import add_load, world_wrench
+from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, fluid_wrench, into_body
+from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.signals import SignalArrays
-from sorosim.kernels.small import clear_matrix, matrix_vector, world_inertia
+from sorosim.kernels.small import add_coadbar, clear_matrix, copy, matrix_vector, world_inertia
 
-# columns of LoadLaws.row: node, kind of law, offset in `value`, and the signal of each of six entries, -1 where the
-# value is constant
-LOADED_NODE, LOAD_LAW, LOAD_AT, ENTRY = range(4)
-# a wrench that keeps its directions in the world, one that turns with the body, a brake on the body's twist
-DEAD, FOLLOWER, BRAKED = range(3)
+# columns of LoadLaws.row: node, kind of law, offset in `value`, frame on the node (-1: its own); for loads between two
+# nodes the other one, its frame, and the number of the pair; the medium of a fluid; and the signals that six of the
+# values are multiplied by, -1 where there is none
+LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, ENTRY = range(9)
+N_ROW = ENTRY + 6
+# a wrench that keeps its directions in the world, one that turns with the body, one that keeps its place in the world
+# too; a brake on the body's twist; a spring with a damper between two points; weight that is taken back; a fluid
+DEAD, FOLLOWER, FIXED_LINE, BRAKED, SPRING, WEIGHTLESS, FLUID = range(7)
+# layout of the values of a spring
+STIFFNESS, DAMPING, REST = range(3)
+# two points nearer than this have no direction [m]
+TOGETHER = 1e-12
 
 
 class LoadLaws(NamedTuple):
     """Loads with compiled laws."""
 
-    row: np.ndarray  # (n, 9) int: columns named above
-    value: np.ndarray  # (6 n,): wrench, or coefficients of a brake
-    signals: SignalArrays  # of time, for entries that vary
+    row: np.ndarray  # (n, 14) int: columns named above
+    value: np.ndarray  # flat: six numbers of a wrench, three of a spring, (6, 3) of a weight, those of a fluid
+    frame: np.ndarray  # (n_frames, 4, 3) poses on nodes
+    signals: SignalArrays  # of time
+    media: Media
 
 
 @kernel_in_place
-def add_load_laws(laws, varying, ws, scratch, wrench, K_w, D_w):
-    """Add the wrenches and tangents of all laws to wrench (n, 6), K_w and D_w (n, 6, 6), after a sweep of poses.
+def add_dead(p, f, sign, node, external):
+    """Add sign times a wrench f (6,) in world axes at a point p (3,) of the world that moves with the node."""
+    wrench, K = external.wrench[node], external.K[node]
+    m0, m1, m2, f0, f1, f2 = sign * f[0], sign * f[1], sign * f[2], sign * f[3], sign * f[4], sign * f[5]
+    wrench[0] += m0 + p[1] * f2 - p[2] * f1
+    wrench[1] += m1 + p[2] * f0 - p[0] * f2
+    wrench[2] += m2 + p[0] * f1 - p[1] * f0
+    wrench[3] += f0
+    wrench[4] += f1
+    wrench[5] += f2
+    # K_w = [[m^ + p^ f^, 0], [f^, 0]]
+    dot = p[0] * f0 + p[1] * f1 + p[2] * f2
+    for c in range(3):
+        K[0, c] += f0 * p[c]
+        K[1, c] += f1 * p[c]
+        K[2, c] += f2 * p[c]
+        K[c, c] -= dot
+    K[0, 1] -= m2
+    K[0, 2] += m1
+    K[1, 0] += m2
+    K[1, 2] -= m0
+    K[2, 0] -= m1
+    K[2, 1] += m0
+    K[3, 1] -= f2
+    K[3, 2] += f1
+    K[4, 0] += f2
+    K[4, 2] -= f0
+    K[5, 0] -= f1
+    K[5, 1] += f0
 
-    varying (n_signals, 3): values of the signals at this time; scratch (4, 6, 6).
+
+@kernel_in_place
+def point_velocity(V, p, out):
+    """out (3,): velocity of a point p that moves with a world twist V."""
+    out[0] = V[3] + V[1] * p[2] - V[2] * p[1]
+    out[1] = V[4] + V[2] * p[0] - V[0] * p[2]
+    out[2] = V[5] + V[0] * p[1] - V[1] * p[0]
+
+
+@kernel_in_place
+def add_between(p, X, r, sign, out):
+    """out (6, 6) += sign E_p^T X E_r, E_p = [-p^, 1], X (3, 3): from forces at p by motions at r to the world."""
+    for i in range(3):
+        a, b, c = sign * X[i, 0], sign * X[i, 1], sign * X[i, 2]
+        # row i of X E_r: [r x row, row]
+        y0, y1, y2 = r[1] * c - r[2] * b, r[2] * a - r[0] * c, r[0] * b - r[1] * a
+        j, k = (i + 1) % 3, (i + 2) % 3
+        # column i of E_p^T: force e_i and the moment p x e_i
+        out[3 + i, 0] += y0
+        out[3 + i, 1] += y1
+        out[3 + i, 2] += y2
+        out[3 + i, 3] += a
+        out[3 + i, 4] += b
+        out[3 + i, 5] += c
+        out[j, 0] += p[k] * y0
+        out[j, 1] += p[k] * y1
+        out[j, 2] += p[k] * y2
+        out[j, 3] += p[k] * a
+        out[j, 4] += p[k] * b
+        out[j, 5] += p[k] * c
+        out[k, 0] -= p[j] * y0
+        out[k, 1] -= p[j] * y1
+        out[k, 2] -= p[j] * y2
+        out[k, 3] -= p[j] * a
+        out[k, 4] -= p[j] * b
+        out[k, 5] -= p[j] * c
+
+
+@kernel_in_place
+def add_turned(p, X, v, sign, out):
+    """out (6, 6) += sign E_p^T X v^ S, S the angular part of a motion: what turning does to the velocity v."""
+    for i in range(3):
+        a, b, c = sign * X[i, 0], sign * X[i, 1], sign * X[i, 2]
+        y0, y1, y2 = b * v[2] - c * v[1], c * v[0] - a * v[2], a * v[1] - b * v[0]
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[3 + i, 0] += y0
+        out[3 + i, 1] += y1
+        out[3 + i, 2] += y2
+        out[j, 0] += p[k] * y0
+        out[j, 1] += p[k] * y1
+        out[j, 2] += p[k] * y2
+        out[k, 0] -= p[j] * y0
+        out[k, 1] -= p[j] * y1
+        out[k, 2] -= p[j] * y2
+
+
+@kernel_in_place
+def add_spring(f, A, B, pair, p_A, p_B, V_A, V_B, room, external):
+    """A spring, stiffness, damping and rest length in f, from p_A on node A to p_B on node B or, B = -1, the world."""
+    n, v_A, v_B, force = room[0, 0, :3], room[0, 1, :3], room[0, 2, :3], room[0, 3]
+    K, D = room[1, :3, :3], room[2, :3, :3]
+    point_velocity(V_A, p_A, v_A)
+    point_velocity(V_B, p_B, v_B)
+    length, rate = 0.0, 0.0
+    for i in range(3):
+        n[i] = p_B[i] - p_A[i]
+        length += n[i] * n[i]
+    length = sqrt(length)
+    safe = max(length, TOGETHER)
+    for i in range(3):
+        n[i] /= safe
+        rate += n[i] * (v_B[i] - v_A[i])
+    # F/length without the length where there is no rest length to divide
+    pull = f[STIFFNESS] * (1.0 - f[REST] / safe) + f[DAMPING] * rate / safe
+    for i in range(3):
+        force[i] = 0.0
+        force[3 + i] = pull * length * n[i]
+        for j in range(3):
+            # n (dF/dd)^T + F/length (1 - n n^T) and c n n^T
+            K[i, j] = n[i] * (f[STIFFNESS] * n[j] + f[DAMPING] * (v_B[j] - v_A[j] - rate * n[j]) / safe)
+            K[i, j] += pull * ((1.0 if i == j else 0.0) - n[i] * n[j])
+            D[i, j] = f[DAMPING] * n[i] * n[j]
+    add_dead(p_A, force, 1.0, A, external)
+    add_between(p_A, K, p_A, -1.0, external.K[A])
+    add_between(p_A, D, p_A, -1.0, external.D[A])
+    add_turned(p_A, D, v_A, 1.0, external.K[A])
+    if B < 0:
+        return
+    add_dead(p_B, force, -1.0, B, external)
+    add_between(p_B, K, p_B, -1.0, external.K[B])
+    add_between(p_B, D, p_B, -1.0, external.D[B])
+    add_turned(p_B, D, v_B, 1.0, external.K[B])
+    K_AB, K_BA = external.pair_K[pair, 0], external.pair_K[pair, 1]
+    add_between(p_A, K, p_B, 1.0, K_AB)
+    add_between(p_B, K, p_A, 1.0, K_BA)
+    add_between(p_A, D, p_B, 1.0, external.pair_D[pair, 0])
+    add_between(p_B, D, p_A, 1.0, external.pair_D[pair, 1])
+    add_turned(p_A, D, v_B, -1.0, K_AB)
+    add_turned(p_B, D, v_A, -1.0, K_BA)
+
+
+@kernel_in_place
+def frame_into(frames, k, node_pose, out):
+    """out (4, 3): pose of frame k on a node, -1 for that of the node itself."""
+    if k < 0:
+        for i in range(4):
+            copy(node_pose[i], out[i])
+    else:
+        compose_into(node_pose[:3], node_pose[3], frames[k, :3], frames[k, 3], out)
+
+
+@kernel_in_place
+def add_brake(coefficients, g, V, room, f, wrench, D_w):
+    """A wrench -C eta of a diagonal C, in the axes of the frame g."""
+    clear_matrix(room[0])
+    for r in range(6):
+        room[0, r, r] = coefficients[r]
+    world_inertia(g[:3], g[3], room[0], room[1], room[2])
+    matrix_vector(room[2], V, f)
+    for r in range(6):
+        wrench[r] -= f[r]
+        for c in range(6):
+            D_w[r, c] -= room[2, r, c]
+
+
+@kernel_in_place
+def add_load_laws(laws, t, varying, gravity, ws, stack, external):
+    """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
+
+    t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); stack (n, 3):
+    room for tapes.
     """
-    f, w, M, rotated = scratch[0, 0], scratch[0, 1], scratch[1], scratch[2]
+    scratch = external.scratch
+    f, K, D, values, flow = scratch[4, 0], scratch[5], scratch[6], scratch[8, 0], scratch[9].reshape(36)[:N_FLOW]
+    poses, room = scratch[7].reshape(12, 3), scratch[10:16]
+    g, g_B, b = poses[0:4], poses[4:8], poses[8]
     for i in range(laws.row.shape[0]):
-        node, kind, at = laws.row[i, LOADED_NODE], laws.row[i, LOAD_LAW], laws.row[i, LOAD_AT]
-        g = ws.pose[node]
+        row = laws.row[i]
+        node, kind, at = row[LOADED_NODE], row[LOAD_LAW], row[LOAD_AT]
+        frame_into(laws.frame, row[LOAD_FRAME], ws.pose[node], g)
+        V = ws.twist[node, 0]
+        if kind == FLUID:
+            m = row[MEDIUM]
+            evaluate_flow(laws.media, m, t, g[3], varying, stack, flow)
+            fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, room, f, K, D)
+            add_load(node, g, f, K, D, external)
+            continue
+        if kind == WEIGHTLESS:
+            into_body(g, gravity, b)
+            clear_matrix(K)
+            clear_matrix(D)
+            for r in range(6):
+                x0, x1, x2 = laws.value[at + 3 * r], laws.value[at + 3 * r + 1], laws.value[at + 3 * r + 2]
+                f[r] = -(x0 * b[0] + x1 * b[1] + x2 * b[2])
+                K[r, 0], K[r, 1], K[r, 2] = x2 * b[1] - x1 * b[2], x0 * b[2] - x2 * b[0], x1 * b[0] - x0 * b[1]
+            add_load(node, g, f, K, D, external)
+            continue
         for r in range(6):
-            signal = laws.row[i, ENTRY + r]
-            f[r] = laws.value[at + r] if signal < 0 else varying[signal, 0]
-        p, K = g[3], K_w[node]
-        if kind == BRAKED:
-            clear_matrix(scratch[3])
-            for r in range(6):
-                scratch[3, r, r] = f[r]
-            world_inertia(g[:3], p, scratch[3], rotated, M)
-            matrix_vector(M, ws.twist[node, 0], w)
-            for r in range(6):
-                wrench[node, r] -= w[r]
-                for c in range(6):
-                    D_w[node, r, c] -= M[r, c]
+            values[r] = laws.value[at + r]
+            if row[ENTRY + r] >= 0:
+                values[r] *= varying[row[ENTRY + r], 0]
+        if kind == DEAD:
+            add_dead(g[3], values, 1.0, node, external)
         elif kind == FOLLOWER:
-            world_wrench(g, f, w)
+            world_wrench(g, values, f)
             for r in range(6):
-                wrench[node, r] += w[r]
+                external.wrench[node, r] += f[r]
+        elif kind == FIXED_LINE:
+            for r in range(6):
+                external.wrench[node, r] += values[r]
+            add_coadbar(values, -1.0, external.K[node])
+        elif kind == BRAKED:
+            add_brake(values, g, V, room, f, external.wrench[node], external.D[node])
         else:
-            # K_w = [[m^ + p^ f^, 0], [f^, 0]]
-            m0, m1, m2, f0, f1, f2 = f[0], f[1], f[2], f[3], f[4], f[5]
-            wrench[node, 0] += m0 + p[1] * f2 - p[2] * f1
-            wrench[node, 1] += m1 + p[2] * f0 - p[0] * f2
-            wrench[node, 2] += m2 + p[0] * f1 - p[1] * f0
-            dot = p[0] * f0 + p[1] * f1 + p[2] * f2
-            for r in range(3):
-                wrench[node, 3 + r] += f[3 + r]
-                for c in range(3):
-                    K[r, c] += f[3 + r] * p[c]
-                K[r, r] -= dot
-            K[0, 1] -= m2
-            K[0, 2] += m1
-            K[1, 0] += m2
-            K[1, 2] -= m0
-            K[2, 0] -= m1
-            K[2, 1] += m0
-            K[3, 1] -= f2
-            K[3, 2] += f1
-            K[4, 0] += f2
-            K[4, 2] -= f0
-            K[5, 0] -= f1
-            K[5, 1] += f0
+            other = row[OTHER_NODE]
+            frame_into(laws.frame, row[OTHER_FRAME], ws.pose[other], g_B)
+            V_B = ws.twist[other, 0]
+            add_spring(values, node, other, row[PAIR], g[3], g_B[3], V, V_B, room, external)

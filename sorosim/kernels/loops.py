@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import kernel_in_place
+from sorosim.kernels.external import world_wrench
 from sorosim.kernels.kinematics import body_columns, compose_into
 from sorosim.kernels.loop_joint import (
     ALONG,
@@ -114,18 +115,6 @@ def close_loops(loops, ws, u, closure):
                 force += u[row[MOTOR + j]]
             for r in range(6):
                 wrench[r] += force * along[r]
-
-
-@kernel_in_place
-def world_wrench(g, f, out):
-    """out = Ad_g^-T f = [R m + p x R f; R f]; g (4, 3), f and out (6,)."""
-    for i in range(3):
-        out[i] = g[i, 0] * f[0] + g[i, 1] * f[1] + g[i, 2] * f[2]
-        out[3 + i] = g[i, 0] * f[3] + g[i, 1] * f[4] + g[i, 2] * f[5]
-    p = g[3]
-    out[0] += p[1] * out[5] - p[2] * out[4]
-    out[1] += p[2] * out[3] - p[0] * out[5]
-    out[2] += p[0] * out[4] - p[1] * out[3]
 
 
 @kernel_in_place

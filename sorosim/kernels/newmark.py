@@ -20,13 +20,14 @@ import numpy as np
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, evaluate
+from sorosim.kernels.external import External, clear_external
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, close_loops, loop_matrices
 from sorosim.kernels.saddle import dependence, factor_constraints, of_each_loop, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import clear_matrix, copy
+from sorosim.kernels.small import copy
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
@@ -69,11 +70,8 @@ class March(NamedTuple):
     dq: np.ndarray  # (ndof, ndof)
     dqd: np.ndarray  # (ndof, ndof)
     B: np.ndarray  # (ndof, n_actuators)
-    wrench: np.ndarray  # (n_nodes, 6) of loads; of length 0 where there are none, and so are the next two
-    K_w: np.ndarray  # (n_nodes, 6, 6)
-    D_w: np.ndarray  # (n_nodes, 6, 6)
+    external: External
     stack: np.ndarray  # room for signals
-    scratch: np.ndarray  # (4, 6, 6)
 
 
 class Model(NamedTuple):
@@ -81,7 +79,7 @@ class Model(NamedTuple):
 
     tree: NamedTuple
     elastic: NamedTuple
-    tendons: NamedTuple
+    fibres: NamedTuple
     loops: NamedTuple
     loads: NamedTuple  # compiled laws
     inputs: NamedTuple  # signals of the inputs
@@ -114,18 +112,17 @@ def ratios(number):
 def evaluate_at(model, march, ws, closure, saddle, what):
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
-    if march.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
-        clear_matrix(march.wrench)
-        for k in range(march.wrench.shape[0]):
-            clear_matrix(march.K_w[k])
-            clear_matrix(march.D_w[k])
+    external = march.external
+    if external.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
+        clear_external(external)
         forward_sweep(model.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
-        add_load_laws(model.loads, march.varying, ws, march.scratch, march.wrench, march.K_w, march.D_w)
+        t = march.number[TIME] + march.number[STEP]
+        add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
     copy(march.multiplier[L_NEW], closure.multiplier)
     evaluate(
-        model.tree, model.elastic, model.tendons, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
-        state[QDD_NEW], march.u, model.gravity, march.wrench, march.K_w, march.D_w, model.closing, ws, closure,
-        saddle, march.tau, march.mass, march.dq, march.dqd, march.B,
+        model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
+        state[QDD_NEW], march.u, model.gravity, external, model.closing, ws, closure, saddle, march.tau, march.mass,
+        march.dq, march.dqd, march.B,
     )  # fmt: skip
     copy(march.tau, state[RESIDUE])
 
@@ -223,9 +220,9 @@ def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(
-        model.tree, model.elastic, model.tendons, model.loops, MASS, model.known, state[q_row], state[qd_row],
-        state[QDD], march.u, model.gravity, march.wrench, march.K_w, march.D_w, model.closing, ws, closure, saddle,
-        march.tau, U, march.dq, march.dqd, march.B,
+        model.tree, model.elastic, model.fibres, model.loops, MASS, model.known, state[q_row], state[qd_row],
+        state[QDD], march.u, model.gravity, march.external, model.closing, ws, closure, saddle, march.tau, U, march.dq,
+        march.dqd, march.B,
     )  # fmt: skip
     close_loops(model.loops, ws, march.u, closure)
     loop_matrices(model.tree, model.loops, True, False, ws, closure, march.dq, march.dqd, march.B)

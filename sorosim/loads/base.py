@@ -2,11 +2,15 @@
 
 1. A load is a frozen description. `places` says where on which links it acts; the engine makes these places nodes.
 2. `bind(layout)` looks its nodes up, once, and returns a `BoundLoad`.
-3. A bound load sees pose, twist and time of its nodes, never the tree. It returns the wrench ON the body in the frame
-   of the node, [moment; force], and its two tangents: K = d f(g exp(delta^), eta, t)/d delta at delta = 0 with the six
-   numbers eta held, and D = df/d eta. They are derivatives of the load, not stiffnesses (docs/theory.md, 4).
-4. A load per length multiplies by the quadrature weights itself, a point load does not.
-5. It keeps no state: the same arguments always give the same values, from any thread.
+3. A bound load sees pose, twist and time of its n points, never the tree. It returns the wrench ON the body in the
+   frame of the point, [moment; force], and its two tangents: K = d f(g exp(delta^), eta, t)/d delta at delta = 0 with
+   the six numbers eta held, and D = df/d eta. They are derivatives of the load, not stiffnesses (docs/theory.md, 4).
+4. A load between two bodies names the others, too. It then sees its points from there: the pose of each in the frame
+   of the other one, and the twist relative to it. What it does to the other body, the engine knows.
+5. A load per length multiplies by the quadrature weights itself, a point load does not.
+6. It keeps no state: the same arguments always give the same values, from any thread.
+
+`sorosim.testing.check_load` tries whether a load keeps it.
 """
 
 from __future__ import annotations
@@ -22,10 +26,11 @@ from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 class LoadValues(NamedTuple):
-    """Wrench and tangents of a load at its n nodes, body frame."""
+    """Wrench and tangents of a load at its n points, in their own axes."""
 
     wrench: Array  # (n, 6)
     K: Array  # (n, 6, 6)
@@ -33,10 +38,16 @@ class LoadValues(NamedTuple):
 
 
 class BoundLoad(Protocol):
-    """A load that knows its nodes."""
+    """A load that knows its nodes.
+
+    It may have further members: ``frames`` (n, 4, 4), poses of its points on their nodes; ``others`` (n,), nodes of the
+    bodies it sees the points from, -1 the world, and ``other_frames`` (n, 4, 4); ``added_inertia`` (n, 6, 6), inertia
+    at the nodes that moves with the body but has no weight; ``law``, if it is compiled (`sorosim.loads.compiled`), in
+    the place of `evaluate`.
+    """
 
     @property
-    def nodes(self) -> NDArray[np.int64]:
+    def nodes(self) -> IntArray:
         """Nodes (n,) on which it acts."""
         ...
 
@@ -46,49 +57,84 @@ class BoundLoad(Protocol):
         ...
 
     def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
-        """Wrench and tangents from time [s], poses (n, 4, 4) and body twists (n, 6)."""
+        """Wrench and tangents from time [s], poses (n, 4, 4) and body twists (n, 6) of its points."""
         ...
 
 
-def evaluate_checked(name: str, load: BoundLoad, t: float, g: Array, eta: Array) -> LoadValues:
-    """Evaluate a load, refusing what the kernels could not take.
+class Load(Protocol):
+    """The description of a load."""
+
+    @property
+    def places(self) -> Sequence[tuple[str, float]]:
+        """Places (link, s) on rods that must be nodes."""
+        ...
+
+    def bind(self, layout: Layout) -> BoundLoad:
+        """Look the nodes up."""
+        ...
+
+
+def evaluate_checked(name: str, load: BoundLoad, points: Sequence[str], t: float, g: Array, eta: Array) -> LoadValues:
+    """Evaluate a load, refusing what the kernels could not take; `points` are its points in words.
 
     Raises
     ------
     ModelError
-        It did not return three arrays of the right shapes, or numbers that are not finite.
+        It raised an error, or did not return three arrays of the right shapes, or numbers that are not finite.
     """
-    n = len(load.nodes)
+    n, where = len(load.nodes), f"loads.{name}"
     shapes = {"wrench": (n, 6), "K": (n, 6, 6), "D": (n, 6, 6)}
-    returned = load.evaluate(t, g, eta)
+    try:
+        returned = load.evaluate(t, g, eta)
+    except ModelError:
+        raise
+    except Exception as error:
+        got, hint = f"{type(error).__name__}: {error}", f"{type(load).__module__}.{type(load).__qualname__}.evaluate"
+        raise ModelError(where, "a wrench and its tangents", got, f"look at {hint}") from error
     if not isinstance(returned, tuple) or len(returned) != len(shapes):
-        raise ModelError(f"loads.{name}", "LoadValues(wrench, K, D)", describe(returned))
+        raise ModelError(where, "LoadValues(wrench, K, D)", describe(returned))
     checked = []
     for (part, shape), given in zip(shapes.items(), returned, strict=True):
         try:
             array = np.ascontiguousarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ModelError(f"loads.{name}.{part}", f"an array of shape {shape}", describe(given)) from None
+            raise ModelError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
         if array.shape != shape:
-            raise ModelError(f"loads.{name}.{part}", f"shape {shape}", f"shape {array.shape}")
+            raise ModelError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
         if not np.isfinite(array).all():
-            raise ModelError(f"loads.{name}.{part}", "finite numbers", f"NaN or infinity at t = {t:g} s")
+            worst = int(np.argmin(np.isfinite(array).reshape(n, -1).all(axis=1)))
+            raise ModelError(f"{where}.{part}", "finite numbers", f"NaN or infinity at {points[worst]}, t = {t:g} s")
         checked.append(array)
     return LoadValues(*checked)
 
 
 def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad:
     """Bind a load, refusing what breaks the contract (ModelError)."""
-    bound = load.bind(layout)
-    if not all(hasattr(bound, member) for member in ("nodes", "dissipates", "evaluate")):
-        raise ModelError(f"loads.{name}", "a bound load with nodes, dissipates and evaluate", type(bound).__name__)
-    nodes = bound.nodes if isinstance(bound.nodes, np.ndarray) else np.array(None)
+    bound, where = load.bind(layout), f"loads.{name}"
+    needed = ("nodes", "dissipates") if hasattr(bound, "law") else ("nodes", "dissipates", "evaluate")
+    missing = [member for member in needed if not hasattr(bound, member)]
+    if missing:
+        got = f"{type(bound).__name__} without {', '.join(missing)}"
+        raise ModelError(where, "a bound load with nodes, dissipates and evaluate", got)
     known = {int(node) for link in layout.links.values() for node in link.nodes}
-    if nodes.ndim != 1 or nodes.dtype != np.int64 or not known.issuperset(nodes.tolist()):
-        raise ModelError(
-            f"loads.{name}.nodes", "an array of indices of nodes, as layout.link(...).node_at(s)", describe(bound.nodes)
-        )
+    _check_nodes(f"{where}.nodes", bound.nodes, known)
+    n = len(bound.nodes)
+    if (others := getattr(bound, "others", None)) is not None:
+        _check_nodes(f"{where}.others", others, known | {-1})
+        if len(others) != n:
+            raise ModelError(f"{where}.others", f"one node for each of the {n} points", f"{len(others)}")
+    for member, shape in (("frames", (n, 4, 4)), ("other_frames", (n, 4, 4)), ("added_inertia", (n, 6, 6))):
+        given = getattr(bound, member, None)
+        if given is not None and (np.shape(given) != shape or not np.isfinite(given).all()):
+            raise ModelError(f"{where}.{member}", f"finite numbers of shape {shape}", f"shape {np.shape(given)}")
     return bound
+
+
+def _check_nodes(where: str, given: Any, known: set[int]) -> None:
+    nodes = given if isinstance(given, np.ndarray) else np.array(None)
+    if nodes.ndim != 1 or nodes.dtype != np.int64 or not known.issuperset(nodes.tolist()):
+        expected = "an array of indices of nodes, as layout.link(...).node_at(s)"
+        raise ModelError(where, expected, describe(given))
 
 
 def check_places(name: str, load: Any, links: Sequence[str]) -> None:
@@ -103,16 +149,3 @@ def check_places(name: str, load: Any, links: Sequence[str]) -> None:
         if link not in links:
             raise ModelError(where, "the name of a link", f"'{link}'", nearest(str(link), links))
         number(f"{where}.places", s, "a place s from 0 to 1", least=0.0, upto=1.0, error=ModelError)
-
-
-class Load(Protocol):
-    """The description of a load."""
-
-    @property
-    def places(self) -> Sequence[tuple[str, float]]:
-        """Places (link, s) on rods that must be nodes."""
-        ...
-
-    def bind(self, layout: Layout) -> BoundLoad:
-        """Look the nodes up."""
-        ...

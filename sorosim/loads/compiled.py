@@ -2,23 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.kernels.load_laws import LoadLaws
+from sorosim.kernels import fluid
+from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
 from sorosim.loads.base import Array, BoundLoad
 from sorosim.signals import Signal, compile_signals
 
+NOTHING = np.zeros(0)
 
-class CompiledLaw(NamedTuple):
-    """A load as the compiled laws know it; a bound load gives it as `law`."""
 
-    kind: int  # one of kernels.load_laws
-    nodes: Sequence[int]
-    values: Array  # (n, 6) wrench, or coefficients of a brake, at each node
-    varying: dict[int, Signal]  # entry of the wrench -> the signal that takes the place of its value
+@dataclass(frozen=True)
+class Medium:
+    """A fluid: its current and its surface.
+
+    Parameters
+    ----------
+    current : None, three signals of time, or three tapes of x, y, z, t (as `Expression.packed` or a signal gives them)
+    up : (3,) array
+        Unit vector.
+    height : float, optional
+        Of the surface along `up` [m]; without it the fluid is everywhere.
+    """
+
+    current: tuple[Any, ...] | None
+    is_field: bool
+    up: Array
+    height: float | None
+
+
+class LawRow(NamedTuple):
+    """What acts on one node by a compiled law; see kernels.load_laws."""
+
+    kind: int
+    node: int
+    values: Array
+    varying: Mapping[int, Signal] = {}  # entry -> signal that it is multiplied by
+    frame: Array | None = None  # (4, 4) on the node
+    other: int | None = None  # node of the other body, -1 the world
+    other_frame: Array | None = None
+
+
+@dataclass(frozen=True)
+class CompiledLaw:
+    """A load as the compiled laws know it; a bound load gives it as `law`.
+
+    Parameters
+    ----------
+    rows : sequence of LawRow
+    lost : sequence of LawRow
+        That part of them whose work counts as lost: brakes, dampers, drag.
+    medium : Medium, optional
+        Of rows of a fluid.
+    """
+
+    rows: Sequence[LawRow]
+    lost: Sequence[LawRow] = ()
+    medium: Medium | None = None
+
+    @property
+    def losses(self) -> CompiledLaw:
+        """The law of what is lost."""
+        return replace(self, rows=self.lost, lost=())
 
 
 def compiled_law(load: BoundLoad) -> CompiledLaw | None:
@@ -27,16 +76,74 @@ def compiled_law(load: BoundLoad) -> CompiledLaw | None:
     return law
 
 
-def compile_load_laws(laws: Sequence[CompiledLaw]) -> tuple[LoadLaws, list[Signal]]:
-    """Arrays of laws, and the signals in them."""
-    rows: list[list[int]] = []
-    values: list[Array] = [np.zeros(0)]
-    signals: list[Signal] = []
+@dataclass
+class _Packer:
+    """Collects laws."""
+
+    rows: list[list[int]] = field(default_factory=list)
+    values: list[Array] = field(default_factory=list)
+    frames: list[Array] = field(default_factory=list)
+    signals: list[Signal] = field(default_factory=list)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    media: list[tuple[int, int, int]] = field(default_factory=list)
+    media_values: list[list[float]] = field(default_factory=list)
+    fields: list[Any] = field(default_factory=list)
+    known: dict[int, int] = field(default_factory=dict)  # signals by identity
+    size: int = 0
+
+    def signal(self, signal: Signal) -> int:
+        if id(signal) not in self.known:
+            self.known[id(signal)] = len(self.signals)
+            self.signals.append(signal)
+        return self.known[id(signal)]
+
+    def frame(self, pose: Array | None) -> int:
+        if pose is None or np.array_equal(pose, np.eye(4)):
+            return -1
+        self.frames.append(np.vstack([pose[:3, :3], pose[:3, 3]]))
+        return len(self.frames) - 1
+
+    def medium(self, medium: Medium) -> int:
+        kind, first = fluid.STILL, 0
+        if medium.current is not None and medium.is_field:
+            kind, first = fluid.FIELD, len(self.fields)
+            self.fields += medium.current
+        elif medium.current is not None:
+            kind, first = fluid.UNIFORM, len(self.signals)
+            self.signals += medium.current  # three in a row
+        self.media.append((kind, first, int(medium.height is not None)))
+        self.media_values.append([*medium.up, medium.height or 0.0])
+        return len(self.media) - 1
+
+    def add(self, law: CompiledLaw) -> None:
+        medium = -1 if law.medium is None or not law.rows else self.medium(law.medium)
+        for row in law.rows:
+            entries = [-1] * (N_ROW - ENTRY)
+            for entry, signal in row.varying.items():
+                entries[entry] = self.signal(signal)
+            other, pair = -2 if row.other is None else row.other, -1
+            if row.other is not None and row.other >= 0:
+                pair = len(self.pairs)
+                self.pairs.append((row.node, row.other))
+            self.rows.append([
+                row.node, row.kind, self.size, self.frame(row.frame), other, self.frame(row.other_frame), pair,
+                medium if row.kind == FLUID else -1, *entries,
+            ])  # fmt: skip
+            self.values.append(np.asarray(row.values, dtype=float).ravel())
+            self.size += len(self.values[-1])
+
+
+def compile_load_laws(laws: Sequence[CompiledLaw]) -> tuple[LoadLaws, list[Signal], list[tuple[int, int]]]:
+    """Arrays of laws, the signals in them, and the pairs of nodes that some of them act between."""
+    packer = _Packer()
     for law in laws:
-        index = {entry: len(signals) + k for k, entry in enumerate(law.varying)}
-        signals += law.varying.values()
-        for node, value in zip(law.nodes, law.values, strict=True):
-            rows.append([node, law.kind, 6 * len(rows), *(index.get(entry, -1) for entry in range(6))])
-            values.append(value)
-    packed = compile_signals(signals)[0]
-    return LoadLaws(np.array(rows, dtype=np.int64).reshape(-1, 9), np.concatenate(values), packed), signals
+        packer.add(law)
+    media = fluid.Media(
+        np.array(packer.media, dtype=np.int64).reshape(-1, 3), np.array(packer.media_values).reshape(-1, 4),
+        compile_signals(packer.fields)[0],
+    )  # fmt: skip
+    packed = LoadLaws(
+        np.array(packer.rows, dtype=np.int64).reshape(-1, N_ROW), np.concatenate([NOTHING, *packer.values]),
+        np.array(packer.frames).reshape(-1, 4, 3), compile_signals(packer.signals)[0], media,
+    )  # fmt: skip
+    return packed, packer.signals, packer.pairs

@@ -1,127 +1,132 @@
-"""A wrench at one point, fixed in the body (follower) or in the world (dead); constant, or changing in time."""
+"""A wrench at one point: fixed in the body (follower), of fixed directions (dead) or on a fixed line of the world."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.compiled import entry
 from sorosim.door import as_real, describe
 from sorosim.errors import ModelError, nearest
-from sorosim.kernels.load_laws import DEAD, FOLLOWER
-from sorosim.kernels.signals import evaluate_signals, signal_workspace
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import Array, LoadValues
-from sorosim.loads.compiled import CompiledLaw
+from sorosim.kernels.load_laws import DEAD, FIXED_LINE, FOLLOWER
+from sorosim.loads.base import IntArray
+from sorosim.loads.compiled import CompiledLaw, LawRow
+from sorosim.model.anchor import Anchor
 from sorosim.model.compile import Layout
 from sorosim.model.material import real_number
-from sorosim.signals import ConstantSignal, Signal, as_signal, compile_signals
+from sorosim.model.pose import vector3
+from sorosim.signals import ConstantSignal, Signal, as_signal
 
-FRAMES = ("body", "world")
+FRAMES = ("body", "world", "line")
+KINDS = dict(zip(FRAMES, (FOLLOWER, DEAD, FIXED_LINE), strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PointWrench:
     """Moment and force at one point of a link.
 
     Parameters
     ----------
-    link : str
+    link : str or Anchor
+        The name of a link, or a frame on it.
     s : float
-        Place on a rod, 0 to 1; without meaning for a rigid link.
+        Place on a rod, 0 to 1, beside a name; without meaning for a rigid link.
     wrench : six numbers or signals
         [moment; force] [N m, N], in the axes of `frame`. A signal of time is what `sorosim.signals.as_signal` takes:
         an expression of t, a table, a callable.
-    frame : {"world", "body"}
-        "world": the directions stay (dead load); "body": they turn with the point (follower load).
+    frame : {"world", "body", "line"}
+        "world": the directions stay (dead load); "body": they turn with the point (follower load); "line": the line of
+        action stays where it is in the world, the force is on whatever part of the line the link passes.
+    through : three numbers
+        For "line": a point of the world that the line of the force passes [m].
     """
 
-    link: str
+    link: str | Anchor
     s: float = 1.0
     _: KW_ONLY
     wrench: tuple[Any, ...]  # numbers stay numbers, all else becomes a Signal
     frame: str = "world"
+    through: tuple[float, float, float] | None = None
+    anchor: Anchor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given: Any = self.wrench
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != 6:
-            raise ModelError("wrench", "six numbers or signals: moment [N m], force [N]", describe(given))
-        object.__setattr__(self, "wrench", tuple(_entry(f"wrench[{i}]", value) for i, value in enumerate(given)))
-        object.__setattr__(self, "s", real_number("wrench.s", self.s, "a place from 0 to 1", least=0.0, upto=1.0))
+        object.__setattr__(self, "wrench", six_entries("wrench", self.wrench))
+        object.__setattr__(self, "anchor", as_anchor("wrench", self.link, self.s))
+        object.__setattr__(self, "s", self.anchor.s)
         if self.frame not in FRAMES:
-            raise ModelError("wrench.frame", "world or body", describe(self.frame), nearest(str(self.frame), FRAMES))
+            hint = nearest(str(self.frame), FRAMES)
+            raise ModelError("wrench.frame", "world, body or line", describe(self.frame), hint)
+        if (self.through is not None) != (self.frame == "line"):
+            got = "none" if self.through is None else "one of another frame"
+            raise ModelError("wrench.through", "a point for frame line, and for no other", got)
+        if self.through is not None:
+            object.__setattr__(self, "through", vector3("wrench.through", self.through))
 
     @property
     def places(self) -> Sequence[tuple[str, float]]:
         """The one place it acts on."""
-        return ((self.link, self.s),)
+        return ((self.anchor.link, self.anchor.s),)
 
-    def bind(self, layout: Layout) -> _BoundWrench:
+    def bind(self, layout: Layout) -> BoundLaw:
         """Look the node up."""
-        node = layout.link(self.link).node_at(self.s)
-        return _BoundWrench(np.array([node], dtype=np.int64), self.wrench, self.frame == "world")
+        node = self.anchor.node(layout)
+        pose = self.anchor.pose_on_node("wrench", {name: link.link for name, link in layout.links.items()})
+        values, varying = split_entries(self.wrench)
+        rows = [LawRow(KINDS[self.frame], node, values, varying, pose)]
+        if self.through is not None:
+            # the moment of each component of the force about the world's origin
+            rows += _about_origin(node, self.through, values, varying)
+        return BoundLaw(np.full(len(rows), node, dtype=np.int64), CompiledLaw(rows))
 
 
-def _entry(where: str, value: Any) -> float | Signal:
+def _about_origin(node: int, p: tuple[float, float, float], values: Any, varying: Any) -> list[LawRow]:
+    rows = []
+    for i in range(3):
+        moment = np.cross(p, np.eye(3)[i]) * values[3 + i]
+        signal = {} if 3 + i not in varying else {j: varying[3 + i] for j in range(3)}
+        if moment.any():
+            rows.append(LawRow(FIXED_LINE, node, np.concatenate([moment, np.zeros(3)]), signal))
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLaw:
+    """A bound load whose law is compiled."""
+
+    nodes: IntArray
+    law: CompiledLaw
+    dissipates = False
+    added_inertia: Any = None
+
+
+def as_anchor(where: str, link: Any, s: float = 1.0) -> Anchor:
+    """A frame on a link, from itself or from the name of the link and a place on it."""
+    if isinstance(link, Anchor):
+        return link
+    place = real_number(f"{where}.s", s, "a place from 0 to 1", least=0.0, upto=1.0)
+    if not isinstance(link, str):
+        raise ModelError(f"{where}.link", "the name of a link, or an Anchor", describe(link))
+    return Anchor(link, s=place)
+
+
+def six_entries(where: str, given: Any) -> tuple[float | Signal, ...]:
+    """Six numbers or signals; refuses anything else."""
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != 6:
+        raise ModelError(where, "six numbers or signals: moment [N m], force [N]", describe(given))
+    return tuple(number_or_signal(f"{where}[{i}]", value) for i, value in enumerate(given))
+
+
+def number_or_signal(where: str, value: Any) -> float | Signal:
+    """A number, or a signal of time that is not constant."""
     if as_real(value) is not None:
         return real_number(where, value, "a finite number")
     signal = as_signal(value, where)
     return signal.level if isinstance(signal, ConstantSignal) else signal
 
 
-@dataclass(frozen=True)
-class _BoundWrench:
-    nodes: NDArray[np.int64]
-    wrench: tuple[Any, ...]
-    dead: bool
-    dissipates = False
-
-    @property
-    def law(self) -> CompiledLaw:
-        """The compiled form."""
-        varying = {i: self.wrench[i] for i in self.varying}
-        return CompiledLaw(DEAD if self.dead else FOLLOWER, [int(self.nodes[0])], self.constant[None], varying)
-
-    @cached_property
-    def constant(self) -> Array:
-        """The entries that are numbers (6,), zero where they are signals."""
-        return np.array([0.0 if isinstance(value, Signal) else value for value in self.wrench])
-
-    @cached_property
-    def varying(self) -> tuple[int, ...]:
-        """Indices of the entries that are signals."""
-        return tuple(i for i, value in enumerate(self.wrench) if isinstance(value, Signal))
-
-    @cached_property
-    def compiled(self) -> Any:
-        """The signals as arrays, callables among them, the code that evaluates them, the shape of its workspace."""
-        arrays, callables = compile_signals([self.wrench[i] for i in self.varying])
-        workspace = signal_workspace(arrays)
-        evaluate = entry(evaluate_signals, arrays, 0.0, np.empty((len(self.varying), 3)), workspace)
-        return arrays, callables, evaluate, workspace.shape
-
-    def values(self, t: float) -> Array:
-        """The wrench (6,) at time t."""
-        out = self.constant.copy()
-        if self.varying:
-            arrays, callables, evaluate, shape = self.compiled
-            jets = np.zeros((len(self.varying), 3))
-            for row, function in callables:
-                jets[row, 0] = function(t)
-            evaluate(arrays, float(t), jets, np.empty(shape))
-            out[list(self.varying)] = jets[:, 0]
-        return out
-
-    def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
-        f, K, D = self.values(t), np.zeros((1, 6, 6)), np.zeros((1, 6, 6))
-        if self.dead:
-            R = g[0, :3, :3]
-            f[:3], f[3:] = R.T @ f[:3], R.T @ f[3:]
-            # a body rotation delta turns R into R exp(delta^): R^T m changes by (R^T m)^ delta
-            K[0, :3, :3], K[0, 3:, :3] = skew(f[:3]), skew(f[3:])
-        return LoadValues(f[None], K, D)
+def split_entries(entries: Sequence[float | Signal], scale: float = 1.0) -> tuple[Any, dict[int, Signal]]:
+    """Numbers of a row of a law, `scale` where a signal varies, and the signals."""
+    values = np.array([scale if isinstance(entry, Signal) else scale * entry for entry in entries])
+    return values, {i: entry for i, entry in enumerate(entries) if isinstance(entry, Signal)}

@@ -34,6 +34,10 @@ class Piece(NamedTuple):
     column: int
     n: int
 
+    def gauss(self, link: LinkLayout) -> NDArray[np.bool_]:
+        """Which nodes of its link are Gauss points of it (m,)."""
+        return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
+
 
 @dataclass(frozen=True)
 class LinkLayout:
@@ -49,6 +53,18 @@ class LinkLayout:
     weight: Array  # (m,) quadrature weights [m], zero where a node is not a Gauss point
     counted: NDArray[np.bool_]  # (m,) which of them are points of the robot
     pieces: tuple[Piece, ...]
+
+    def spanned(self, where: str, start: float, end: float) -> list[Piece]:
+        """Divisions of the rod between two places s; refuses ends inside one."""
+        length = float(self.X[-1])
+        boundaries = [piece.start / length for piece in self.pieces] + [1.0]
+        for name, value in (("start", start), ("end", end)):
+            if min(abs(value - b) for b in boundaries) > MERGE:
+                shown = ", ".join(f"{b:g}" for b in boundaries)
+                expected = f"a boundary of the divisions of rod '{self.link.name}' ({shown})"
+                raise ModelError(f"{where}.{name}", expected, f"{value:g}", "cut the rod into divisions there")
+        middles = ((piece, (piece.start + 0.5 * piece.division.length) / length) for piece in self.pieces)
+        return [piece for piece, middle in middles if start < middle < end]
 
     def node_at(self, s: float) -> int:
         """Node at s; it must be one."""
@@ -70,6 +86,13 @@ class Layout:
         if name not in self.links:
             raise ModelError("link", "the name of a link", f"'{name}'", nearest(name, self.links))
         return self.links[name]
+
+    def place_of(self, node: int) -> str:
+        """A node in words, for messages."""
+        for name, link in self.links.items():
+            for k in np.flatnonzero(link.nodes == node):
+                return f"'{name}'" if link.link.rod is None else f"s = {link.X[k] / link.X[-1]:.4g} of '{name}'"
+        return "the world"
 
     def coordinate(self, name: str, where: str) -> int:
         """Index of a coordinate by its name, or by that of a link whose joint has just one (else InputError)."""

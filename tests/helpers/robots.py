@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.tendon import PLACE_VARIABLES, Run, Tendon
+from sorosim.actuation.route import PLACE_VARIABLES, Run
+from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import LAWFUL, TURNS, Anchor, Loop
 from sorosim.expressions import Expression, parse
 from sorosim.lie import exp_se3

@@ -7,7 +7,8 @@ import pytest
 from helpers.robots import cable_manipulator, formula, moderate, random_pose, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.actuation.tendon import Run, Tendon
+from sorosim.actuation.route import Run
+from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody

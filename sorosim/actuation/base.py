@@ -1,0 +1,97 @@
+"""The contract of an actuator that acts inside rods.
+
+1. An actuator is a frozen description. `rods` names the rods in whose sections it acts, `unit` is that of its input.
+2. `bind(sections)` is told the sections, those at the Gauss points of its rods, once, and returns a `BoundActuator`.
+3. A bound actuator sees its input and the strains of its n sections. It returns the internal wrench y (n, 6) that it
+   puts on each, conjugate to the strains (torsion, bending y and z, elongation, shear y and z), [N m, N]: positive
+   bending drives positive curvature. And its derivatives by strain, rate of strain and input.
+4. It keeps no state: the same arguments always give the same values, from any thread.
+
+`sorosim.testing.check_actuator` tries whether an actuator keeps it. Built-in ones are compiled instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.door import describe
+from sorosim.errors import ModelError
+
+Array = NDArray[np.float64]
+
+
+class Sections(NamedTuple):
+    """The n sections on which an actuator acts."""
+
+    rod: tuple[str, ...]  # name of the rod of each
+    X: Array  # (n,) arclength on it [m]
+    s: Array  # (n,) fraction of its length
+
+
+class ActuatorValues(NamedTuple):
+    """Internal wrenches of an actuator on its n sections, and their derivatives."""
+
+    wrench: Array  # (n, 6)
+    by_strain: Array  # (n, 6, 6)
+    by_rate: Array  # (n, 6, 6) by the rate of the strain
+    by_input: Array  # (n, 6)
+
+
+class BoundActuator(Protocol):
+    """An actuator that knows its sections."""
+
+    def evaluate(self, u: float, xi: Array, xid: Array) -> ActuatorValues:
+        """Wrenches and derivatives from the input, strains (n, 6) and their rates (n, 6)."""
+        ...
+
+
+@runtime_checkable
+class SectionActuator(Protocol):
+    """The description of an actuator that acts inside rods."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of its input, such as Pa."""
+        ...
+
+    @property
+    def rods(self) -> Sequence[str]:
+        """Names of the rods in whose sections it acts."""
+        ...
+
+    def bind(self, sections: Sections) -> BoundActuator:
+        """Take notice of the sections."""
+        ...
+
+
+def actuate_checked(name: str, actuator: BoundActuator, sections: Sections, u: float, xi: Array, xid: Array) -> Any:
+    """Evaluate an actuator, refusing what the kernels could not take (ModelError)."""
+    n, where = len(sections.X), f"actuators.{name}"
+    shapes = {"wrench": (n, 6), "by_strain": (n, 6, 6), "by_rate": (n, 6, 6), "by_input": (n, 6)}
+    try:
+        returned = actuator.evaluate(u, xi, xid)
+    except ModelError:
+        raise
+    except Exception as error:
+        got, hint = f"{type(error).__name__}: {error}", f"look at {type(actuator).__qualname__}.evaluate"
+        raise ModelError(where, "wrenches and their derivatives", got, hint) from error
+    if not isinstance(returned, tuple) or len(returned) != len(shapes):
+        raise ModelError(where, "ActuatorValues(wrench, by_strain, by_rate, by_input)", describe(returned))
+    checked = []
+    for (part, shape), given in zip(shapes.items(), returned, strict=True):
+        try:
+            array = np.ascontiguousarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
+        if array.shape != shape:
+            raise ModelError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
+        if not np.isfinite(array).all():
+            worst = int(np.argmin(np.isfinite(array).reshape(n, -1).all(axis=1)))
+            got = f"NaN or infinity at s = {sections.s[worst]:.4g} of rod '{sections.rod[worst]}', input {u:g}"
+            raise ModelError(f"{where}.{part}", "finite numbers", got)
+        checked.append(array)
+    return ActuatorValues(*checked)

@@ -1,0 +1,73 @@
+"""Pneumatic and hydraulic chambers along a route in a rod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.route import Run, as_runs, check_runs, number_or_expression, place_values
+from sorosim.actuation.tendon import here, route_values
+from sorosim.errors import ModelError
+from sorosim.expressions import Expression
+from sorosim.kernels.fibres import PLAIN, ROUTE_ROW
+from sorosim.model.compile import Layout, LinkLayout, Piece
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chamber:
+    """A chamber of given cross-section along a route; its input is the pressure in it [Pa], negative for a vacuum.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The way of its centre line, as that of a tendon.
+    area : float or Expression
+        Of its cross-section [m^2], of the same variables as a route.
+
+    Notes
+    -----
+    Its volume is the integral of area times stretch along the centre line, and the pressure works on the change of that
+    volume: a push of pressure times area along the route. Left out is that a chamber swells across its route.
+    """
+
+    runs: tuple[Run, ...]
+    _: KW_ONLY
+    area: float | Expression
+    unit: ClassVar[str] = "Pa"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "runs", as_runs("chamber", self.runs))
+        object.__setattr__(self, "area", number_or_expression("chamber.area", self.area, "an area [m^2]"))
+        if not isinstance(self.area, Expression) and self.area <= 0.0:
+            raise ModelError("chamber.area", "an area greater than 0 [m^2]", f"{self.area:g}")
+
+    @property
+    def rods(self) -> Sequence[str]:
+        """The rods it runs through."""
+        return [run.rod for run in self.runs]
+
+    def check(self, layout: Layout) -> None:
+        """Refuse routes that do not fit the robot."""
+        check_runs("chamber", self.runs, layout)
+
+    def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
+        """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
+        out = []
+        for run in here(self.runs, link, piece):
+            area = np.full(len(X), self.area) if not isinstance(self.area, Expression) else None
+            if isinstance(self.area, Expression):
+                area = place_values("chamber.area", self.area, link, piece, X)[:, 0]
+            if area is None or not (np.isfinite(area) & (area > 0.0)).all():
+                raise ModelError("chamber.area", "an area greater than 0 everywhere", f"none on rod '{run.rod}'")
+            out.append((ROUTE_ROW, route_values(*run.route(link, piece, X), -area)))
+        return out
+
+    def input(self, length: float) -> tuple[float, ...]:
+        """What its input is; see kernels.fibres."""
+        return PLAIN, 0.0, 0.0, 1.0

@@ -1,0 +1,204 @@
+"""Actuators inside rods as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import NDArray
+
+from sorosim.actuation.base import BoundActuator, SectionActuator, Sections
+from sorosim.actuation.route import rod_of
+from sorosim.actuation.tendon import Tendon
+from sorosim.errors import ModelError
+from sorosim.kernels.fibres import (
+    FIBRE_ACTUATOR,
+    FIBRE_KIND,
+    N_FIBRE_VALUES,
+    PLAIN,
+    PYTHON_ROW,
+    ROUTE,
+    ROUTE_ROW,
+    SLOPE,
+    STRAIN_REFERENCE,
+    WEIGHT,
+    Fibres,
+)
+from sorosim.model.compile import Layout, LinkLayout, Piece
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# a tendon that turns by less than this part of a radian on its way feels friction less than in proportion
+FADING = 1e-3
+
+
+class InPython(NamedTuple):
+    """An actuator that Python computes."""
+
+    actuator: int
+    bound: BoundActuator
+    sections: Sections
+    rows: IntArray  # rows of Fibres, in the order of its sections
+    given: IntArray  # their places among the rows that Python computes
+
+
+class _Place(NamedTuple):
+    """Where a row is."""
+
+    rod: str
+    X: float
+    length: float
+    piece: Piece
+
+
+def compile_fibres(
+    actuators: Mapping[int, Any], names: Sequence[str], n_actuators: int, layout: Layout
+) -> tuple[Fibres, list[InPython]]:
+    """Pack actuators by their index, at the Gauss points of their rods; points in order, so that each comes once."""
+    rows: list[tuple[int, ...]] = []
+    values: list[Array] = []
+    basis: list[Array] = []
+    places: list[_Place] = []
+    size = point = n_given = 0
+    for link in layout.links.values():
+        if link.link.rod is None:
+            continue
+        for piece in link.pieces:
+            inside = piece.gauss(link)
+            X, w = link.X[inside], link.weight[inside]
+            found = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
+            if not found:
+                continue
+            P = piece.division.basis(X - piece.start)
+            xi = piece.division.reference.values(X - piece.start, piece.division.length)
+            for k in range(len(X)):
+                for i, kind, of_point in found:
+                    given = -1
+                    if kind == PYTHON_ROW:
+                        given, n_given = n_given, n_given + 1
+                    rows.append((i, piece.block, size, point, kind, given))
+                    values.append(of_point[k].copy())
+                    values[-1][WEIGHT] = w[k]
+                    # a wrench has six numbers where a route has its own
+                    values[-1][STRAIN_REFERENCE:] = xi[k]
+                    places.append(_Place(link.link.name, float(X[k]), link.link.rod.length, piece))
+                basis.append(P[k].ravel())
+                size += P[k].size
+                point += 1
+    row = np.array(rows, dtype=np.int64).reshape(-1, 6)
+    value = np.array(values).reshape(-1, N_FIBRE_VALUES)
+    inputs = np.tile([float(PLAIN), 0.0, 0.0, 1.0], (n_actuators, 1))
+    for i, actuator in actuators.items():
+        if hasattr(actuator, "input"):
+            inputs[i] = actuator.input(rest_length(row, value, i))
+    fibres = Fibres(
+        row, value, np.concatenate([np.zeros(0), *basis]), inputs, *_rubbing(actuators, row, places)
+    )
+    return fibres, _in_python(actuators, names, row, places)
+
+
+def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
+    if hasattr(actuator, "rows"):
+        own: list[tuple[int, Array]] = actuator.rows(link, piece, X)
+        return own
+    return [(PYTHON_ROW, np.zeros((len(X), N_FIBRE_VALUES)))] if link.link.name in actuator.rods else []
+
+
+def rest_length(row: IntArray, value: Array, actuator: int) -> float:
+    """Length of a route in the unstrained robot [m]."""
+    own = value[(row[:, FIBRE_ACTUATOR] == actuator) & (row[:, FIBRE_KIND] == ROUTE_ROW)]
+    xi, d, slope = own[:, STRAIN_REFERENCE:], own[:, ROUTE : ROUTE + 3], own[:, SLOPE : SLOPE + 3]
+    v = xi[:, 3:] + np.cross(xi[:, :3], d) + slope
+    return float(own[:, WEIGHT] @ np.linalg.norm(v, axis=1))
+
+
+def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Place]) -> tuple[Any, ...]:
+    """Tendons with friction: their rows from the pulled end on, and how to differentiate and integrate along them."""
+    table: list[tuple[int, ...]] = []
+    friction: list[tuple[float, float]] = []
+    lines: list[int] = []
+    spread: list[Array] = [np.zeros(0)]
+    size = 0
+    for i, tendon in actuators.items():
+        if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
+            continue
+        order = {run.rod: k for k, run in enumerate(tendon.runs)}
+        own = [int(k) for k in np.flatnonzero(row[:, FIBRE_ACTUATOR] == i)]
+        own.sort(key=lambda k: (order[places[k].rod], places[k].X))
+        derive, reach = _along([places[k] for k in own])
+        table.append((i, len(lines), len(own), size))
+        length = sum({places[k].rod: places[k].length for k in own}.values())
+        friction.append((tendon.friction, FADING / length))
+        lines += own
+        spread += [derive.ravel(), reach.ravel()]
+        size += derive.size + reach.size
+    return (
+        np.array(table, dtype=np.int64).reshape(-1, 4), np.array(friction).reshape(-1, 2),
+        np.array(lines, dtype=np.int64), np.concatenate(spread),
+    )  # fmt: skip
+
+
+def _along(places: Sequence[_Place]) -> tuple[Array, Array]:
+    """Derivative by arclength and integral from the first end (n, n), exact for what the Gauss points can tell."""
+    n = len(places)
+    derive, reach = np.zeros((n, n)), np.zeros((n, n))
+    passed = np.zeros(n)  # weights of the integral over the panels behind
+    k = 0
+    while k < n:
+        place = places[k]
+        edges = np.array([0.0, *place.piece.division.breakpoints, 1.0]) * place.piece.division.length
+        panel = int(np.searchsorted(edges, place.X - place.piece.start, side="right")) - 1
+        low, high = place.piece.start + edges[panel], place.piece.start + edges[panel + 1]
+        m = k
+        while m < n and places[m].rod == place.rod and low < places[m].X < high:
+            m += 1
+        half, x = 0.5 * (high - low), np.array([places[j].X for j in range(k, m)])
+        z, count = (x - low) / half - 1.0, m - k
+        inverse = np.linalg.inv(legendre.legvander(z, count - 1))
+        unit = np.eye(count)
+        slopes = np.stack([legendre.legval(z, legendre.legder(c)) for c in unit], axis=1) if count > 1 else 0.0 * unit
+        sums = [legendre.legint(c, lbnd=-1.0) for c in unit]
+        derive[k:m, k:m] = slopes @ inverse / half
+        reach[k:m] = passed
+        reach[k:m, k:m] += half * np.stack([legendre.legval(z, c) for c in sums], axis=1) @ inverse
+        passed[k:m] = half * np.array([legendre.legval(1.0, c) for c in sums]) @ inverse
+        k = m
+    return derive, reach
+
+
+def _in_python(
+    actuators: Mapping[int, Any], names: Sequence[str], row: IntArray, places: Sequence[_Place]
+) -> list[InPython]:
+    out = []
+    for i, actuator in actuators.items():
+        if hasattr(actuator, "rows"):
+            continue
+        own = np.flatnonzero(row[:, FIBRE_ACTUATOR] == i)
+        X = np.array([places[k].X for k in own])
+        s = np.array([places[k].X / places[k].length for k in own])
+        sections = Sections(tuple(places[k].rod for k in own), X, s)
+        bound = actuator.bind(sections)
+        if not hasattr(bound, "evaluate"):
+            got = f"{type(bound).__name__} without evaluate"
+            raise ModelError(f"actuators.{names[i]}", "a bound actuator with evaluate", got)
+        out.append(InPython(i, bound, sections, own, row[own, -1]))
+    return out
+
+
+def check_actuator(name: str, actuator: Any, layout: Layout) -> None:
+    """Refuse an actuator in rods that does not fit the robot (ModelError)."""
+    where = f"actuators.{name}"
+    if hasattr(actuator, "check"):
+        actuator.check(layout)
+        return
+    if isinstance(actuator, type) or not isinstance(actuator, SectionActuator):
+        missing = [part for part in ("unit", "rods", "bind") if not hasattr(actuator, part)]
+        got = f"{type(actuator).__name__}" + (f" without {', '.join(missing)}" if missing else "")
+        raise ModelError(where, "an actuator", got)
+    if not list(actuator.rods):
+        raise ModelError(f"{where}.rods", "names of rods", "none")
+    for rod in actuator.rods:
+        rod_of(f"{where}.rods", rod, layout)

@@ -1,0 +1,239 @@
+"""External wrenches on the nodes of a tree, with their tangents, world frame (docs/theory.md, 4 and 11)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.fibres import FibreRoom
+from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+
+
+class External(NamedTuple):
+    """What acts on the nodes of a tree from outside, and on two of them between each other.
+
+    A load between nodes A and B adds to both as a load of its own; what the wrench on A changes with the motion of B
+    and the reverse are the blocks of its pair, 0 and 1.
+    """
+
+    wrench: np.ndarray  # (n, 6); of length 0 where there are no loads, and so are the next two
+    K: np.ndarray  # (n, 6, 6) K_w
+    D: np.ndarray  # (n, 6, 6) D_w
+    pair: np.ndarray  # (n_pairs, 2) int: nodes A and B
+    pair_K: np.ndarray  # (n_pairs, 2, 6, 6) how the wrench on A changes with J_B, and that on B with J_A
+    pair_D: np.ndarray  # (n_pairs, 2, 6, 6) the same, with J'_B and J'_A
+    section: np.ndarray  # (n_rows, 6) internal wrenches that actuators in Python give, and their tangents
+    section_K: np.ndarray  # (n_rows, 6, 6) by the strain
+    section_D: np.ndarray  # (n_rows, 6, 6) by the rate of the strain
+    section_B: np.ndarray  # (n_rows, 6) by the input
+    fibres: FibreRoom
+    columns: np.ndarray  # (6, 6 ndof) room for the columns of a pair; of length 0 where there are none
+    index: np.ndarray  # (2, ndof) int room
+    scratch: np.ndarray  # (16, 6, 6)
+
+
+def make_external(n_nodes: int, pairs: np.ndarray, n_rows: int, fibres: FibreRoom, ndof: int) -> External:
+    """Allocate for nodes (0: no loads), pairs of nodes (n_pairs, 2) and rows of actuators in Python."""
+    n, m = len(pairs), ndof if len(pairs) else 0
+    return External(
+        np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
+        np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2), np.zeros((n, 2, 6, 6)), np.zeros((n, 2, 6, 6)),
+        np.zeros((n_rows, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6)),
+        fibres, np.zeros((6, 6 * m)), np.zeros((2, m), dtype=np.int64), np.zeros((16, 6, 6)),
+    )  # fmt: skip
+
+
+@kernel_in_place
+def clear_external(external):
+    """No loads."""
+    clear_matrix(external.wrench)
+    for k in range(external.wrench.shape[0]):
+        clear_matrix(external.K[k])
+        clear_matrix(external.D[k])
+    for k in range(external.pair.shape[0]):
+        for side in range(2):
+            clear_matrix(external.pair_K[k, side])
+            clear_matrix(external.pair_D[k, side])
+
+
+@kernel_in_place
+def scale_external(external, scale):
+    """Multiply wrenches and tangents of loads, not those of actuators."""
+    for k in range(external.wrench.shape[0]):
+        for i in range(6):
+            external.wrench[k, i] *= scale
+            for j in range(6):
+                external.K[k, i, j] *= scale
+                external.D[k, i, j] *= scale
+    for k in range(external.pair.shape[0]):
+        for side in range(2):
+            for i in range(6):
+                for j in range(6):
+                    external.pair_K[k, side, i, j] *= scale
+                    external.pair_D[k, side, i, j] *= scale
+
+
+@kernel_in_place
+def world_wrench(g, f, out):
+    """out = Ad_g^-T f = [R m + p x R f; R f]; g (4, 3), f and out (6,)."""
+    for i in range(3):
+        out[i] = g[i, 0] * f[0] + g[i, 1] * f[1] + g[i, 2] * f[2]
+        out[3 + i] = g[i, 0] * f[3] + g[i, 1] * f[4] + g[i, 2] * f[5]
+    p = g[3]
+    out[0] += p[1] * out[5] - p[2] * out[4]
+    out[1] += p[2] * out[3] - p[0] * out[5]
+    out[2] += p[0] * out[4] - p[1] * out[3]
+
+
+@kernel_in_place
+def world_tangent(g, X, room, out):
+    """out = Ad_g^-T X Ad_g^-1, X any (6, 6); g (4, 3), room (6, 6)."""
+    p = g[3]
+    # blocks into world axes: R X R^T
+    for i in range(6):
+        for j in range(6):
+            bj, c = 3 * (j // 3), j % 3
+            room[i, j] = X[i, bj] * g[c, 0] + X[i, bj + 1] * g[c, 1] + X[i, bj + 2] * g[c, 2]
+    for i in range(6):
+        bi, r = 3 * (i // 3), i % 3
+        for j in range(6):
+            out[i, j] = g[r, 0] * room[bi, j] + g[r, 1] * room[bi + 1, j] + g[r, 2] * room[bi + 2, j]
+    # to the world's origin: [[1, p^], [0, 1]] X [[1, 0], [-p^, 1]]
+    for j in range(6):
+        a, b, c = out[3, j], out[4, j], out[5, j]
+        out[0, j] += p[1] * c - p[2] * b
+        out[1, j] += p[2] * a - p[0] * c
+        out[2, j] += p[0] * b - p[1] * a
+    for i in range(6):
+        a, b, c = out[i, 3], out[i, 4], out[i, 5]
+        out[i, 0] -= b * p[2] - c * p[1]
+        out[i, 1] -= c * p[0] - a * p[2]
+        out[i, 2] -= a * p[1] - b * p[0]
+
+
+@kernel_in_place
+def add_load(node, g, f, K, D, external):
+    """Add a wrench f on a frame with pose g (4, 3) on a node, and its tangents, all in the axes of that frame."""
+    room, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
+    world_wrench(g, f, w)
+    for i in range(6):
+        external.wrench[node, i] += w[i]
+    world_tangent(g, K, room, X)
+    for i in range(6):
+        for j in range(6):
+            external.K[node, i, j] += X[i, j]
+    world_tangent(g, D, room, X)
+    for i in range(6):
+        for j in range(6):
+            external.D[node, i, j] += X[i, j]
+
+
+@kernel_in_place
+def add_pair_load(k, A, B, g_A, V_A, V_B, f, K, D, external):
+    """Add a load between frames on nodes A and B, in the axes of the frame on A, B its observer; pair k has its blocks.
+
+    f acts on A; K is its tangent by the motion of A as B sees it, the relative twist in A held, D that by this twist.
+    With K~ = K_w - D_w ad_VB the wrench w on A changes by adbar_w J_A + K~ (J_A - J_B) + D_w (J'_A - J'_B).
+    """
+    room, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
+    K_w, y = external.scratch[3], external.scratch[2, 1]
+    world_wrench(g_A, f, w)
+    world_tangent(g_A, K, room, K_w)
+    world_tangent(g_A, D, room, X)
+    for i in range(6):
+        # a row of D_w ad_V is -ad*_V of the row of D_w
+        clear(y)
+        add_coad(V_B, X[i], 1.0, y)
+        for j in range(6):
+            K_w[i, j] += y[j]
+    for i in range(6):
+        external.wrench[A, i] += w[i]
+        for j in range(6):
+            external.K[A, i, j] += K_w[i, j]
+            external.D[A, i, j] += X[i, j]
+    if B < 0:
+        return
+    for i in range(6):
+        external.wrench[B, i] -= w[i]
+        for j in range(6):
+            external.K[B, i, j] += K_w[i, j]
+            external.D[B, i, j] += X[i, j]
+            external.pair_K[k, 0, i, j] -= K_w[i, j]
+            external.pair_K[k, 1, i, j] -= K_w[i, j]
+            external.pair_D[k, 0, i, j] -= X[i, j]
+            external.pair_D[k, 1, i, j] -= X[i, j]
+    add_coadbar(w, 1.0, external.K[B])
+    add_coadbar(w, -1.0, external.pair_K[k, 1])
+
+
+@kernel_in_place
+def gather_chain(tree, ws, node, order, out, index):
+    """World columns J or J', by order, of a node, row by row in out (6 ndof,); their coordinates; returns how many."""
+    ndof, found = tree.rows.shape[0], 0
+    while node >= 0:
+        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+        for j in range(n):
+            index[found + j] = first + j
+            for r in range(6):
+                out[r * ndof + found + j] = ws.column[1 + order, work + r * n + j]
+        found += n
+        node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+    return found
+
+
+@kernel_in_place
+def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
+    """out -= J^T K X over coordinates: J (6, n) at rows, X (6, m) at columns, both with a stride; Y (6 stride,) room."""
+    for i in range(6):
+        for j in range(m):
+            total = 0.0
+            for r in range(6):
+                total += K[i, r] * X[r * stride + j]
+            Y[i * stride + j] = total
+    for i in range(n):
+        line = out[rows[i]]
+        for j in range(m):
+            total = 0.0
+            for r in range(6):
+                total += J[r * stride + i] * Y[r * stride + j]
+            line[columns[j]] -= total
+
+
+@kernel_in_place
+def pair_matrices(tree, external, moving, ws, dq, dqd):
+    """Add what couples the two nodes of each pair to the derivatives of inverse dynamics, after the sweeps."""
+    ndof = tree.rows.shape[0]
+    for k in range(external.pair.shape[0]):
+        A, B = external.pair[k, 0], external.pair[k, 1]
+        if A < 0 or B < 0:
+            continue
+        J_A, J_B, Y = external.columns[0], external.columns[1], external.columns[2]
+        rows, columns = external.index[0], external.index[1]
+        n, m = gather_chain(tree, ws, A, 0, J_A, rows), gather_chain(tree, ws, B, 0, J_B, columns)
+        K, D = external.pair_K[k], external.pair_D[k]
+        add_block(J_A, rows, n, J_B, K[0], Y, columns, m, ndof, dq)
+        add_block(J_B, columns, m, J_A, K[1], Y, rows, n, ndof, dq)
+        add_block(J_A, rows, n, J_B, D[0], Y, columns, m, ndof, dqd)
+        add_block(J_B, columns, m, J_A, D[1], Y, rows, n, ndof, dqd)
+        if moving:
+            Jd_A, Jd_B = external.columns[3], external.columns[4]
+            gather_chain(tree, ws, A, 1, Jd_A, rows)
+            gather_chain(tree, ws, B, 1, Jd_B, columns)
+            add_block(J_A, rows, n, Jd_B, D[0], Y, columns, m, ndof, dq)
+            add_block(J_B, columns, m, Jd_A, D[1], Y, rows, n, ndof, dq)
+
+
+@kernel_in_place
+def add_loads_at(nodes, others, pairs, g, V, V_other, f, K, D, external):
+    """Add loads that Python gave: frames with poses g (n, 4, 3) on nodes, seen from others (-2: the world, no pair).
+
+    V, V_other (n, 6): world twists; f (n, 6), K, D (n, 6, 6): in the axes of the frames.
+    """
+    for i in range(nodes.shape[0]):
+        if others[i] < -1:
+            add_load(nodes[i], g[i], f[i], K[i], D[i], external)
+        else:
+            add_pair_load(pairs[i], nodes[i], others[i], g[i], V[i], V_other[i], f[i], K[i], D[i], external)

@@ -1,0 +1,356 @@
+"""Actuators inside rods: tendons, chambers, moments, and what Python computes (docs/theory.md, 6).
+
+An actuator acts on the sections at the Gauss points of its rods. Its internal wrench y on a section adds quad P^T y to
+the generalised forces. A tendon or a chamber on a route d(X) = [0, y, z] with the tension T has y = -T E^T t, v = E xi +
+d', E = [-d^, 1], t = v/|v|: minus T times the gradient of its length.
+"""
+
+from __future__ import annotations
+
+from math import exp, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.small import clear, clear_matrix
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+
+# columns of Fibres.row; GIVEN: number among the rows that Python computes
+FIBRE_ACTUATOR, FIBRE_BLOCK, FIBRE_BASIS, POINT, FIBRE_KIND, GIVEN_ROW = range(6)
+# kinds of row: a route with a tension, an internal wrench, one that Python computes
+ROUTE_ROW, WRENCH_ROW, PYTHON_ROW = range(3)
+# layout of a row of Fibres.value; gain: tension per input, minus the area of a chamber. Of a wrench it is at WRENCH
+WEIGHT, GAIN, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 2, 5, 8
+WRENCH = 2
+N_FIBRE_VALUES = 14
+# what the input of an actuator is: its tension whatever its sign, its tension if positive, the length of tendon that
+# is pulled out at its end
+PLAIN, PULLED, WOUND = range(3)
+# columns of Fibres.input: mode, stiffness [N/m], length in the unstrained rod and the part of a stretch that only takes
+# up slack [m]
+MODE, WOUND_STIFFNESS, WOUND_LENGTH, ONSET = range(4)
+# columns of Fibres.rubbing: actuator, first of its rows in `line`, how many, offset in `spread`
+RUB_ACTUATOR, RUB_FIRST, RUB_N, RUB_SPREAD = range(4)
+
+
+class Fibres(NamedTuple):
+    """Actuators at the quadrature points of the rods they run through, sorted by point."""
+
+    row: np.ndarray  # (n, 6) int: columns named above
+    value: np.ndarray  # (n, 14): layout named above
+    basis: np.ndarray  # flat: P (n_i, 6) of each point
+    input: np.ndarray  # (n_actuators, 4): columns named above
+    rubbing: np.ndarray  # (n, 4) int: tendons with friction
+    friction: np.ndarray  # (n, 2): coefficient, and the rate of turning below which it fades [1/m]
+    line: np.ndarray  # int, flat: rows of each of them from its pulled end on
+    spread: np.ndarray  # flat, of each: derivative by arclength and integral from the pulled end, (2, N, N)
+
+
+class FibreRoom(NamedTuple):
+    """Room for actuators inside rods; one per thread."""
+
+    tension: np.ndarray  # (2, n_actuators): tension, and its slope by the length
+    left: np.ndarray  # (n_rows,) part of the tension at the pulled end that friction leaves
+    rub: np.ndarray  # (n_line, 16) of each entry of `line`: v, kappa, gradients of the rate of turning by dv/dX, kappa, v; it
+    gamma: np.ndarray  # (n_most, 6)
+
+
+def make_fibre_room(fibres: Fibres) -> FibreRoom:
+    """Allocate."""
+    most = int(fibres.rubbing[:, RUB_N].max(initial=0))
+    return FibreRoom(
+        np.zeros((2, len(fibres.input))), np.ones(len(fibres.row)), np.zeros((len(fibres.line), 16)), np.zeros((most, 6))
+    )
+
+
+@kernel_in_place
+def fibre_strain(tree, fibres, row, q, reference, xi):
+    """Strain xi (6,) of the rod at the point of a row, or its rate: without the reference."""
+    b = fibres.row[row, FIBRE_BLOCK]
+    at = fibres.row[row, FIBRE_BASIS]
+    c0 = tree.block[b, BLOCK_COLUMN]
+    for r in range(6):
+        xi[r] = fibres.value[row, STRAIN_REFERENCE + r] if reference else 0.0
+    for j in range(tree.block[b, BLOCK_N]):
+        for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+            xi[r] += fibres.basis[at + 6 * j + r] * q[c0 + j]
+
+
+@kernel_in_place
+def route_vector(value, xi, v):
+    """v = E xi + d' (3,), the tangent of a route by arclength of the rod, in the section's frame; returns |v|."""
+    d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
+    v[0] = xi[1] * d2 - xi[2] * d1 + xi[3] + value[SLOPE]
+    v[1] = xi[2] * d0 - xi[0] * d2 + xi[4] + value[SLOPE + 1]
+    v[2] = xi[0] * d1 - xi[1] * d0 + xi[5] + value[SLOPE + 2]
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
+@kernel_in_place
+def from_route(value, x, out):
+    """out (6,) = E^T x = [d x x; x]."""
+    d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
+    out[0], out[1], out[2] = d1 * x[2] - d2 * x[1], d2 * x[0] - d0 * x[2], d0 * x[1] - d1 * x[0]
+    out[3], out[4], out[5] = x[0], x[1], x[2]
+
+
+@kernel_in_place
+def fibre_lengths(tree, fibres, q, scratch, lengths):
+    """Length of each route inside its rods by quadrature, added to lengths (n_actuators,)."""
+    xi, v = scratch[0, 0], scratch[0, 1, :3]
+    for row in range(fibres.row.shape[0]):
+        if fibres.row[row, FIBRE_KIND] == ROUTE_ROW:
+            fibre_strain(tree, fibres, row, q, True, xi)
+            length = route_vector(fibres.value[row], xi, v)
+            lengths[fibres.row[row, FIBRE_ACTUATOR]] += fibres.value[row, WEIGHT] * length
+
+
+@kernel_in_place
+def tensions(tree, fibres, q, u, scratch, room):
+    """Fill the tension of each actuator (its input where it has none), and its slope by the length."""
+    tension, slope = room.tension[0], room.tension[1]
+    wound = False
+    for a in range(u.shape[0]):
+        mode = fibres.input[a, MODE]
+        tension[a], slope[a] = u[a], 0.0
+        if mode == PULLED:
+            tension[a] = max(u[a], 0.0)
+        elif mode == WOUND:
+            wound, tension[a] = True, 0.0
+    if not wound:
+        return
+    fibre_lengths(tree, fibres, q, scratch, slope)
+    for a in range(u.shape[0]):
+        if fibres.input[a, MODE] != WOUND:
+            slope[a] = 0.0
+            continue
+        k, onset = fibres.input[a, WOUND_STIFFNESS], fibres.input[a, ONSET]
+        stretch = slope[a] - fibres.input[a, WOUND_LENGTH] + u[a]
+        tension[a], slope[a] = 0.0, 0.0
+        if stretch >= onset:
+            tension[a], slope[a] = k * (stretch - 0.5 * onset), k
+        elif stretch > 0.0:
+            tension[a], slope[a] = 0.5 * k * stretch * stretch / onset, k * stretch / onset
+
+
+@kernel_in_place
+def rub(tree, fibres, q, scratch, room):
+    """What friction leaves of tensions: exp(-mu angle), the angle by which a tendon has turned since its pulled end.
+
+    The rate of turning is |v x v_total|/|v|^2, v_total = kappa x v + dv/dX; smooth where it is zero. rub keeps of each
+    point v, kappa, and the gradients of the rate by v, kappa and dv/dX.
+    """
+    xi, change, w, c, h = scratch[0, 0], scratch[0, 1], scratch[0, 2], scratch[0, 3], scratch[0, 4]
+    for k in range(fibres.rubbing.shape[0]):
+        line = fibres.rubbing[k]
+        n, at = line[RUB_N], line[RUB_SPREAD]
+        points = room.rub[line[RUB_FIRST] : line[RUB_FIRST] + n]
+        mu, fades = fibres.friction[k, 0], fibres.friction[k, 1]
+        derive = fibres.spread[at : at + n * n].reshape(n, n)
+        reach = fibres.spread[at + n * n : at + 2 * n * n].reshape(n, n)
+        for j in range(n):
+            row = fibres.line[line[RUB_FIRST] + j]
+            fibre_strain(tree, fibres, row, q, True, xi)
+            route_vector(fibres.value[row], xi, points[j, :3])
+            for i in range(3):
+                points[j, 3 + i] = xi[i]
+        for j in range(n):
+            kept = points[j]
+            v, kappa = kept[0:3], kept[3:6]
+            for i in range(3):
+                change[i] = 0.0
+                for m in range(n):
+                    change[i] += derive[j, m] * points[m, i]
+            size = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+            for i in range(3):
+                a, b = (i + 1) % 3, (i + 2) % 3
+                c[i] = kappa[a] * v[b] - kappa[b] * v[a] + change[i]
+            total = 0.0
+            for i in range(3):
+                a, b = (i + 1) % 3, (i + 2) % 3
+                w[i] = (v[a] * c[b] - v[b] * c[a]) / size
+                total += w[i] * w[i]
+            soft = sqrt(total + fades * fades)
+            kept[15] = soft - fades
+            s, by_kappa, by_v = kept[6:9], kept[9:12], kept[12:15]
+            for i in range(3):
+                h[i] = w[i] / (soft * size)
+            for i in range(3):
+                a, b = (i + 1) % 3, (i + 2) % 3
+                s[i] = h[a] * v[b] - h[b] * v[a]
+            for i in range(3):
+                a, b = (i + 1) % 3, (i + 2) % 3
+                by_kappa[i] = v[a] * s[b] - v[b] * s[a]
+                by_v[i] = c[a] * h[b] - c[b] * h[a] + s[a] * kappa[b] - s[b] * kappa[a] - 2.0 * total / soft * v[i] / size
+        for j in range(n):
+            angle = 0.0
+            for m in range(n):
+                angle += reach[j, m] * points[m, 15]
+            room.left[fibres.line[line[RUB_FIRST] + j]] = exp(-mu * angle)
+
+
+@kernel_in_place
+def rub_derivatives(tree, fibres, q, u, scratch, room, dq):
+    """dq += what friction changes of tensions, from what `rub` kept."""
+    xi, f, x = scratch[0, 0], scratch[0, 1], scratch[0, 2]
+    for k in range(fibres.rubbing.shape[0]):
+        line = fibres.rubbing[k]
+        n, at, actuator = line[RUB_N], line[RUB_SPREAD], line[RUB_ACTUATOR]
+        points = room.rub[line[RUB_FIRST] : line[RUB_FIRST] + n]
+        tension, mu = room.tension[0, actuator], fibres.friction[k, 0]
+        if tension == 0.0:
+            continue
+        derive = fibres.spread[at : at + n * n].reshape(n, n)
+        reach = fibres.spread[at + n * n : at + 2 * n * n].reshape(n, n)
+        for j in range(n):
+            row = fibres.line[line[RUB_FIRST] + j]
+            value = fibres.value[row]
+            # the gradient of the angle here, by the strains of all points of the line
+            for m in range(n):
+                kept = points[m]
+                for i in range(3):
+                    x[i] = reach[j, m] * kept[12 + i]
+                    for p in range(n):
+                        x[i] += reach[j, p] * derive[p, m] * points[p, 6 + i]
+                from_route(fibres.value[fibres.line[line[RUB_FIRST] + m]], x, room.gamma[m])
+                for i in range(3):
+                    room.gamma[m, i] += reach[j, m] * kept[9 + i]
+            # the wrench on this section
+            fibre_strain(tree, fibres, row, q, True, xi)
+            length = route_vector(value, xi, x)
+            for i in range(3):
+                x[i] /= length
+            from_route(value, x, f)
+            scale = value[WEIGHT] * value[GAIN] * tension * mu * room.left[row]
+            b, basis = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS]
+            c0 = tree.block[b, BLOCK_COLUMN]
+            for i in range(tree.block[b, BLOCK_N]):
+                force = 0.0
+                for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
+                    force += fibres.basis[basis + 6 * i + r] * f[r]
+                force *= scale
+                for m in range(n):
+                    other = fibres.line[line[RUB_FIRST] + m]
+                    b_m, basis_m = fibres.row[other, FIBRE_BLOCK], fibres.row[other, FIBRE_BASIS]
+                    c1 = tree.block[b_m, BLOCK_COLUMN]
+                    for l in range(tree.block[b_m, BLOCK_N]):
+                        for r in range(tree.rows[c1 + l, 0], tree.rows[c1 + l, 1]):
+                            dq[c0 + i, c1 + l] += force * room.gamma[m, r] * fibres.basis[basis_m + 6 * l + r]
+
+
+@kernel_in_place
+def add_route_tangent(value, f, scale, E, H):
+    """H -= scale (E^T E - f f^T), f = E^T t: minus the second derivative of the length."""
+    d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
+    clear_matrix(E)
+    E[0, 1], E[0, 2], E[1, 0], E[1, 2], E[2, 0], E[2, 1] = d2, -d1, -d2, d0, d1, -d0
+    E[0, 3], E[1, 4], E[2, 5] = 1.0, 1.0, 1.0
+    for r in range(6):
+        for c in range(6):
+            H[r, c] -= scale * (E[0, r] * E[0, c] + E[1, r] * E[1, c] + E[2, r] * E[2, c] - f[r] * f[c])
+
+
+@kernel_in_place
+def add_section_matrix(P, rows, n, c0, H, HP, out):
+    """out[c0:, c0:] += P^T (H P); P (n, 6), rows (n, 2) of P in use, HP (6, n) room."""
+    clear_matrix(HP)
+    for j in range(n):
+        for c in range(rows[j, 0], rows[j, 1]):
+            for r in range(6):
+                HP[r, j] += H[r, c] * P[j, c]
+    for i in range(n):
+        line = out[c0 + i, c0 : c0 + n]
+        for r in range(rows[i, 0], rows[i, 1]):
+            a, row = P[i, r], HP[r]
+            for j in range(n):
+                line[j] += a * row[j]
+
+
+@kernel_in_place
+def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, dqd, B):
+    """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
+
+    u (n_actuators,); B (ndof, n_actuators), dq, dqd (ndof, ndof). `external` has what Python computed.
+    """
+    xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
+    H, E, damped = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3]
+    n_rows = fibres.row.shape[0]
+    if n_rows == 0:
+        return
+    tensions(tree, fibres, q, u, ws.scratch, room)
+    if fibres.rubbing.shape[0] > 0:
+        rub(tree, fibres, q, ws.scratch, room)
+    row = 0
+    while row < n_rows:
+        b, at, point = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS], fibres.row[row, POINT]
+        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        P, rows = fibres.basis[at : at + 6 * n].reshape(n, 6), tree.rows[c0 : c0 + n]
+        fibre_strain(tree, fibres, row, q, True, xi)
+        clear(total)
+        clear_matrix(H)
+        clear_matrix(damped)
+        braked = False
+        while row < n_rows and fibres.row[row, POINT] == point:
+            value, actuator, kind = fibres.value[row], fibres.row[row, FIBRE_ACTUATOR], fibres.row[row, FIBRE_KIND]
+            weight, pull = value[WEIGHT], room.tension[0, actuator]
+            # f: the internal wrench of a unit of input, with its weight
+            if kind == ROUTE_ROW:
+                length = route_vector(value, xi, t)
+                t[0], t[1], t[2] = t[0] / length, t[1] / length, t[2] / length
+                from_route(value, t, f)
+                scale = weight * value[GAIN] * room.left[row]
+                if derivatives and pull != 0.0:
+                    add_route_tangent(value, f, scale * pull / length, E, H)
+                for r in range(6):
+                    f[r] *= -scale
+                    total[r] += pull * f[r]
+            elif kind == WRENCH_ROW:
+                for r in range(6):
+                    f[r] = weight * value[WRENCH + r]
+                    total[r] += pull * f[r]
+            else:
+                given = fibres.row[row, GIVEN_ROW]
+                for r in range(6):
+                    f[r] = weight * external.section_B[given, r]
+                    total[r] += weight * external.section[given, r]
+                    for c in range(6):
+                        H[r, c] += weight * external.section_K[given, r, c]
+                        damped[r, c] += weight * external.section_D[given, r, c]
+                        braked = braked or external.section_D[given, r, c] != 0.0
+            if derivatives:
+                column = B[c0 : c0 + n, actuator]
+                for j in range(n):
+                    p = P[j]
+                    column[j] += p[0] * f[0] + p[1] * f[1] + p[2] * f[2] + p[3] * f[3] + p[4] * f[4] + p[5] * f[5]
+            row += 1
+        for j in range(n):
+            for r in range(rows[j, 0], rows[j, 1]):
+                tau[c0 + j] += P[j, r] * total[r]
+        if derivatives:
+            HP = ws.wide[0, : 6 * n].reshape(6, n)
+            add_section_matrix(P, rows, n, c0, H, HP, dq)
+            if braked:
+                add_section_matrix(P, rows, n, c0, damped, HP, dqd)
+    if derivatives:
+        follow_tensions(fibres, u, room, dq, B)
+        if fibres.rubbing.shape[0] > 0:
+            rub_derivatives(tree, fibres, q, u, ws.scratch, room, dq)
+
+
+@kernel_in_place
+def follow_tensions(fibres, u, room, dq, B):
+    """Where tensions depend on lengths, whose gradients are the columns of -B: dq -= slope B B^T and B *= dT/du."""
+    n = dq.shape[0]
+    for a in range(u.shape[0]):
+        mode, slope = fibres.input[a, MODE], room.tension[1, a]
+        if mode == WOUND:
+            for i in range(n):
+                if slope != 0.0 and B[i, a] != 0.0:
+                    for j in range(n):
+                        dq[i, j] -= slope * B[i, a] * B[j, a]
+            for i in range(n):
+                B[i, a] *= slope
+        elif mode == PULLED and u[a] < 0.0:
+            for i in range(n):
+                B[i, a] = 0.0

@@ -1,0 +1,223 @@
+"""What a fluid does to a body in it: drag and lift, buoyancy, and what added mass has to do with currents.
+
+All of a body, or of a section with its share of length, in the axes of its own frame (docs/theory.md, 11).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.signals import SignalArrays
+from sorosim.kernels.small import clear_matrix
+from sorosim.kernels.tape import evaluate_tape
+
+# layout of the values of a body: drag along x, y, z [kg/m], lift [kg/m], drag of rotations [kg m^2], added mass
+# [kg], mass of the displaced fluid [kg], half the depth over which it gets wet [m]
+DRAG, LIFT, ROTARY_DRAG, ADDED_MASS, DISPLACED, REACH = 0, 3, 4, 7, 10, 11
+N_FLUID_VALUES = 12
+# currents: none, the same everywhere (three signals of time), a field (three tapes of x, y, z, t)
+STILL, UNIFORM, FIELD = range(3)
+# columns of Media.row
+CURRENT, FIRST_SIGNAL, HAS_SURFACE = range(3)
+# a flow as the laws see it, in world axes: U, a = dU/dt (3 each), their gradients (9 each)
+FLOW, RATE, GRADIENT, RATE_GRADIENT = 0, 3, 6, 15
+N_FLOW = 24
+
+
+class Media(NamedTuple):
+    """Fluids."""
+
+    row: np.ndarray  # (n, 3) int: columns named above
+    value: np.ndarray  # (n, 4): upward unit vector, height of the surface along it [m]
+    fields: SignalArrays  # tapes of x, y, z, t
+
+
+@kernel_in_place
+def evaluate_flow(media, m, t, p, varying, room, flow):
+    """Fill flow (24,) with the current of medium m at time t and the point p (3,); room (n, 3)."""
+    for i in range(N_FLOW):
+        flow[i] = 0.0
+    kind, first = media.row[m, CURRENT], media.row[m, FIRST_SIGNAL]
+    if kind == UNIFORM:
+        for i in range(3):
+            flow[FLOW + i], flow[RATE + i] = varying[first + i, 0], varying[first + i, 1]
+    if kind != FIELD:
+        return
+    variables, stack, table = room[:4], room[4:], media.fields.table
+    for i in range(3):
+        row = table[first + i]
+        code, data = media.fields.code[row[1] : row[2]], media.fields.data[row[3] : row[4]]
+        for j in range(3):
+            variables[j, 0], variables[j, 1], variables[j, 2] = p[j], 0.0, 0.0
+        variables[3, 0], variables[3, 1], variables[3, 2] = t, 1.0, 0.0
+        U, U_t, U_tt = evaluate_tape(code, data, variables, stack)
+        flow[FLOW + i], flow[RATE + i] = U, U_t
+        for j in range(3):
+            # along x_j alone, then along x_j and t together: the mixed derivative is half of what is more
+            variables[j, 1], variables[3, 1] = 1.0, 0.0
+            _, U_x, U_xx = evaluate_tape(code, data, variables, stack)
+            variables[3, 1] = 1.0
+            _, _, both = evaluate_tape(code, data, variables, stack)
+            variables[j, 1] = 0.0
+            flow[GRADIENT + 3 * i + j] = U_x
+            flow[RATE_GRADIENT + 3 * i + j] = 0.5 * (both - U_xx - U_tt)
+
+
+@kernel_in_place
+def into_body(R, x, out):
+    """out (3,) = R^T x."""
+    for i in range(3):
+        out[i] = R[0, i] * x[0] + R[1, i] * x[1] + R[2, i] * x[2]
+
+
+@kernel_in_place
+def gradient_into_body(R, G, room, out):
+    """out (3, 3) = R^T G R, G (9,)."""
+    for i in range(3):
+        for j in range(3):
+            room[i, j] = G[3 * i] * R[0, j] + G[3 * i + 1] * R[1, j] + G[3 * i + 2] * R[2, j]
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = R[0, i] * room[0, j] + R[1, i] * room[1, j] + R[2, i] * room[2, j]
+
+
+@kernel_in_place
+def add_cross(x, scale, i0, j0, out):
+    """out[i0:, j0:] += scale x^, x (3,)."""
+    out[i0, j0 + 1] -= scale * x[2]
+    out[i0, j0 + 2] += scale * x[1]
+    out[i0 + 1, j0] += scale * x[2]
+    out[i0 + 1, j0 + 2] -= scale * x[0]
+    out[i0 + 2, j0] -= scale * x[1]
+    out[i0 + 2, j0 + 1] += scale * x[0]
+
+
+@kernel_in_place
+def wetted(depth, reach):
+    """Part of a body that is under water, and its slope by the depth of its centre: a sphere's, of radius `reach`."""
+    if depth >= reach:
+        return 1.0, 0.0
+    if depth <= -reach:
+        return 0.0, 0.0
+    x = depth / reach
+    return 0.25 * (2.0 + 3.0 * x - x * x * x), 0.75 * (1.0 - x * x) / reach
+
+
+@kernel_in_place
+def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
+    """Fill the wrench f (6,) and its tangents K, D (6, 6) of a body with pose g (4, 3) and world twist V (6,).
+
+    value (12,): of the body, layout above; flow (24,): of the current at its place; room (6, 6, 6).
+    """
+    clear_matrix(K)
+    clear_matrix(D)
+    vectors = room[0]
+    w, v, u, v_r, a, b = vectors[0, :3], vectors[1, :3], vectors[2, :3], vectors[3, :3], vectors[4, :3], vectors[5, :3]
+    up, pushed, shifted, impulse = vectors[0, 3:], vectors[1, 3:], vectors[2, 3:], vectors[3, 3:]
+    G, Gt, B, product = room[1, :3, :3], room[2, :3, :3], room[3, :3, :3], room[4, :3, :3]
+    p, ma, displaced = g[3], value[ADDED_MASS : ADDED_MASS + 3], value[DISPLACED]
+    into_body(g, V[:3], w)
+    for i in range(3):
+        x0 = V[3] + V[1] * p[2] - V[2] * p[1]
+        x1 = V[4] + V[2] * p[0] - V[0] * p[2]
+        x2 = V[5] + V[0] * p[1] - V[1] * p[0]
+        v[i] = g[0, i] * x0 + g[1, i] * x1 + g[2, i] * x2
+    into_body(g, flow[FLOW : FLOW + 3], u)
+    into_body(g, flow[RATE : RATE + 3], a)
+    into_body(g, gravity, b)
+    speed = 0.0
+    for i in range(3):
+        v_r[i] = v[i] - u[i]
+        speed += v_r[i] * v_r[i]
+    speed = sqrt(speed)
+    part, slope = 1.0, 0.0
+    if media.row[m, HAS_SURFACE] != 0:
+        n = media.value[m, :3]
+        part, slope = wetted(media.value[m, 3] - (n[0] * p[0] + n[1] * p[1] + n[2] * p[2]), value[REACH])
+        into_body(g, n, up)
+
+    # drag and lift: phi = -part |v_r| B v_r; buoyancy and the pressure of an accelerated fluid
+    for i in range(3):
+        for j in range(3):
+            B[i, j] = 0.0
+        B[i, i] = value[DRAG + i]
+    B[1, 2] -= value[LIFT]
+    B[2, 1] += value[LIFT]
+    for i in range(3):
+        pushed[i] = B[i, 0] * v_r[0] + B[i, 1] * v_r[1] + B[i, 2] * v_r[2]
+        shifted[i] = displaced * (a[i] - b[i]) - speed * pushed[i]
+        turning = value[ROTARY_DRAG + i] * abs(w[i])
+        f[i] = -part * turning * w[i]
+        f[3 + i] = part * shifted[i] + ma[i] * a[i]
+        D[i, i] -= 2.0 * part * turning
+    # added mass moves against the current, not against the world (theory.md, 11)
+    impulse[0], impulse[1], impulse[2] = ma[0] * v_r[0], ma[1] * v_r[1], ma[2] * v_r[2]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        f[i] -= v_r[j] * impulse[k] - v_r[k] * impulse[j] - (v[j] * ma[k] * v[k] - v[k] * ma[j] * v[j])
+        f[3 + i] -= ma[i] * (w[j] * u[k] - w[k] * u[j]) - (w[j] * ma[k] * u[k] - w[k] * ma[j] * u[j])
+
+    # D: of drag, and of what added mass has to do with the current
+    for i in range(3):
+        for j in range(3):
+            by_speed = pushed[i] * v_r[j] / speed if speed > 0.0 else 0.0
+            product[i, j] = -part * (speed * B[i, j] + by_speed)
+            D[3 + i, 3 + j] += product[i, j]
+    add_cross(impulse, 1.0, 0, 3, D)
+    for i in range(3):
+        impulse[i] = ma[i] * v[i]
+    add_cross(impulse, -1.0, 0, 3, D)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        # -v_r^ ma + v^ ma = u^ ma
+        D[i, 3 + j] -= u[k] * ma[j]
+        D[i, 3 + k] += u[j] * ma[k]
+        D[3 + i, j] -= ma[i] * u[k]
+        D[3 + i, k] += ma[i] * u[j]
+        impulse[i] = ma[i] * u[i]
+    add_cross(impulse, -1.0, 3, 0, D)
+
+    # K: gravity, current and its acceleration turn against the body, dx = x^ alpha, and change along its way, G beta
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        # part displaced (a - b) as a vector, ma a entry by entry
+        K[3 + i, j] -= (part * displaced + ma[i]) * a[k] - part * displaced * b[k]
+        K[3 + i, k] += (part * displaced + ma[i]) * a[j] - part * displaced * b[j]
+        for c in range(3):
+            K[3 + i, 3 + c] -= slope * shifted[i] * up[c]
+            if slope != 0.0:
+                K[i, 3 + c] += slope * value[ROTARY_DRAG + i] * abs(w[i]) * w[i] * up[c]
+    if media.row[m, CURRENT] == STILL:
+        return
+    gradient_into_body(g, flow[GRADIENT : GRADIENT + 9], room[5, :3, :3], G)
+    gradient_into_body(g, flow[RATE_GRADIENT : RATE_GRADIENT + 9], room[5, :3, :3], Gt)
+    # change of f by u: of drag -product, of added mass
+    #   moment -[(ma v_r)^ - v_r^ ma], force -[ma w^ - w^ ma]
+    by_u = room[5]
+    clear_matrix(by_u)
+    for i in range(3):
+        impulse[i] = ma[i] * v_r[i]
+    add_cross(impulse, -1.0, 0, 0, by_u)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        by_u[i, j] -= v_r[k] * ma[j]
+        by_u[i, k] += v_r[j] * ma[k]
+        by_u[3 + i, j] += ma[i] * w[k] - w[k] * ma[j]
+        by_u[3 + i, k] -= ma[i] * w[j] - w[j] * ma[k]
+        for c in range(3):
+            by_u[3 + i, c] -= product[i, c]
+    for i in range(6):
+        x0, x1, x2 = by_u[i, 0], by_u[i, 1], by_u[i, 2]
+        # by_u u^: row times u^
+        K[i, 0] += x1 * u[2] - x2 * u[1]
+        K[i, 1] += x2 * u[0] - x0 * u[2]
+        K[i, 2] += x0 * u[1] - x1 * u[0]
+        for c in range(3):
+            K[i, 3 + c] += x0 * G[0, c] + x1 * G[1, c] + x2 * G[2, c]
+    for i in range(3):
+        for c in range(3):
+            K[3 + i, 3 + c] += (part * displaced + ma[i]) * Gt[i, c]

@@ -1,0 +1,172 @@
+"""What acts on one robot from outside, and from Python inside it: loads and actuators bound to its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.base import actuate_checked
+from sorosim.actuation.compiled import InPython
+from sorosim.drive import Motion
+from sorosim.errors import ModelError
+from sorosim.kernels.external import External, add_loads_at, clear_external, make_external
+from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_room
+from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
+from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.tree import Tree, Workspace
+from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
+from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
+from sorosim.model.compile import Layout
+
+Array = NDArray[np.float64]
+
+
+class Points(NamedTuple):
+    """The points of a load that Python computes."""
+
+    frames: Array  # (n, 4, 4) on their nodes
+    others: IntArray  # (n,) nodes of the bodies they are seen from, -1 and -2 the world
+    other_frames: Array  # (n, 4, 4)
+    pairs: IntArray  # (n,)
+    names: tuple[str, ...]  # for messages
+
+
+class Packed(NamedTuple):
+    """Compiled laws with their signals."""
+
+    laws: LoadLaws
+    signals: Motion
+    pairs: Array  # (n, 2)
+
+
+def pack(laws: Sequence[CompiledLaw]) -> Packed:
+    """Compile laws."""
+    packed, signals, pairs = compile_load_laws(laws)
+    return Packed(packed, Motion(signals), np.array(pairs, dtype=np.int64).reshape(-1, 2))
+
+
+class Loading:
+    """Loads of a robot, bound to its nodes; and its actuators that Python computes."""
+
+    def __init__(self, loads: Mapping[str, Load], layout: Layout, fibres: Fibres, actuators: list[InPython]) -> None:
+        self.layout, self.actuators = layout, actuators
+        self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
+        self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
+        self.others = {name: load for name, load in self.loads.items() if name not in self.compiled}
+        self.added = self._added()
+        weightless = CompiledLaw([
+            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel()) for node, inertia in self.added.items()
+        ])  # fmt: skip
+        self.packed = pack([*self.compiled.values(), weightless])
+        pairs = [tuple(pair) for pair in self.packed.pairs.tolist()]
+        self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        self.fibres = fibres
+        self.depth = 4 + max(
+            signal_workspace(self.packed.laws.media.fields).shape[0], signal_workspace(self.packed.signals.arrays).shape[0]
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.loads)
+
+    def _added(self) -> dict[int, Array]:
+        """Inertia without weight (6, 6) that loads add to nodes."""
+        found: dict[int, Array] = {}
+        for load in self.loads.values():
+            added = getattr(load, "added_inertia", None)
+            for node, inertia in zip(load.nodes, [] if added is None else added, strict=False):
+                if np.any(inertia):
+                    found[int(node)] = found.get(int(node), np.zeros((6, 6))) + inertia
+        return found
+
+    def _points(self, load: BoundLoad, pairs: list[tuple[int, ...]]) -> Points:
+        n, eye = len(load.nodes), np.tile(np.eye(4), (len(load.nodes), 1, 1))
+        others = np.asarray(getattr(load, "others", None) if getattr(load, "others", None) is not None else np.full(n, -2))
+        frames = [getattr(load, name, None) for name in ("frames", "other_frames")]
+        own, theirs = (eye if given is None else np.ascontiguousarray(given, dtype=float) for given in frames)
+        numbers = np.full(n, -1)
+        for i, (node, other) in enumerate(zip(load.nodes, others, strict=True)):
+            if other >= 0:
+                numbers[i] = len(pairs)
+                pairs.append((int(node), int(other)))
+        return Points(own, others, theirs, numbers, tuple(self.layout.place_of(int(node)) for node in load.nodes))
+
+    # -- evaluation ------------------------------------------------------------------------------------------------
+
+    def make_external(self, n_nodes: int, ndof: int, pairs: Array | None = None) -> External:
+        """Room for what acts on a robot."""
+        n_rows = sum(len(actuator.rows) for actuator in self.actuators)
+        pairs = self.pairs if pairs is None else pairs
+        return make_external(n_nodes if self.loads else 0, pairs, n_rows, make_fibre_room(self.fibres), ndof)
+
+    def fill(self, external: External, t: float, gravity: Array, ws: Workspace) -> None:
+        """All loads, after a sweep of poses."""
+        clear_external(external)
+        self.add_packed(self.packed, external, t, gravity, ws)
+        for name in self.others:
+            self.add_other(name, external, t, ws)
+
+    def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
+        """Compiled laws."""
+        if len(packed.laws.row):
+            stack = np.zeros((self.depth, 3))
+            add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
+
+    def add_other(self, name: str, external: External, t: float, ws: Workspace) -> None:
+        """A load that Python computes."""
+        load, points = self.others[name], self.points[name]
+        g, eta, g_w, V, V_other = self.seen(load.nodes, points, ws)
+        f, K, D = evaluate_checked(name, load, points.names, t, g, eta)
+        add_loads_at(load.nodes, points.others, points.pairs, g_w, V, V_other, f, K, D, external)
+
+    @staticmethod
+    def seen(nodes: IntArray, points: Points, ws: Workspace) -> tuple[Array, ...]:
+        """Poses (n, 4, 4) and twists (n, 6) of points as the load sees them, poses (n, 4, 3) and twists in the world."""
+        g, other = _poses(ws, nodes) @ points.frames, _poses(ws, np.maximum(points.others, -1)) @ points.other_frames
+        V, V_other = ws.twist[nodes, 0], ws.twist[np.maximum(points.others, -1), 0]
+        R, p, relative = g[:, :3, :3], g[:, :3, 3], V - V_other
+        w = np.einsum("nji,nj->ni", R, relative[:, :3])
+        v = np.einsum("nji,nj->ni", R, relative[:, 3:] + np.cross(relative[:, :3], p))
+        g_w = np.ascontiguousarray(np.concatenate([R, p[:, None, :]], axis=1))
+        return np.linalg.solve(other, g), np.concatenate([w, v], axis=1), g_w, V, V_other
+
+    def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
+        """Actuators that Python computes."""
+        for actuator, bound, sections, rows, given in self.actuators:
+            xi, xid = np.empty((len(rows), 6)), np.empty((len(rows), 6))
+            for k, row in enumerate(rows):
+                fibre_strain(tree, self.fibres, row, q, True, xi[k])
+                fibre_strain(tree, self.fibres, row, qd, False, xid[k])
+            found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid)
+            for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
+                                    found, strict=True):  # fmt: skip
+                mine[given] = theirs
+
+    # -- one load --------------------------------------------------------------------------------------------------
+
+    def of_load(
+        self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False
+    ) -> External:  # fmt: skip
+        """What one load does, or that part of it whose work is lost, after a sweep of poses."""
+        if name not in self.loads:
+            raise ModelError("load", "the name of a load", f"'{name}'")
+        n = ws.pose.shape[0] - 1
+        if name in self.compiled:
+            law = self.compiled[name]
+            packed = pack([law.losses if lost else law])
+            external = self.make_external(n, ndof, packed.pairs)
+            self.add_packed(packed, external, t, gravity, ws)
+            return external
+        external = self.make_external(n, ndof)
+        if not lost or self.others[name].dissipates:
+            self.add_other(name, external, t, ws)
+        return external
+
+
+def _poses(ws: Workspace, nodes: IntArray) -> Array:
+    g = np.zeros((len(nodes), 4, 4))
+    g[:, :3, :3], g[:, :3, 3], g[:, 3, 3] = ws.pose[nodes, :3], ws.pose[nodes, 3], 1.0
+    return g

@@ -1,0 +1,236 @@
+"""A fluid around the robot: buoyancy, drag and lift, added mass, currents, a surface (docs/theory.md, 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.door import as_real, describe
+from sorosim.errors import InputError, ModelError, nearest
+from sorosim.expressions import Expression, parse
+from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VALUES, REACH, ROTARY_DRAG
+from sorosim.kernels.load_laws import FLUID
+from sorosim.kernels.signals import TAPE_SIGNAL
+from sorosim.lie.se3 import Ad_inv
+from sorosim.loads.base import IntArray
+from sorosim.loads.compiled import CompiledLaw, LawRow, Medium
+from sorosim.loads.immersion import Immersed, Wet, wet_parts, wet_sections
+from sorosim.model.body import RigidBody
+from sorosim.model.compile import Layout, LinkLayout
+from sorosim.model.material import real_number
+from sorosim.model.pose import vector3
+from sorosim.signals import Signal, as_signal
+
+Array = NDArray[np.float64]
+
+# variables of a current: place in the world [m] and time [s]
+VARIABLES = ("x", "y", "z", "t")
+
+
+@dataclass(frozen=True, eq=False)
+class Fluid:
+    """A fluid around links of the robot.
+
+    Parameters
+    ----------
+    density : float
+        [kg/m^3], positive.
+    current : three numbers, Expressions or signals
+        Velocity of the fluid in the axes of the world [m/s]. An Expression may use x, y, z [m] and t [s], a text is
+        one; a signal is of time.
+    height : float, optional
+        Of its surface along `up` [m]; above it there is none. Without it the fluid is everywhere.
+    up : three numbers
+        Direction against gravity; a unit vector is made of it.
+    links : mapping of str to Immersed, or sequence of str
+        The links in it. Default: all that have a body.
+
+    Notes
+    -----
+    Drag and lift of a section, and of a body, are -rho/2 |v| C A v of the velocity v relative to the fluid, in its own
+    axes. Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
+    weight. Left out are the wake and what bodies do to each other's flow, the gradient of the current across a body,
+    the moment by which a floating body rights itself, waves, and that added mass ends at the surface.
+    """
+
+    density: float
+    _: KW_ONLY
+    current: tuple[Any, ...] = (0.0, 0.0, 0.0)
+    height: float | None = None
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    links: Mapping[str, Immersed] | Sequence[str] | None = None
+    flow: tuple[float | Expression | Signal, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        density = real_number("fluid.density", self.density, "a positive density [kg/m^3]", above=0.0)
+        object.__setattr__(self, "density", density)
+        given: Any = self.current
+        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
+            raise ModelError("fluid.current", "three numbers, expressions or signals [m/s]", describe(given))
+        object.__setattr__(self, "flow", tuple(_entry(f"fluid.current[{i}]", entry) for i, entry in enumerate(given)))
+        if self.height is not None:
+            object.__setattr__(self, "height", real_number("fluid.height", self.height, "a height [m]"))
+        up = np.array(vector3("fluid.up", self.up))
+        if not np.linalg.norm(up) > 0.0:
+            raise ModelError("fluid.up", "a direction", describe(self.up))
+        object.__setattr__(self, "up", tuple((up / np.linalg.norm(up)).tolist()))
+        links: Any = self.links
+        if links is not None and not isinstance(links, Mapping):
+            if isinstance(links, str) or not isinstance(links, Sequence):
+                raise ModelError("fluid.links", "names of links", describe(links))
+            links = {name: Immersed() for name in links}
+        if links is not None:
+            for name, immersed in links.items():
+                if not isinstance(immersed, Immersed):
+                    raise ModelError(f"fluid.links.{name}", "an Immersed", describe(immersed))
+            object.__setattr__(self, "links", dict(links))
+
+    @property
+    def places(self) -> Sequence[tuple[str, float]]:
+        """None beyond the Gauss points."""
+        return ()
+
+    @property
+    def is_field(self) -> bool:
+        """Whether its current depends on the place."""
+        return any(isinstance(entry, Expression) and set(entry.used) - {"t"} for entry in self.flow)
+
+    def bind(self, layout: Layout) -> BoundFluid:
+        """Collect the Gauss points of rods and the parts of rigid bodies."""
+        links: Any = self.links
+        if links is None:
+            links = {name: Immersed() for name, link in layout.links.items() if link.link.body is not None}
+        bound = _Binding(self.density)
+        for name, immersed in links.items():
+            if name not in layout.links:
+                hint = nearest(name, layout.links)
+                raise ModelError("fluid.links", "the name of a link", f"'{name}'", hint)
+            bound.add(name, layout.links[name], immersed)
+        rows = bound.rows
+        lost = [row._replace(values=_drag_only(row.values)) for row in rows]
+        nodes = np.array([row.node for row in rows], dtype=np.int64)
+        law = CompiledLaw(rows, lost, self._medium())
+        return BoundFluid(nodes, law, np.array(bound.inertia).reshape(-1, 6, 6))
+
+    def _medium(self) -> Medium:
+        up = np.array(self.up)
+        if self.is_field:
+            tapes = tuple(_Tape(_as_expression(entry)) for entry in self.flow)
+            return Medium(tapes, True, up, self.height)
+        still = all(entry == 0.0 for entry in self.flow if not isinstance(entry, Expression | Signal))
+        if still and not any(isinstance(entry, Expression | Signal) for entry in self.flow):
+            return Medium(None, False, up, self.height)
+        return Medium(tuple(_as_signal(entry) for entry in self.flow), False, up, self.height)
+
+
+def _entry(where: str, entry: Any) -> float | Expression | Signal:
+    if as_real(entry) is not None:
+        return real_number(where, entry, "a finite number [m/s]")
+    if isinstance(entry, str):
+        try:
+            entry = parse(entry, VARIABLES)
+        except InputError as error:
+            raise ModelError(where, error.expected, error.got, error.hint) from None
+    if isinstance(entry, Expression):
+        for name in entry.used:
+            if name not in VARIABLES:
+                expected, hint = "an expression of x, y, z [m] and t [s]", nearest(name, VARIABLES)
+                raise ModelError(where, expected, f"the variable '{name}'", hint)
+        with np.errstate(all="ignore"):
+            there = entry(**dict.fromkeys(entry.variables, 0.0))
+        if not np.isfinite(there):
+            raise ModelError(where, "a finite speed", f"{there} at the origin and t = 0 of {entry.text!r}")
+        return entry
+    return as_signal(entry, where)
+
+
+def _as_signal(entry: float | Expression | Signal) -> Signal:
+    if isinstance(entry, Expression):
+        return as_signal(entry.partly(**{name: 0.0 for name in entry.variables if name != "t"}))
+    return as_signal(entry)
+
+
+def _as_expression(entry: float | Expression | Signal) -> Expression:
+    """An expression of all four variables, in their order."""
+    if isinstance(entry, Signal):
+        expected, hint = "expressions or numbers beside one of x, y or z", "write the signal as an expression of t"
+        raise ModelError("fluid.current", expected, "a table or a function", hint)
+    if isinstance(entry, Expression) and entry.variables == VARIABLES:
+        return entry
+    return parse(entry.text if isinstance(entry, Expression) else repr(float(entry)), VARIABLES)
+
+
+@dataclass(frozen=True)
+class _Tape:
+    """An expression as the arrays of kernels.signals hold it."""
+
+    expression: Expression
+
+    def packed(self) -> tuple[int, Any, Any, int]:
+        """Kind, code, data, depth of stack."""
+        return TAPE_SIGNAL, self.expression.code, self.expression.constants, self.expression.depth
+
+
+def _drag_only(values: Array) -> Array:
+    out = values.copy()
+    out[ADDED_MASS : ADDED_MASS + 3] = 0.0
+    out[DISPLACED] = 0.0
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class BoundFluid:
+    """A fluid that knows its nodes."""
+
+    nodes: IntArray
+    law: CompiledLaw
+    added_inertia: Array  # (n, 6, 6)
+    dissipates = False
+
+
+class _Binding:
+    """Rows of a fluid and added inertia, one of each for a point."""
+
+    def __init__(self, density: float) -> None:
+        self.density = density
+        self.rows: list[LawRow] = []
+        self.inertia: list[Array] = []
+
+    def add(self, name: str, link: LinkLayout, given: Immersed) -> None:
+        """Add a link."""
+        body = link.link.body
+        if isinstance(body, RigidBody):
+            for pose, wet in wet_parts(f"fluid.links.{name}", body, given):
+                self.point(int(link.nodes[0]), pose, wet)
+            return
+        if body is None:
+            raise ModelError(f"fluid.links.{name}", "a link with a body", "a frame without one")
+        if given.shape is not None or given.rotary_drag is not None:
+            key = "shape" if given.shape is not None else "rotary_drag"
+            raise ModelError(f"fluid.links.{name}.{key}", f"no {key} of a rod", "one")
+        for piece in link.pieces:
+            gauss = np.flatnonzero(piece.gauss(link))
+            wet = wet_sections(piece.division, link.X[gauss] - piece.start, given)
+            for i, k in enumerate(gauss):
+                weight = float(link.weight[k])
+                here = [weight * x[i] for x in wet[:-1]]
+                self.point(int(link.nodes[k]), None, Wet(*here, wet.reach[i]))
+
+    def point(self, node: int, pose: Array | None, wet: Wet) -> None:
+        """Add one point."""
+        rho, values = self.density, np.zeros(N_FLUID_VALUES)
+        values[DRAG : DRAG + 3] = rho * wet.drag
+        values[LIFT] = rho * float(wet.lift)
+        values[ROTARY_DRAG : ROTARY_DRAG + 3] = rho * wet.rotary_drag
+        values[ADDED_MASS : ADDED_MASS + 3] = rho * wet.added_mass
+        values[DISPLACED], values[REACH] = rho * float(wet.volume), max(float(wet.reach), 1e-9)
+        self.rows.append(LawRow(FLUID, node, values, frame=pose))
+        inertia = rho * np.diag(np.concatenate([wet.added_inertia, wet.added_mass]))
+        if pose is not None:
+            X = Ad_inv(pose)
+            inertia = X.T @ inertia @ X
+        self.inertia.append(inertia)

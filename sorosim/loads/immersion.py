@@ -1,0 +1,244 @@
+"""How bodies and sections lie in a fluid: reference areas, drag coefficients and added mass by their shapes.
+
+Coefficients without a source of their own are those of handbooks for turbulent flow (Hoerner; Brennen; DNV-RP-C205);
+give your own where you know better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.door import as_real, describe
+from sorosim.errors import ModelError
+from sorosim.model.body import Assembly, RigidBody, Solid
+from sorosim.model.material import real_number
+from sorosim.model.mesh import Mesh
+from sorosim.model.pose import check_pose
+from sorosim.model.rod import Division
+from sorosim.model.section import Rectangle
+from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+
+Array = NDArray[np.float64]
+
+# drag of sections: along the rod by friction on the perimeter, across it by the width that faces the flow
+FRICTION, ROUND_DRAG, FLAT_DRAG = 0.01, 1.1, 2.0
+# drag of bodies along x, y and z, by the areas that face the flow
+BODY_DRAG: dict[type, tuple[float, float, float]] = {
+    Sphere: (0.47, 0.47, 0.47), Ellipsoid: (0.47, 0.47, 0.47), Box: (1.05, 1.05, 1.05), Mesh: (1.05, 1.05, 1.05),
+    Cylinder: (1.1, 1.1, 0.82), Capsule: (1.1, 1.1, 0.3), Cone: (1.1, 1.1, 0.8),
+}  # fmt: skip
+# added mass of a rectangle moving along one side, in that of a cylinder as wide as it: thickness over width -> factor
+_THICKNESS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_RECTANGLE = (1.0, 1.14, 1.21, 1.36, 1.51, 1.70, 1.98, 2.23)
+
+
+@dataclass(frozen=True, eq=False)
+class Immersed:
+    """What is known of a link in a fluid; None: what its shape says.
+
+    Parameters
+    ----------
+    drag : three numbers, or one for all
+        Drag coefficients. Of a rod along its tangent (of the perimeter), y and z (of the width that faces the flow); of
+        a rigid body along the axes of each of its shapes (of the areas that face the flow).
+    lift : float
+        Of a rod: coefficient of the force across flow and rod, of the mean width. It does no work.
+    rotary_drag : three numbers
+        Of a rigid body: moment coefficients about the axes of its shapes, moment = rho/2 c V^(5/3) w^2, V the volume.
+    added_mass : three numbers, or one for all
+        Of a rod along its tangent, y and z, in units of the fluid that a cylinder as wide as the rod displaces; of a
+        rigid body along its axes in units of the fluid that it displaces.
+    shape : Shape
+        Of a rigid body, the shape it has in the fluid, instead of its own; and
+    at : (4, 4) array_like
+        its pose in the frame of the link.
+    """
+
+    _: KW_ONLY
+    drag: Any = None
+    lift: float = 0.0
+    rotary_drag: Any = None
+    added_mass: Any = None
+    shape: Shape | None = None
+    at: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("drag", "rotary_drag", "added_mass"):
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _three(f"fluid.{name}", given))
+        object.__setattr__(self, "lift", real_number("fluid.lift", self.lift, "a number"))
+        if self.shape is not None and not isinstance(self.shape, Shape):
+            raise ModelError("fluid.shape", "a shape", describe(self.shape))
+        if self.at is not None:
+            object.__setattr__(self, "at", check_pose("fluid.at", self.at))
+        if self.at is not None and self.shape is None:
+            raise ModelError("fluid.at", "the pose of a shape", "a pose without a shape")
+
+
+def _three(where: str, given: Any) -> tuple[float, float, float]:
+    expected = "one number of 0 or more, or three"
+    if as_real(given) is not None:
+        given = (given,) * 3
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) != 3:
+        raise ModelError(where, expected, describe(given))
+    x, y, z = (real_number(where, value, expected, least=0.0) for value in given)
+    return x, y, z
+
+
+class Wet(NamedTuple):
+    """A body, or sections per length, in a fluid of density 1; of n sections each has n rows."""
+
+    drag: Array  # (3,) rho/2 C A [m^2; m]
+    lift: Array  # ()
+    rotary_drag: Array  # (3,) [m^5]
+    added_mass: Array  # (3,) [m^3; m^2]
+    added_inertia: Array  # (3,) [m^5]
+    volume: Array  # () [m^3; m^2]
+    reach: Array  # () half the depth over which it gets wet [m]
+
+
+def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
+    """Sections at arclengths X (n,) of a division."""
+    section, L = piece.section, piece.length
+    outline = section.outline(X, L)
+    wide_y, wide_z = (np.ptp(outline[:, :, axis], axis=1) for axis in (0, 1))
+    perimeter = np.linalg.norm(np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1), axis=2).sum(axis=1)
+    flat = isinstance(section, Rectangle)
+    across = FLAT_DRAG if flat else ROUND_DRAG
+    drag = (FRICTION, across, across) if given.drag is None else given.drag
+    none = 0.0 * wide_y
+    # motion along y pushes a cylinder of the width along z
+    cylinders = [0.25 * np.pi * wide**2 for wide in (np.sqrt(wide_y * wide_z), wide_z, wide_y)]
+    if given.added_mass is not None:
+        factors: Any = given.added_mass
+    elif flat:
+        thickness = np.divide(wide_y, wide_z, out=none + 1.0, where=wide_z > 0.0)
+        factors = none, _of_rectangle(thickness), _of_rectangle(1.0 / np.maximum(thickness, 1e-300))
+    else:
+        factors = 0.0, 1.0, 1.0
+    added = np.stack([factor * area for factor, area in zip(factors, cylinders, strict=True)], axis=-1)
+    mean = np.sqrt(wide_y * wide_z)
+    faces = np.stack([drag[0] * perimeter, drag[1] * wide_z, drag[2] * wide_y], axis=-1)
+    zeros = np.zeros((len(wide_y), 3))
+    area = section.properties(X, L).A
+    return Wet(0.5 * faces, 0.5 * given.lift * mean, zeros, added, zeros, area, 0.5 * mean)
+
+
+def _of_rectangle(thickness: Array) -> Array:
+    """Added mass of a rectangle by its thickness along the motion over its width across."""
+    return np.interp(np.log(thickness + 0.05), np.log(np.array(_THICKNESS) + 0.05), _RECTANGLE)
+
+
+def wet_parts(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array, Wet]]:
+    """Poses (4, 4) of the parts of a rigid body at their centroids, and what they are in a fluid."""
+    solids: list[Solid | RigidBody]
+    if given.shape is not None:
+        solids = [Solid(given.shape, density=1.0, at=np.eye(4) if given.at is None else given.at)]
+    else:
+        solids = list(body.parts) if isinstance(body, Assembly) else [body]
+    out = []
+    for solid in solids:
+        if not isinstance(solid, Solid):
+            expected, hint = "a body made of shapes", "say what shape it has in the fluid: shape: {sphere: ...}"
+            raise ModelError(where, expected, "mass and inertia without a shape", hint)
+        pose = np.array(solid.at)
+        pose[:3, 3] += pose[:3, :3] @ solid.shape.moments.centroid
+        out.append((pose, _wet_shape(solid.shape, given)))
+    return out
+
+
+def _wet_shape(shape: Shape, given: Immersed) -> Wet:
+    volume, _, _ = shape.moments
+    half, faces = half_extents(shape), _faces(shape)
+    drag = np.array(BODY_DRAG[type(shape)] if given.drag is None else given.drag)
+    # an ellipsoid of the same proportions and volume moves as much fluid, nearly
+    radii = half * (volume / (4.0 / 3.0 * np.pi * np.prod(half))) ** (1.0 / 3.0)
+    mass, inertia = ellipsoid_added_mass(radii)
+    if given.added_mass is not None:
+        mass = np.array(given.added_mass) * volume
+    if given.rotary_drag is not None:
+        rotary = 0.5 * np.array(given.rotary_drag) * volume ** (5.0 / 3.0)
+    else:
+        rotary = _rotary_drag(shape, half, drag)
+    reach = (volume / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
+    return Wet(0.5 * drag * faces, np.zeros(()), rotary, mass, inertia, np.array(volume), np.array(reach))
+
+
+def half_extents(shape: Shape) -> Array:
+    """Half of the lengths (3,) of a shape along its axes [m]."""
+    if isinstance(shape, Sphere):
+        return np.full(3, shape.radius)
+    if isinstance(shape, Ellipsoid):
+        return np.array(shape.radii)
+    if isinstance(shape, Box):
+        return 0.5 * np.array(shape.size)
+    if isinstance(shape, Capsule):
+        return np.array([shape.radius, shape.radius, 0.5 * shape.length + shape.radius])
+    if isinstance(shape, Cylinder | Cone):
+        return np.array([shape.radius, shape.radius, 0.5 * shape.length])
+    assert isinstance(shape, Mesh)
+    return np.asarray(0.5 * np.ptp(shape.vertices, axis=0))
+
+
+def _faces(shape: Shape) -> Array:
+    """Areas (3,) that face a flow along x, y and z [m^2]."""
+    a, b, c = half_extents(shape)
+    if isinstance(shape, Sphere | Ellipsoid):
+        return np.pi * np.array([b * c, a * c, a * b])
+    if isinstance(shape, Cylinder | Cone | Capsule):
+        r, h = shape.radius, shape.length
+        side = {Cylinder: 2.0 * r * h, Cone: r * h, Capsule: 2.0 * r * h + np.pi * r * r}[type(shape)]
+        return np.array([side, side, np.pi * r * r])
+    return 4.0 * np.array([b * c, a * c, a * b])
+
+
+def _rotary_drag(shape: Shape, half: Array, drag: Array) -> Array:
+    """Moments (3,) of drag of a turning body at unit rates: rho/2 C times the integral of r^3 over its faces [m^5].
+
+    What is round about an axis turns about it without.
+    """
+    out = np.zeros(3)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        if isinstance(shape, Box | Mesh):
+            out[i] = 0.5 * half[i] * (drag[k] * half[j] ** 4 + drag[j] * half[k] ** 4)
+        else:
+            out[i] = 0.5 * half[i] * max(drag[j], drag[k]) * abs(half[j] ** 4 - half[k] ** 4)
+    return out
+
+
+def ellipsoid_added_mass(radii: ArrayLike) -> tuple[Array, Array]:
+    """Added mass (3,) and added inertia (3,) of an ellipsoid in a fluid of density 1, by Lamb (1932), 114-115.
+
+    Parameters
+    ----------
+    radii : (3,) array_like
+        Half axes [m].
+
+    Returns
+    -------
+    (3,), (3,) ndarray
+        Along and about its axes [m^3; m^5].
+    """
+    from scipy.special import elliprd
+
+    a = np.asarray(radii, dtype=float)
+    squares = a**2
+    # alpha_i = abc int_0^inf dx / ((a_i^2 + x) sqrt((a^2 + x)(b^2 + x)(c^2 + x)))
+    alpha = np.array([
+        2.0 / 3.0 * np.prod(a) * elliprd(squares[(i + 1) % 3], squares[(i + 2) % 3], squares[i]) for i in range(3)
+    ])  # fmt: skip
+    volume = 4.0 / 3.0 * np.pi * np.prod(a)
+    mass = volume * alpha / (2.0 - alpha)
+    inertia = np.zeros(3)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        difference, total, gap = squares[j] - squares[k], squares[j] + squares[k], alpha[k] - alpha[j]
+        if abs(difference) > 1e-9 * total:
+            inertia[i] = 0.2 * volume * difference**2 * gap / (2.0 * difference - total * gap)
+    return mass, inertia
