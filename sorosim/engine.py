@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.compiled import entry
 from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.errors import ModelError

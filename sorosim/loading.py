@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Packed(NamedTuple):
 
     laws: LoadLaws
     signals: Motion
-    pairs: Array  # (n, 2)
+    pairs: IntArray  # (n, 2)
 
 
 def pack(laws: Sequence[CompiledLaw]) -> Packed:
@@ -55,7 +55,7 @@ class Loading:
         self.layout, self.actuators = layout, actuators
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
         self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
-        self.others = {name: load for name, load in self.loads.items() if name not in self.compiled}
+        self.others: dict[str, Any] = {name: load for name, load in self.loads.items() if name not in self.compiled}
         self.added = self._added()
         weightless = CompiledLaw([
             LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel()) for node, inertia in self.added.items()
@@ -66,7 +66,8 @@ class Loading:
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self.fibres = fibres
         self.depth = 4 + max(
-            signal_workspace(self.packed.laws.media.fields).shape[0], signal_workspace(self.packed.signals.arrays).shape[0]
+            signal_workspace(self.packed.laws.media.fields).shape[0],
+            signal_workspace(self.packed.signals.arrays).shape[0],
         )
 
     def __bool__(self) -> bool:
@@ -84,7 +85,8 @@ class Loading:
 
     def _points(self, load: BoundLoad, pairs: list[tuple[int, ...]]) -> Points:
         n, eye = len(load.nodes), np.tile(np.eye(4), (len(load.nodes), 1, 1))
-        others = np.asarray(getattr(load, "others", None) if getattr(load, "others", None) is not None else np.full(n, -2))
+        seen_from = getattr(load, "others", None)
+        others = np.full(n, -2) if seen_from is None else np.asarray(seen_from)
         frames = [getattr(load, name, None) for name in ("frames", "other_frames")]
         own, theirs = (eye if given is None else np.ascontiguousarray(given, dtype=float) for given in frames)
         numbers = np.full(n, -1)
@@ -96,11 +98,11 @@ class Loading:
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 
-    def make_external(self, n_nodes: int, ndof: int, pairs: Array | None = None) -> External:
+    def make_external(self, n_nodes: int, ndof: int, pairs: IntArray | None = None) -> External:
         """Room for what acts on a robot."""
         n_rows = sum(len(actuator.rows) for actuator in self.actuators)
-        pairs = self.pairs if pairs is None else pairs
-        return make_external(n_nodes if self.loads else 0, pairs, n_rows, make_fibre_room(self.fibres), ndof)
+        between = self.pairs if pairs is None else pairs
+        return make_external(n_nodes if self.loads else 0, between, n_rows, make_fibre_room(self.fibres), ndof)
 
     def fill(self, external: External, t: float, gravity: Array, ws: Workspace) -> None:
         """All loads, after a sweep of poses."""
@@ -123,8 +125,8 @@ class Loading:
         add_loads_at(load.nodes, points.others, points.pairs, g_w, V, V_other, f, K, D, external)
 
     @staticmethod
-    def seen(nodes: IntArray, points: Points, ws: Workspace) -> tuple[Array, ...]:
-        """Poses (n, 4, 4) and twists (n, 6) of points as the load sees them, poses (n, 4, 3) and twists in the world."""
+    def seen(nodes: IntArray, points: Points, ws: Workspace) -> tuple[Any, ...]:
+        """Poses (n, 4, 4) and twists (n, 6) of points as the load sees them; poses (n, 4, 3), twists in the world."""
         g, other = _poses(ws, nodes) @ points.frames, _poses(ws, np.maximum(points.others, -1)) @ points.other_frames
         V, V_other = ws.twist[nodes, 0], ws.twist[np.maximum(points.others, -1), 0]
         R, p, relative = g[:, :3, :3], g[:, :3, 3], V - V_other

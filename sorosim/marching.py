@@ -88,14 +88,14 @@ class Marching:
         signals = [inputs, self.system.driven, loading.packed.signals]
         values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
         depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
-        external = loading.make_external(len(engine.tree.segment), n)
+        room = loading.make_external(len(engine.tree.segment), n)
         return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
             np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)),
             np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-            np.zeros((n, n_inputs)), external, np.zeros((depth, 3)),
+            np.zeros((n, n_inputs)), room, np.zeros((depth, 3)),
         ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------

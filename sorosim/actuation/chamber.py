@@ -65,7 +65,7 @@ class Chamber:
                 area = place_values("chamber.area", self.area, link, piece, X)[:, 0]
             if area is None or not (np.isfinite(area) & (area > 0.0)).all():
                 raise ModelError("chamber.area", "an area greater than 0 everywhere", f"none on rod '{run.rod}'")
-            out.append((ROUTE_ROW, route_values(*run.route(link, piece, X), -area)))
+            out.append((ROUTE_ROW, route_values(run.route(link, piece, X), -area)))
         return out
 
     def input(self, length: float) -> tuple[float, ...]:

@@ -94,9 +94,7 @@ def compile_fibres(
     for i, actuator in actuators.items():
         if hasattr(actuator, "input"):
             inputs[i] = actuator.input(rest_length(row, value, i))
-    fibres = Fibres(
-        row, value, np.concatenate([np.zeros(0), *basis]), inputs, *_rubbing(actuators, row, places)
-    )
+    fibres = Fibres(row, value, np.concatenate([np.zeros(0), *basis]), inputs, *_rubbing(actuators, row, places))
     return fibres, _in_python(actuators, names, row, places)
 
 
@@ -177,9 +175,9 @@ def _in_python(
         if hasattr(actuator, "rows"):
             continue
         own = np.flatnonzero(row[:, FIBRE_ACTUATOR] == i)
-        X = np.array([places[k].X for k in own])
-        s = np.array([places[k].X / places[k].length for k in own])
-        sections = Sections(tuple(places[k].rod for k in own), X, s)
+        here = [places[int(k)] for k in own]
+        X, s = np.array([p.X for p in here]), np.array([p.X / p.length for p in here])
+        sections = Sections(tuple(p.rod for p in here), X, s)
         bound = actuator.bind(sections)
         if not hasattr(bound, "evaluate"):
             got = f"{type(bound).__name__} without evaluate"

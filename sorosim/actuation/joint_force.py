@@ -49,7 +49,6 @@ class JointForce:
             raise ModelError("joint.along", expected, f"'{self.along}'", nearest(self.along, names))
         return names.index(self.along)
 
-
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""
         link, index = layout.links[self.link], self.index(layout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def check_runs(where: str, runs: Sequence[Run], layout: Layout) -> None:
     """Refuse runs that do not fit the robot, or do not follow each other."""
     for run in runs:
         rod_of(f"{where}.rod", run.rod, layout).spanned(where, run.start, run.end)
-    for before, after in zip(runs, runs[1:], strict=False):
+    for before, after in pairwise(runs):
         whole = before.end > 1.0 - MERGE and after.start < MERGE
         if not whole or not _rigidly_follows(layout, before.rod, after.rod):
             expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sorosim.actuation.route import Run, as_runs, check_runs
 from sorosim.door import describe
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, PULLED, ROUTE, ROUTE_ROW, SLOPE, WOUND
 from sorosim.kernels.fibres import GAIN as GAIN_AT
+from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, PULLED, ROUTE, ROUTE_ROW, SLOPE, WOUND
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
 
@@ -81,7 +81,7 @@ class Tendon:
 
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
-        return [(ROUTE_ROW, route_values(*run.route(link, piece, X), 1.0)) for run in here(self.runs, link, piece)]
+        return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in here(self.runs, link, piece)]
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is, from its length in the unstrained robot [m]; see kernels.fibres."""
@@ -97,8 +97,9 @@ def here(runs: Sequence[Run], link: LinkLayout, piece: Piece) -> list[Any]:
     return [run for run in runs if run.rod == link.link.name and run.start < middle < run.end]
 
 
-def route_values(d: Array, slope: Array, gain: Any) -> Array:
-    """Values (n, 14) of rows of a route."""
+def route_values(route: tuple[Array, Array], gain: Any) -> Array:
+    """Values (n, 14) of rows of a route and its slope."""
+    d, slope = route
     out = np.zeros((len(d), N_FIBRE_VALUES))
     out[:, GAIN_AT], out[:, ROUTE : ROUTE + 3], out[:, SLOPE : SLOPE + 3] = gain, d, slope
     return out

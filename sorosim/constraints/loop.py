@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +34,6 @@ from sorosim.model.anchor import AS_BUILT, Anchor
 from sorosim.model.compile import Layout
 from sorosim.model.joint import Joint, directions_across
 from sorosim.model.link import WORLD, Link
-from sorosim.model.material import real_number
-from sorosim.model.pose import check_pose
 
 Array = NDArray[np.float64]
 

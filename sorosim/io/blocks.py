@@ -8,18 +8,32 @@ the tag it gives, such as ``<table>``, is left out of paths.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from sorosim.errors import ModelError
 from sorosim.io.problems import listed, shown
+from sorosim.plug_ins import Registry
 
 
 class Block(BaseModel):
     """A mapping with known keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    @classmethod
+    def key_names(cls) -> list[str]:
+        """Its keys as a file writes them."""
+        return [info.alias or name for name, info in cls.model_fields.items()]
 
     @field_validator("*", mode="before")
     @classmethod
@@ -53,6 +67,28 @@ class OneOf(Block):
     def chosen(self) -> Any:
         """Its value."""
         return getattr(self, self.kind)
+
+
+class OwnOneOf(OneOf):
+    """A mapping with one key, which may also be the name of a registered plug-in; what it has then is `own`."""
+
+    registry: ClassVar[Registry]
+    _own: tuple[str, Any] | None = PrivateAttr(None)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _may_be_own(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        name = next(iter(value)) if isinstance(value, Mapping) and len(value) == 1 else None
+        if name in cls.model_fields or name not in cls.registry.names():
+            return handler(value)
+        out = cls.model_construct()
+        out._own = name, value[name]
+        return out
+
+    @property
+    def own(self) -> tuple[str, Any] | None:
+        """Name and parameters of a plug-in."""
+        return self._own
 
 
 class Alone(Block):
@@ -90,7 +126,9 @@ def has(key: str, tag: str, otherwise: str) -> Discriminator:
 
 def expected_of(block: type[Block]) -> str:
     """What a mapping of this kind looks like, in words."""
-    keys = [info.alias or name for name, info in block.model_fields.items()]
+    keys = block.key_names()
+    if issubclass(block, OwnOneOf):
+        keys += block.registry.names()
     if not issubclass(block, OneOf):
         return "a mapping with the keys " + ", ".join(keys)
     return listed([f"{{{key}: ...}}" for key in keys])

@@ -99,6 +99,11 @@ class BodyBuilder:
         make = Mesh if kind == "mesh" else _SHAPES[kind]
         return self.todo.attempt(path, lambda: make(**sizes))
 
+    def wet_shape(self, path: Path, block: ShapedBlock) -> tuple[Shape, Array] | None:
+        """The shape of a body in a fluid, and its pose."""
+        shape, at = self.shape(path, block), self.pose((*path, "at"), block.at)
+        return None if shape is None or at is None else (shape, at)
+
     def mesh_file(self, path: Path, block: MeshFileBlock) -> Mesh | None:
         """A mesh from a file; a file that several links name is read once."""
         folder = self.folder_of((*path, "file"))

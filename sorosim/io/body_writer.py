@@ -48,6 +48,10 @@ class BodyWriter:
         """What is drawn of a link."""
         return [{**self._shape(v.shape), **_at(v.at), **({"colour": v.colour} if v.colour else {})} for v in visuals]
 
+    def placed_shape(self, shape: Shape, at: Array) -> dict[str, Any]:
+        """A shape and its pose."""
+        return {**self._shape(shape), **_at(at)}
+
     def _solid(self, solid: Solid) -> dict[str, Any]:
         amount = {"density": solid.density} if solid.mass is None else {"mass": solid.mass}
         return {**self._shape(solid.shape), **amount, **_at(solid.at)}

@@ -13,43 +13,39 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.actuation.chamber import Chamber
+from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.compiled import compile_fibres
-from sorosim.actuation.route import RADIUS, Run
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
 from sorosim.errors import ModelError
+from sorosim.io.actuators import ActuatorBuilder
 from sorosim.io.bodies import BodyBuilder
 from sorosim.io.coordinates import CoordinateBuilder
 from sorosim.io.expand import Expanded
-from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder, with_tables
-from sorosim.io.joints import effort_of, joint_of, motor_of
-from sorosim.io.loops import LoopBuilder, loop_motor_of
+from sorosim.io.joints import joint_of
+from sorosim.io.loads import LoadBuilder, signals_of_load
+from sorosim.io.loops import LoopBuilder
 from sorosim.io.meshes import with_meshes
 from sorosim.io.override import LABEL
 from sorosim.io.places import PlaceBuilder
-from sorosim.io.problems import Collector, Located, Path, failure, locate, shown
+from sorosim.io.problems import Collector, Located, Path, at_path, failure, locate, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
-from sorosim.io.schema import ActuatorBlock, LinkBlock, PathBlock, RobotFile, RunBlock, WrenchBlock
+from sorosim.io.schema import LinkBlock, RobotFile
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
 from sorosim.io.yaml_writer import to_yaml
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import compile_tree
 from sorosim.model.description import STANDARD_GRAVITY, Description
 from sorosim.model.link import WORLD, Link, ordered_links
 from sorosim.model.material import Material
-from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.rod import Rod
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.robot import Robot
-
-_ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
 
 
 def robot_from(expanded: Expanded, *, folder: FilePath | None = None, text: str = "", name: str = "robot") -> Robot:
@@ -137,9 +133,10 @@ class Builder:
         self.materials.update(self.every(self.file.materials, "materials", self.material))
         links = self.every(self.file.links, "links", self.link)
         loops = self.every(self.file.loops, "loops", self.loop_builder.loop)
-        actuators = self.every(self.file.actuators, "actuators", self.actuator)
-        loads = self.every(self.file.loads, "loads", lambda path, block: self.wrench(path, block.wrench))
-        dimensions = {name: self.input_dimension(name, actuators.get(name)) for name in self.names("actuators")}
+        maker = ActuatorBuilder(self.todo, self.file, self.names, self.rods)
+        actuators = self.every(self.file.actuators, "actuators", maker.actuator)
+        loads = self.every(self.file.loads, "loads", self.load_builder(links).load)
+        dimensions = {name: maker.dimension(name, actuators.get(name)) for name in self.names("actuators")}
         simulate, statics = self.simulate(dimensions), self.statics(dimensions)
         if len(links) < len(self.names("links")) or ("links",) in self.broken:
             return None
@@ -205,71 +202,6 @@ class Builder:
             ),
         )  # fmt: skip
 
-    def actuator(self, path: Path, block: ActuatorBlock) -> Tendon | JointForce | LoopForce | None:
-        """An actuator."""
-        if block.joint is not None:
-            return motor_of(self.todo, (*path, "joint"), block.joint, self.file.links, self.names("links"))
-        if block.loop is not None:
-            return loop_motor_of(self.todo, (*path, "loop"), block.loop, self.file.loops, self.names("loops"))
-        assert block.tendon is not None  # for the type checker: an actuator has exactly one key
-        return self.tendon((*path, "tendon"), block.tendon)
-
-    def tendon(self, path: Path, block: RunBlock | PathBlock) -> Tendon | None:
-        """A tendon."""
-        if isinstance(block, PathBlock):
-            runs = [self.run((*path, "path", i), run) for i, run in enumerate(block.path)]
-            if not runs:
-                self.todo.add((*path, "path"), "one rod or several", "an empty list")
-        else:
-            runs = [self.run(path, block)]
-        right = tuple(run for run in runs if run is not None)
-        return Tendon(right) if right and len(right) == len(runs) else None
-
-    def run(self, path: Path, block: RunBlock) -> Run | None:
-        """A tendon's way through one rod."""
-        todo, links = self.todo, self.file.links
-        rods = [name for name in self.names("links") if name not in links or links[name].rod is not None]
-        todo.known((*path, "rod"), "the name of a link with a rod", block.rod, rods)
-        variables = self.route_variables(block.rod)
-        y, z = (
-            todo.attempt(
-                (*path, axis),
-                lambda axis=axis: formula_or_quantity(getattr(block, axis), "length", variables),  # type: ignore[misc]
-            )
-            for axis in ("y", "z")
-        )
-        if y is None or z is None or block.rod not in rods:
-            return None
-        if block.start >= block.end:
-            todo.add((*path, "from"), f"a place before the end, {block.end:g}", f"{block.start:g}")
-            return None
-        return todo.attempt(path, lambda: Run(block.rod, y=y, z=z, start=block.start, end=block.end))
-
-    def route_variables(self, rod: str) -> tuple[str, ...]:
-        """Names that a route may use: those of all divisions of the rod; of a rod that is wrong, all there are."""
-        sizes = [set(division.section.sizes) for division in self.rods[rod].divisions] if rod in self.rods else []
-        common = set.intersection(*sizes) if sizes else set(_ALL_SIZES)
-        radius = (RADIUS,) if "radius" in common else ()
-        return (*PLACE_VARIABLES, *radius, *sorted(common))
-
-    def wrench(self, path: Path, block: WrenchBlock | None) -> PointWrench | None:
-        """A wrench at a point."""
-        path = (*path, "wrench")
-        assert block is not None  # for the type checker: a load has exactly one key
-        if not self.todo.known((*path, "link"), "the name of a link", block.link, self.names("links")):
-            return None
-        if block.s is not None:
-            self.places.check_place((*path, "s"), block.link)
-        wrench: list[Any] = [
-            self.signals.signal((*path, name, i), entry, name)
-            for name, entries in (("moment", block.moment), ("force", block.force))
-            for i, entry in enumerate(entries or [0.0] * 3)
-        ]
-        if None in wrench:
-            return None
-        s = 1.0 if block.s is None else block.s
-        return self.todo.attempt(path, lambda: PointWrench(block.link, s, wrench=tuple(wrench), frame=block.frame))
-
     # -- how it is run ---------------------------------------------------------------------------------------------
 
     @cached_property
@@ -277,14 +209,10 @@ class Builder:
         """Builds signals of this file."""
         return SignalBuilder(self.todo, self.folder, self.file.simulate.t_end if self.file.simulate else None)
 
-    def input_dimension(self, name: str, actuator: Tendon | JointForce | LoopForce | None) -> str:
-        """Dimension of the input of an actuator, "" where it is wrong and may be anything."""
-        if isinstance(actuator, JointForce):
-            return effort_of(actuator, self.file.links[actuator.link].joint)
-        if isinstance(actuator, LoopForce):
-            return effort_of(actuator, self.file.loops[actuator.loop].joint)
-        block = self.file.actuators.get(name)
-        return "force" if block is not None and block.tendon is not None else ""
+    def load_builder(self, links: Mapping[str, Link]) -> LoadBuilder:
+        """Builds loads on those links that are right."""
+        gravity: Any = self.file.gravity or STANDARD_GRAVITY
+        return LoadBuilder(self.todo, self.places, self.signals, self.body_builder, self.names("links"), links, gravity)
 
     def inputs(self, path: Path, blocks: dict[str, Any], dimensions: dict[str, str]) -> dict[str, str]:
         """Dimensions of those inputs that can be read; names that are not known are noted."""
@@ -334,14 +262,20 @@ class Builder:
     def diagnose(self, description: Description) -> None:
         """Note which actuators and loops do not fit the links."""
         ends = [(end.link, end.s) for loop in description.loops.values() for end in (loop.a, loop.b)]
+        ends += [place for load in description.loads.values() for place in load.places]
         layout = compile_tree(description.links, ends)[2]
 
-        def fit(tendon: Tendon) -> None:
-            tendon.check(layout)
-            compile_fibres({0: tendon}, [""], 1, layout)
+        def fit(actuator: Any) -> None:
+            check_actuator("", actuator, layout)
+            compile_fibres({0: actuator}, [""], 1, layout)
 
-        for name, tendon in _tendons(description):
-            self.todo.attempt(("actuators", name, "tendon"), lambda tendon=tendon: fit(tendon))  # type: ignore[misc]
+        for name, actuator in description.actuators.items():
+            if not isinstance(actuator, JointForce | LoopForce):
+                kind = next(iter(self.todo.data["actuators"][name]))
+                self.todo.attempt(("actuators", name, kind), lambda actuator=actuator: fit(actuator))  # type: ignore[misc]
+        for name, load in description.loads.items():
+            kind = next(iter(self.todo.data["loads"][name]))
+            self.todo.attempt(("loads", name, kind), lambda load=load: load.bind(layout))  # type: ignore[misc]
         for name, loop in description.loops.items():
             fit_loop = partial(compile_loops, {name: loop}, {}, description.links, layout, lambda node: np.eye(4))
             self.todo.attempt((), fit_loop)
@@ -352,18 +286,20 @@ class Builder:
             for name, signal in description.simulate.get(key, {}).items():
                 yield ("simulate", key, name), signal
         for name, load in description.loads.items():
-            for i, entry in enumerate(load.wrench):
-                yield ("loads", name, "wrench", "moment" if i < 3 else "force", i % 3), entry
+            yield from ((("loads", name, *path), signal) for path, signal in signals_of_load(load))
 
     def check_routes(self, robot: Robot) -> None:
-        """Note which tendons leave their rods."""
-        for name, tendon in _tendons(robot.description):
-            path: Path = ("actuators", name, "tendon")
-            several = isinstance(self.file.actuators[name].tendon, PathBlock)
-            for i, run in enumerate(tendon.runs):
+        """Note which tendons and chambers leave their rods."""
+        for name, kind, actuator in _in_rods(robot.description):
+            path: Path = ("actuators", name, kind)
+            several = "path" in (at_path(self.todo.data, path) or {})
+            for i, run in enumerate(actuator.runs):
                 where = (*path, "path", i) if several else path
                 self.todo.attempt(where, lambda run=run: check_inside(run, robot.engine.layout))  # type: ignore[misc]
 
 
-def _tendons(description: Description) -> list[tuple[str, Tendon]]:
-    return [(name, actuator) for name, actuator in description.actuators.items() if isinstance(actuator, Tendon)]
+def _in_rods(description: Description) -> list[tuple[str, str, Tendon | Chamber]]:
+    """Actuators with routes: name, key in a file, actuator."""
+    found = [(name, actuator) for name, actuator in description.actuators.items()]
+    return [(name, "tendon" if isinstance(a, Tendon) else "chamber", a) for name, a in found
+            if isinstance(a, Tendon | Chamber)]  # fmt: skip

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
+from sorosim.io.descriptions_acting import ACTING, OF_ACTING, SHAPE_KEYS, Keys
 from sorosim.model.joint import COORDINATES
 from sorosim.solvers.registry import METHODS
-
-Keys = dict[str, tuple[str, str]]
 
 _AXIS = ("Direction of the axis in the joint's frame, of any length.", "[0, 0, 1]")
 _SIZE = "A number, [base, tip] for a straight taper, an expression of X, s and L, or a table."
@@ -19,18 +18,6 @@ _SHAPE: Keys = {
     "shear_factor": ("Factor of the shear stiffness G A; two for y and z.", "0.9"),
     "torsion": ("Torsion constant: of the warping section, or simply the polar moment.", "polar"),
 }
-_SHAPES: Keys = {
-    "box": ("A box around the origin.", "{size: [10 cm, 5 cm, 2 cm]}"),
-    "cylinder": ("A cylinder along z, its middle at the origin.", "{radius: 2 cm, length: 10 cm}"),
-    "cone": ("A cone along z, half its height at the origin: base at -length/2, tip at +length/2.",
-             "{radius: 2 cm, length: 10 cm}"),
-    "sphere": ("A sphere around the origin.", "{radius: 2 cm}"),
-    "ellipsoid": ("An ellipsoid around the origin.", "{radii: [5 cm, 3 cm, 2 cm]}"),
-    "capsule": ("A cylinder along z with half a sphere on either end, its middle at the origin.",
-                "{radius: 2 cm, length: 10 cm}"),
-    "mesh": ("Triangles, of a file or given here; to have mass they must enclose a volume.", "{file: wedge.obj}"),
-    "at": ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm]}"),
-}  # fmt: skip
 _ORDER = "Order of its basis, or {basis, order}; a strain that is left out is locked."
 
 # what acts on the coordinates of joints: meaning, and an example for an angle and for a length
@@ -63,6 +50,7 @@ def _acting(kind: str) -> Keys:
 
 
 BLOCKS: dict[str, Keys] = {
+    **ACTING,
     "RobotFile": {
         "sorosim": ("Version of the file format.", "1"),
         "name": ("Name of the robot; without it, that of the file.", "soft hand"),
@@ -204,12 +192,12 @@ BLOCKS: dict[str, Keys] = {
                "{position: [0, 0, 1 cm]}"),
     },
     "SolidBlock": {
-        **_SHAPES,
+        **SHAPE_KEYS,
         "density": ("Mass per volume; or give the mass.", "2700 kg/m^3"),
         "mass": ("Mass, instead of the density.", "200 g"),
     },
     "VisualBlock": {
-        **_SHAPES,
+        **SHAPE_KEYS,
         "colour": ("black, grey, white, red, orange, yellow, green, blue, purple, brown, or a code in quotes.",
                    "'#e58a2e'"),
     },
@@ -286,33 +274,9 @@ BLOCKS: dict[str, Keys] = {
         "bending_z": ("Curvature about z.", "2*s"), "elongation": ("Stretch, 1: none.", "1.1"),
         "shear_y": ("Shear along y.", "0.01"), "shear_z": ("Shear along z.", "0.01"),
     },
-    "ActuatorBlock": {"tendon": ("A cable through one rod or several; its input is its tension, positive in pull.",
-                                 "{rod: arm, y: 0, z: 1 cm}"),
-                      "joint": ("A motor in a joint; its input is a moment or a force on the link.", "{link: lid}"),
-                      "loop": ("A motor in the joint of a loop; its input is a moment or a force on frame a.",
-                               "{loop: sleeve, along: angle}")},
-    "MotorBlock": {
-        "link": ("Link whose joint it drives.", "ball"),
-        "along": ("Which coordinate of a joint of several: the last word of its name.", "rx"),
-    },
     "LoopMotorBlock": {
         "loop": ("Loop whose joint it drives: a revolute, prismatic, helical or cylindrical one.", "sleeve"),
         "along": ("Which coordinate of a cylindrical one: angle or slide.", "slide"),
-    },
-    "RunBlock": {
-        "rod": ("Name of the link that it runs through.", "arm"),
-        "y": ("Place in the section. Expressions may use X, s, L, the radius r and the sizes of the section.", "0"),
-        "z": ("As y.", "1 cm*cos(2*pi*s)"),
-        "from": ("Where it begins, X/L; an end of a division.", "0"),
-        "to": ("Where it ends, X/L; an end of a division.", "1"),
-    },
-    "PathBlock": {"path": ("Rods from base to tip, each fixed to the one before.", "[{rod: arm, y: 0, z: 1 cm}]")},
-    "LoadBlock": {"wrench": ("Moment and force at one point.", "{link: arm, force: [0, 0, 1 N]}")},
-    "WrenchBlock": {
-        "link": ("Link that it acts on.", "arm"), "s": ("Place on a rod, 0 to 1 (the tip, the default).", "0.5"),
-        "moment": ("Moment; each entry a number, an expression of t, a table or a CSV file.", "[0, 0, 5 N*cm]"),
-        "force": ("Force, as the moment.", "['2 N*smoothstep(t)', 0, {times: [0, 1 s], values: [0, 1 N]}]"),
-        "frame": ("Axes: world (directions stay) or body (they turn with the point).", "body"),
     },
     "SimulateBlock": {
         "t_end": ("End of the simulation; it begins at 0.", "10 s"), "dt_out": ("Interval of the results.", "10 ms"),
@@ -375,9 +339,8 @@ TITLES = {
     "SidesBlock": "Rectangles and ellipses", "PropertiesBlock": "Sections by their integrals",
     "TableBox": "Sizes by tables", "TableBlock": "Tables of sizes", "StrainBlock": "Strains",
     "OrderBlock": "Strains with a basis of their own", "ReferenceBlock": "Reference strains",
-    "ActuatorBlock": "Actuators", "MotorBlock": "Motors in joints", "LoopMotorBlock": "Motors in loops",
-    "RunBlock": "Tendons", "PathBlock": "Tendons through several rods",
-    "LoadBlock": "Loads", "WrenchBlock": "Point wrenches", "SimulateBlock": "Simulation", "StaticsBlock": "Statics",
+    "LoopMotorBlock": "Motors in loops", "SimulateBlock": "Simulation", "StaticsBlock": "Statics",
     "StartBlock": "Initial coordinates", "MovingPoseBlock": "Initial poses",
     "SignalTable": "Signals by tables", "SignalFile": "Signals from CSV files",
+    **OF_ACTING,
 }  # fmt: skip

@@ -23,7 +23,8 @@ TIME = "t"
 # variables of formulas and routes by name
 VARIABLES: Mapping[str, Exponents] = {
     "X": LENGTH, "s": NUMBER, "L": LENGTH, "r": LENGTH, TIME: (0, 0, 1), "radius": LENGTH, "inner_radius": LENGTH,
-    "y": LENGTH, "z": LENGTH, "area": (2, 0, 0), "Iy": (4, 0, 0), "Iz": (4, 0, 0), "J": (4, 0, 0), "polar": (4, 0, 0),
+    "x": LENGTH, "y": LENGTH, "z": LENGTH, "area": (2, 0, 0), "Iy": (4, 0, 0), "Iz": (4, 0, 0), "J": (4, 0, 0),
+    "polar": (4, 0, 0),
 }  # fmt: skip
 
 _ALIKE = {tape.ADD, tape.SUBTRACT, tape.MIN, tape.MAX, tape.CLIP, tape.ATAN2}  # operands of one kind

@@ -6,10 +6,13 @@ from collections.abc import Collection, Mapping
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
+from sorosim.actuation.servo import Servo
 from sorosim.errors import nearest
 from sorosim.io.problems import Collector, Path, shown
-from sorosim.io.schema import LinkBlock, MotorBlock
-from sorosim.io.schema_joints import MovingJoint, kind_of
+from sorosim.io.quantities import quantity
+from sorosim.io.schema import LinkBlock
+from sorosim.io.schema_actuators import MotorBlock, ServoBlock
+from sorosim.io.schema_joints import DIMENSIONS_OF, MovingJoint, kind_of
 from sorosim.model.joint import COORDINATES, Joint
 
 _EFFORTS = {"angle": "moment", "length": "force"}
@@ -41,6 +44,27 @@ def motor_of(
         return None
     along = direction_of(todo, path, block.along, kind_of(links[block.link].joint))
     return None if along is None else JointForce(block.link, along)
+
+
+def servo_of(
+    todo: Collector, path: Path, block: ServoBlock, links: Mapping[str, LinkBlock], names: Collection[str]
+) -> Servo | None:
+    """A servo; None if it is wrong, or if its link is. See `motor_of`."""
+    motor = motor_of(todo, path, block, links, names)
+    if motor is None:
+        return None
+    dimension = dict(COORDINATES[kind_of(links[motor.link].joint)])[motor.along]
+    found: dict[str, float | None] = {}
+    for name, of in (
+        ("stiffness", DIMENSIONS_OF["stiffness"]),
+        ("damping", DIMENSIONS_OF["damping"]),
+        ("limit", _EFFORTS),
+    ):
+        if (value := getattr(block, name)) is not None:
+            found[name] = todo.attempt((*path, name), lambda v=value, d=of[dimension]: quantity(v, d))  # type: ignore[misc]
+    if None in found.values():
+        return None
+    return todo.attempt(path, lambda: Servo(motor.link, motor.along, **found))  # type: ignore[arg-type]
 
 
 def direction_of(todo: Collector, path: Path, along: str | None, kind: str) -> str | None:

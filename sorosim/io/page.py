@@ -38,6 +38,10 @@ links:
     joint: free
     body: {mass: 50 g, inertia: [1e-5, 1e-5, 1e-5]}
     frames: {hook: {position: [0, 0, 1 cm]}}
+  plug:
+    parent: lid
+    joint: {cylindrical: {axis: [0, 0, 1]}}
+    body: {mass: 20 g, inertia: [1e-5, 1e-5, 1e-5]}
 parts:
   left: {prefab: stub, parent: arm}
 loops:
@@ -47,6 +51,8 @@ actuators:
   cable: {tendon: {rod: arm, y: 0, z: 5 mm}}
 loads:
   push: {wrench: {link: arm, force: [0, 0, 1 N]}}
+  rope: {spring: {from: {link: arm}, to: {link: ball}, stiffness: 20 N/m}}
+  water: {fluid: {density: 1000 kg/m^3, links: {arm: {}, knob: {}}}}
 simulate: {t_end: 1 s}
 """
 
@@ -123,10 +129,23 @@ CONTEXTS = {
     "ActuatorBlock": Context("actuators.cable"),
     "MotorBlock": Context("actuators.cable", ("joint",), "{link: ball, along: rx}"),
     "LoopMotorBlock": Context("actuators.cable", ("loop",), "{loop: sleeve, along: angle}"),
+    "TendonBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
+    "PathBlock": Context("actuators.cable.tendon", (), "{path: [{rod: arm, y: 0, z: 1 cm}]}"),
     "RunBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
-    "PathBlock": Context("actuators.cable.tendon"),
+    "ChamberBlock": Context("actuators.cable", ("chamber",), "{rod: arm, y: 0, z: 5 mm, area: 2 cm^2}"),
+    "ChamberPathBlock": Context(
+        "actuators.cable", ("chamber",), "{path: [{rod: arm, y: 0, z: 1 cm}], area: 2 cm^2}"
+    ),
+    "MomentBlock": Context("actuators.cable", ("moment",), "{rod: arm, torsion: 0.1 N*m}"),
+    "ServoBlock": Context("actuators.cable", ("servo",), "{link: lid, stiffness: 5 N*m/rad}"),
     "LoadBlock": Context("loads.push"),
     "WrenchBlock": Context("loads.push.wrench", (), "{link: arm, force: [0, 0, 1 N]}"),
+    "LineBlock": Context("loads.push", ("line",), "{rod: arm, force: [0, 0, -2 N/m]}"),
+    "SpringBlock": Context("loads.push", ("spring",), "{from: arm, to: ball, stiffness: 100 N/m}"),
+    "EndBlock": Context("loads.rope.spring.from", (), "{link: arm}"),
+    "FluidBlock": Context("loads.water.fluid", (), "{density: 1000 kg/m^3, links: {arm: {}}}"),
+    "ImmersedBlock": Context("loads.water.fluid.links.knob"),
+    "WetShapeBlock": Context("loads.water.fluid.links.knob.shape", (), "{sphere: {radius: 1 cm}}"),
     "StartBlock": Context("initial.lid.revolute"),
     "MovingPoseBlock": Context("initial.ball"),
     "SimulateBlock": Context("simulate", (), "{t_end: 1 s}"),
@@ -139,16 +158,19 @@ CONTEXTS = {
 _INSTEAD = {
     ("MaterialBlock", "shear"): "poisson", ("LinkBlock", "rod"): "body", ("PropertiesBlock", "torsion"): "J",
     ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending", ("SolidBlock", "mass"): "density",
-    **{(block, shape): "sphere" for block in ("SolidBlock", "VisualBlock") for shape in SHAPES},
+    **{(block, shape): "sphere" for block in ("SolidBlock", "VisualBlock", "WetShapeBlock") for shape in SHAPES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("RotationBlock", "axis"): {"angle": "90 deg"},
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
+    ("WrenchBlock", "through"): {"frame": "line"},
+    ("ServoBlock", "along"): {"link": "plug"},
 }
 
 _ELSEWHERE = {
     ("PoseBlock", "frame"): "links.knob.at",
     ("BuiltBlock", "frame"): "loops.pin.to.at",
+    ("ImmersedBlock", "lift"): "loads.water.fluid.links.arm",
 }  # not at the path of their context
 
 HEAD = f"""\

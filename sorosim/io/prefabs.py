@@ -22,7 +22,8 @@ from sorosim.model.link import WORLD
 MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
 INDEX = "i"
 BLOCKS = ("links", "loops", "actuators", "loads")
-ENDS = ("from", "to")  # of loops
+ENDS = ("from", "to")  # of loops and springs
+OF_LINKS = "links"  # a key of a load whose entries are named after links
 REFERENCES = ("parent", "rod", "link")  # keys whose texts are names of links
 
 Blocks = dict[str, dict[str, Node]]
@@ -106,9 +107,9 @@ class PartMaker:
         names = {**dict.fromkeys(REFERENCES, local), "loop": {loop: f"{name}_{loop}" for loop in made["loops"]}}
         out: Blocks = {}
         for block, entries in made.items():
-            known = names | dict.fromkeys(ENDS, local) if block == "loops" else names
+            known = names | dict.fromkeys(ENDS, local) if block in ("loops", "loads") else names
             out[block] = {f"{name}_{key}": mapped(entry, known) for key, entry in entries.items()}
-        for block, put in (("links", hung), ("loops", tied)):
+        for block, put in (("links", hung), ("loops", tied), ("loads", tied_spring)):
             out[block] = {key: put(entry, given) for key, entry in out[block].items()}
         return out
 
@@ -153,7 +154,8 @@ def mapped(node: Node, names: Mapping[str, Mapping[str, str]], key: str = "") ->
     """A node whose references have their new names; `names` are those by the keys that stand before them."""
     value: Any = node.value
     if isinstance(value, dict):
-        return replace(node, value={name: mapped(entry, names, name) for name, entry in value.items()})
+        local = names["link"] if key == OF_LINKS else {}
+        return replace(node, value={local.get(n, n): mapped(entry, names, n) for n, entry in value.items()})
     if isinstance(value, list):
         return replace(node, value=[mapped(entry, names, key) for entry in value])
     if isinstance(value, str) and value in names.get(key, ()):
@@ -178,6 +180,13 @@ def tied(loop: Node, part: Mapping[str, Node]) -> Node:
     """A loop of a part; its ends on the world of its prefab are on the parent of the part."""
     ends = {name: _tied_end(name, node, part) for name, node in loop.entries.items() if name in ENDS}
     return replace(loop, value={**loop.value, **ends}) if ends else loop
+
+
+def tied_spring(load: Node, part: Mapping[str, Node]) -> Node:
+    """A load of a part; the ends of a spring on the world of its prefab are on the parent of the part."""
+    if "spring" not in load.entries or not isinstance(load.entries["spring"].value, dict):
+        return load
+    return replace(load, value={**load.value, "spring": tied(load.entries["spring"], part)})
 
 
 def _tied_end(name: str, end: Node, part: Mapping[str, Node]) -> Node:

@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.route import Run
-from sorosim.actuation.tendon import Tendon
-from sorosim.constraints.loop import LAWFUL, Anchor, Loop
+from sorosim.constraints.loop import LAWFUL, Loop
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.expressions import Expression, parse
 from sorosim.io import load_text
 from sorosim.io.body_writer import BodyWriter, pose_block
 from sorosim.io.fields import FORMAT_VERSION
-from sorosim.io.units import unit_factor
+from sorosim.io.load_writer import actuator_block, load_block
+from sorosim.io.value_writer import formula, inexpressible, place, signal
 from sorosim.io.yaml_writer import to_yaml
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.model.anchor import Anchor
 from sorosim.model.basis import STRAINS
 from sorosim.model.body import RigidBody
 from sorosim.model.joint import CREEP, WITHOUT_AXIS, Joint, Limit
@@ -32,7 +28,6 @@ from sorosim.model.profile import Constant, Formula, Linear, Profile, Table
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Section
 from sorosim.robot import Robot
-from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal, as_signal
 
 _HEAD = "# all numbers are in SI units: m, kg, s, N, Pa, rad\n"
 
@@ -81,8 +76,8 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "materials": materials.blocks,
         "links": links,
         "loops": {name: _loop(loop, rods) for name, loop in description.loops.items()},
-        "actuators": {name: _actuator(f"actuators.{name}", a) for name, a in description.actuators.items()},
-        "loads": {name: _load(f"loads.{name}", load, rods) for name, load in description.loads.items()},
+        "actuators": {name: actuator_block(f"actuators.{name}", a) for name, a in description.actuators.items()},
+        "loads": {name: load_block(f"loads.{name}", load, rods, bodies) for name, load in description.loads.items()},
         "initial": _initial(description.initial, description.initial_rates),
         "simulate": _run_block("simulate", description.simulate),
         "statics": _run_block("statics", description.statics),
@@ -174,11 +169,11 @@ def _loop(loop: Loop, rods: set[str]) -> dict[str, Any]:
 
 
 def _end(anchor: Anchor, rods: set[str]) -> str | dict[str, Any]:
-    at: dict[str, Any] = {"as_built": True} if isinstance(anchor.at, str) else pose_block(anchor.at)
-    if anchor.s != 1.0 and anchor.link in rods:
-        at["s"] = anchor.s
-    if anchor.frame:
-        at["frame"] = anchor.frame
+    if isinstance(anchor.at, str):
+        anchor, built = replace(anchor, at=np.eye(4)), {"as_built": True}
+    else:
+        built = {}
+    at = built | place(anchor, rods)
     return {"link": anchor.link, "at": at} if at else anchor.link
 
 
@@ -191,7 +186,7 @@ def _division(where: str, piece: Division, materials: _Materials) -> dict[str, A
     }
     defaults = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
     reference = {
-        name: _formula(f"{where}.reference.{name}", entry)
+        name: formula(f"{where}.reference.{name}", entry)
         for name, entry, default in zip(STRAINS, piece.reference.entries, defaults, strict=True)
         if entry != default
     }
@@ -229,51 +224,11 @@ def _profile(where: str, profile: Profile) -> Any:
     if isinstance(profile, Linear):
         return [profile.base, profile.tip]
     if isinstance(profile, Formula):
-        return _formula(where, profile.expression)
+        return formula(where, profile.expression)
     if isinstance(profile, Table):
         table = {"s": list(profile.s), "value": list(profile.values), "interpolation": profile.interpolation}
         return {"table": table}
-    raise _inexpressible(where, "a number, a linear taper, a formula or a table", profile)
-
-
-def _formula(where: str, value: float | Expression) -> float | str:
-    """A formula as a file writes it, if it means the same there."""
-    if not isinstance(value, Expression):
-        return value
-    again = parse(value.text, value.variables, unit_factor, where)
-    if not (np.array_equal(again.code, value.code) and np.array_equal(again.constants, value.constants)):
-        raise ModelError(where, "a formula with the units of files", repr(value.text), "write its numbers in SI units")
-    return value.text
-
-
-def _actuator(where: str, actuator: Any) -> dict[str, Any]:
-    along = {"along": actuator.along} if getattr(actuator, "along", "") else {}
-    if isinstance(actuator, JointForce):
-        return {"joint": {"link": actuator.link, **along}}
-    if isinstance(actuator, LoopForce):
-        return {"loop": {"loop": actuator.loop, **along}}
-    if not isinstance(actuator, Tendon):
-        raise _inexpressible(where, "a tendon or a motor", actuator)
-    runs = [_run(where, run) for run in actuator.runs]
-    return {"tendon": runs[0] if len(runs) == 1 else {"path": runs}}
-
-
-def _run(where: str, run: Run) -> dict[str, Any]:
-    out: dict[str, Any] = {"rod": run.rod, "y": _formula(f"{where}.y", run.y), "z": _formula(f"{where}.z", run.z)}
-    ends = {"from": (run.start, 0.0), "to": (run.end, 1.0)}
-    return out | {name: value for name, (value, default) in ends.items() if value != default}
-
-
-def _load(where: str, load: Any, rods: set[str]) -> dict[str, Any]:
-    if not isinstance(load, PointWrench):
-        raise _inexpressible(where, "a point wrench", load)
-    out: dict[str, Any] = {"link": load.link}
-    if load.s != 1.0 and load.link in rods:
-        out["s"] = load.s
-    entries = [_signal(f"{where}.wrench[{i}]", entry) for i, entry in enumerate(load.wrench)]
-    if any(entries[:3]):
-        out["moment"] = entries[:3]
-    return {"wrench": {**out, "force": entries[3:], "frame": load.frame}}
+    raise inexpressible(where, "a number, a linear taper, a formula or a table", profile)
 
 
 def _initial(values: Mapping[str, float], rates: Mapping[str, float]) -> dict[str, Any]:
@@ -288,31 +243,12 @@ def _run_block(where: str, block: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in block.items():
         if key in ("u", "driven"):
             if not isinstance(value, Mapping):
-                raise _inexpressible(f"{where}.{key}", "inputs by name", value)
-            out[key] = {name: _signal(f"{where}.{key}.{name}", signal) for name, signal in value.items()}
+                raise inexpressible(f"{where}.{key}", "inputs by name", value)
+            out[key] = {name: signal(f"{where}.{key}.{name}", entry) for name, entry in value.items()}
         elif key == "q0" and not isinstance(value, str):
             out[key] = [float(x) for x in value]
         elif isinstance(value, str | int | float):
             out[key] = value
         else:
-            raise _inexpressible(f"{where}.{key}", "a number or a word", value)
+            raise inexpressible(f"{where}.{key}", "a number or a word", value)
     return out
-
-
-def _signal(where: str, value: Any) -> Any:
-    if callable(value) and not isinstance(value, Expression):
-        raise _inexpressible(where, "a number, an expression of t or a table", value)
-    signal = as_signal(value, where)
-    if isinstance(signal, ConstantSignal):
-        return signal.level
-    if isinstance(signal, ExpressionSignal):
-        return _formula(where, signal.expression)
-    if isinstance(signal, TableSignal):
-        times = {"times": signal.times.tolist(), "values": signal.values.tolist()}
-        return {**times, "interpolation": signal.interpolation}
-    raise _inexpressible(where, "a number, an expression of t or a table", signal)
-
-
-def _inexpressible(where: str, expected: str, got: Any) -> ModelError:
-    hint = "the format of files has nothing else; keep it in Python"
-    return ModelError(where, expected, type(got).__name__, hint)

@@ -50,4 +50,4 @@ def check_inside(run: Run, layout: Layout) -> None:
             s = (piece.start + x[worst]) / rod.length
             name = "half the side" if isinstance(section, Rectangle) else "the radius"
             got = f"{far[worst]:.6g} m from the axis at s = {s:.4g}, where {name} is {limit[worst]:.6g} m"
-            raise ModelError("tendon", f"a route inside the section of rod '{run.rod}'", got)
+            raise ModelError("", f"a route inside the section of rod '{run.rod}'", got)

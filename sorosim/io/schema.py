@@ -10,18 +10,18 @@ from pydantic import Field as Key
 
 from sorosim.errors import ModelError
 from sorosim.io import fields
-from sorosim.io.blocks import Alone, Block, OneOf, has, words
+from sorosim.io.blocks import Block, words
 from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
 from sorosim.io.problems import close
-from sorosim.io.schema_bodies import Fraction, FrameBlock, LinkBody, LinkVisual, Poses
+from sorosim.io.schema_actuators import ActuatorBlock
+from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual, Poses
 from sorosim.io.schema_joints import JointBlock, Number
-from sorosim.io.schema_loops import LoopBlock, LoopMotorBlock
+from sorosim.io.schema_loads import LoadBlock
+from sorosim.io.schema_loops import LoopBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
-from sorosim.io.schema_signals import Force, Moment, SignalBlock
-from sorosim.loads.point_wrench import FRAMES
+from sorosim.io.schema_signals import SignalBlock
 from sorosim.solvers.registry import METHODS
 
-LinkName = Annotated[str, Name()]
 CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]
 
 
@@ -43,56 +43,6 @@ class LinkBlock(Block):
         if isinstance(value, Mapping) and "rod" in value and "body" in value:
             raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
         return value
-
-
-# -- actuators, loads
-
-
-class RunBlock(Block):
-    rod: LinkName = Key(examples=["arm"])
-    y: Annotated[float | str, Raw("a length or an expression")] = Key(examples=["1 cm"])
-    z: Annotated[float | str, Raw("a length or an expression")] = Key(examples=["0"])
-    start: Fraction = Key(0.0, alias="from")
-    end: Fraction = Key(1.0, alias="to")
-
-
-class PathBlock(Alone):
-    path: list[RunBlock] = Key(examples=["[{rod: arm, y: 0, z: 1 cm}, ...]"])
-
-
-class MotorBlock(Block):
-    link: LinkName = Key(examples=["shoulder"])
-    along: Annotated[str, fields.Text("a direction of the joint")] | None = None
-
-
-class ActuatorBlock(OneOf):
-    tendon: (
-        Annotated[
-            Annotated[RunBlock, Tag("<run>")] | Annotated[PathBlock, Tag("<path>")], has("path", "<path>", "<run>")
-        ]
-        | None
-    ) = None
-    joint: MotorBlock | None = None
-    loop: LoopMotorBlock | None = None
-
-
-class WrenchBlock(Block):
-    link: LinkName = Key(examples=["arm"])
-    s: Fraction | None = None
-    moment: Moment | None = None
-    force: Force | None = None
-    frame: Annotated[str, Choice(words(*FRAMES))] = "world"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_an_effect(cls, value: Any) -> Any:
-        if isinstance(value, Mapping) and "link" in value and not {"moment", "force"} & set(value):
-            raise ModelError("", "a moment or a force", "neither", "for instance force: [0, 0, 5 N]")
-        return value
-
-
-class LoadBlock(OneOf):
-    wrench: WrenchBlock | None = None
 
 
 # -- how it is run

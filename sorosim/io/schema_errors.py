@@ -11,7 +11,7 @@ from sorosim.errors import ExpressionError, InputError, ModelError, nearest
 from sorosim.io.blocks import Block, OneOf, expected_of
 from sorosim.io.problems import Path, Problem, close, shown, split_where
 from sorosim.io.schema import Reuse, RobotFile
-from sorosim.io.schema_types import block_at, block_of, key_names
+from sorosim.io.schema_types import block_at, block_of
 
 NAMED = ("materials", "links", "loops", "actuators", "loads", "initial")  # blocks whose entries stand for themselves
 
@@ -110,7 +110,7 @@ def _problem(entry: Mapping[str, Any], path: Path, at_key: bool, root: type[Bloc
 
 
 def _unknown_key(path: Path, value: Any, block: type[Block]) -> Problem:
-    known, key = key_names(block), str(path[-1])
+    known, key = block.key_names(), str(path[-1])
     expected = expected_of(block) if issubclass(block, OneOf) else "a known key"
     hint = nearest(key, known)
     if value is None and ":" in key:

@@ -62,3 +62,6 @@ class Three:
 
 Moment = Annotated[list[SignalBlock], Three("moment")]
 Force = Annotated[list[SignalBlock], Three("force")]
+LineMoment = Annotated[list[SignalBlock], Three("line moment")]
+LineForce = Annotated[list[SignalBlock], Three("line force")]
+Speeds = Annotated[list[SignalBlock], Three("speed")]

@@ -11,11 +11,6 @@ from pydantic import Tag
 from sorosim.io.blocks import Block
 
 
-def key_names(block: type[Block]) -> list[str]:
-    """Keys of a block as a file writes them."""
-    return [info.alias or name for name, info in block.model_fields.items()]
-
-
 def block_of(root: type[Block], location: Sequence[str | int]) -> type[Block]:
     """The block whose key is at a location of pydantic."""
     return block_at(root, location[:-1])
@@ -66,7 +61,7 @@ def below(kind: Any, part: str | int) -> Any:
     for option in options(kind):
         if get_origin(option) is (list if isinstance(part, int) else dict):
             return get_args(option)[-1]
-        if isinstance(option, type) and issubclass(option, Block) and part in key_names(option):
+        if isinstance(option, type) and issubclass(option, Block) and part in option.key_names():
             return next(i.annotation for name, i in option.model_fields.items() if (i.alias or name) == part)
     return None
 
@@ -74,4 +69,4 @@ def below(kind: Any, part: str | int) -> Any:
 def known_keys(kind: Any) -> list[str]:
     """Keys that a value of this type may have; none if it may have any."""
     blocks = [option for option in options(kind) if isinstance(option, type) and issubclass(option, Block)]
-    return [name for block in blocks for name in key_names(block)]
+    return [name for block in blocks for name in block.key_names()]

@@ -49,6 +49,8 @@ DIMENSIONS = {
     "damping": Dimension("a damping", (0, 1, -1), "2 N*s/m"),
     "rotary stiffness": Dimension("a rotary stiffness", (2, 1, -2), "2 N*m/rad"),
     "rotary damping": Dimension("a rotary damping", (2, 1, -1), "0.1 N*m*s/rad"),
+    "line force": Dimension("a force per length", (0, 1, -2), "2 N/m"),
+    "line moment": Dimension("a moment per length", (1, 1, -2), "0.1 N*m/m"),
 }
 
 

@@ -31,7 +31,7 @@ class External(NamedTuple):
     section_B: np.ndarray  # (n_rows, 6) by the input
     fibres: FibreRoom
     columns: np.ndarray  # (6, 6 ndof) room for the columns of a pair; of length 0 where there are none
-    index: np.ndarray  # (2, ndof) int room
+    member: np.ndarray  # (2, ndof) int room
     scratch: np.ndarray  # (16, 6, 6)
 
 
@@ -186,7 +186,7 @@ def gather_chain(tree, ws, node, order, out, index):
 
 @kernel_in_place
 def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
-    """out -= J^T K X over coordinates: J (6, n) at rows, X (6, m) at columns, both with a stride; Y (6 stride,) room."""
+    """out -= J^T K X over coordinates: J (6, n) at rows, X (6, m) at columns, both with a stride; Y room."""
     for i in range(6):
         for j in range(m):
             total = 0.0
@@ -211,7 +211,7 @@ def pair_matrices(tree, external, moving, ws, dq, dqd):
         if A < 0 or B < 0:
             continue
         J_A, J_B, Y = external.columns[0], external.columns[1], external.columns[2]
-        rows, columns = external.index[0], external.index[1]
+        rows, columns = external.member[0], external.member[1]
         n, m = gather_chain(tree, ws, A, 0, J_A, rows), gather_chain(tree, ws, B, 0, J_B, columns)
         K, D = external.pair_K[k], external.pair_D[k]
         add_block(J_A, rows, n, J_B, K[0], Y, columns, m, ndof, dq)

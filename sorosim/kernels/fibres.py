@@ -1,8 +1,8 @@
 """Actuators inside rods: tendons, chambers, moments, and what Python computes (docs/theory.md, 6).
 
 An actuator acts on the sections at the Gauss points of its rods. Its internal wrench y on a section adds quad P^T y to
-the generalised forces. A tendon or a chamber on a route d(X) = [0, y, z] with the tension T has y = -T E^T t, v = E xi +
-d', E = [-d^, 1], t = v/|v|: minus T times the gradient of its length.
+the generalised forces. A tendon or a chamber on a route d(X) = [0, y, z] with the tension T has y = -T E^T t, v =
+E xi + d', E = [-d^, 1], t = v/|v|: minus T times the gradient of its length.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class FibreRoom(NamedTuple):
 
     tension: np.ndarray  # (2, n_actuators): tension, and its slope by the length
     left: np.ndarray  # (n_rows,) part of the tension at the pulled end that friction leaves
-    rub: np.ndarray  # (n_line, 16) of each entry of `line`: v, kappa, gradients of the rate of turning by dv/dX, kappa, v; it
+    # (n_line, 16) of each entry of `line`: v, kappa, gradients of the rate of turning by dv/dX, kappa and v, the rate
+    rub: np.ndarray
     gamma: np.ndarray  # (n_most, 6)
 
 
 def make_fibre_room(fibres: Fibres) -> FibreRoom:
     """Allocate."""
     most = int(fibres.rubbing[:, RUB_N].max(initial=0))
-    return FibreRoom(
-        np.zeros((2, len(fibres.input))), np.ones(len(fibres.row)), np.zeros((len(fibres.line), 16)), np.zeros((most, 6))
-    )
+    tension, left = np.zeros((2, len(fibres.input))), np.ones(len(fibres.row))
+    return FibreRoom(tension, left, np.zeros((len(fibres.line), 16)), np.zeros((most, 6)))
 
 
 @kernel_in_place
@@ -182,7 +182,8 @@ def rub(tree, fibres, q, scratch, room):
             for i in range(3):
                 a, b = (i + 1) % 3, (i + 2) % 3
                 by_kappa[i] = v[a] * s[b] - v[b] * s[a]
-                by_v[i] = c[a] * h[b] - c[b] * h[a] + s[a] * kappa[b] - s[b] * kappa[a] - 2.0 * total / soft * v[i] / size
+                by_v[i] = c[a] * h[b] - c[b] * h[a] + s[a] * kappa[b] - s[b] * kappa[a]
+                by_v[i] -= 2.0 * total / soft * v[i] / size
         for j in range(n):
             angle = 0.0
             for m in range(n):
@@ -234,9 +235,9 @@ def rub_derivatives(tree, fibres, q, u, scratch, room, dq):
                     other = fibres.line[line[RUB_FIRST] + m]
                     b_m, basis_m = fibres.row[other, FIBRE_BLOCK], fibres.row[other, FIBRE_BASIS]
                     c1 = tree.block[b_m, BLOCK_COLUMN]
-                    for l in range(tree.block[b_m, BLOCK_N]):
-                        for r in range(tree.rows[c1 + l, 0], tree.rows[c1 + l, 1]):
-                            dq[c0 + i, c1 + l] += force * room.gamma[m, r] * fibres.basis[basis_m + 6 * l + r]
+                    for j2 in range(tree.block[b_m, BLOCK_N]):
+                        for r in range(tree.rows[c1 + j2, 0], tree.rows[c1 + j2, 1]):
+                            dq[c0 + i, c1 + j2] += force * room.gamma[m, r] * fibres.basis[basis_m + 6 * j2 + r]
 
 
 @kernel_in_place

@@ -1,4 +1,4 @@
-"""Internal forces B u - K q - D qd of a tree: elasticity, damping, laws of joints, actuators in rods (docs/theory.md, 6)."""
+"""Internal forces B u - K q - D qd of a tree: elasticity, damping, joints, actuators (docs/theory.md, 6)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sorosim.kernels.fibres import fibre_forces
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+
 
 class Elastic(NamedTuple):
     """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints."""

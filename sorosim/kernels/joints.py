@@ -17,8 +17,8 @@ from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, K
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 
-# columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the actuator; SERVO
-# the coordinate and the actuator
+# columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the
+# actuator; SERVO the coordinate and the actuator
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
 # kinds of law. Values of a brake, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
@@ -184,7 +184,7 @@ def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
 
 @kernel_in_place
 def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
-    """tau += L tanh((k (u - q) - d qd)/L) of one coordinate, L the largest effort; if `derivatives` the rest likewise."""
+    """tau += L tanh((k (u - q) - d qd)/L) of one coordinate, L the largest effort; if `derivatives` the rest too."""
     i, actuator, k, d, most = law[INDEX], law[ACTUATOR], value[0], value[1], value[2]
     asked, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
     if most < np.inf:

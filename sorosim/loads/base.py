@@ -42,8 +42,7 @@ class BoundLoad(Protocol):
 
     It may have further members: ``frames`` (n, 4, 4), poses of its points on their nodes; ``others`` (n,), nodes of the
     bodies it sees the points from, -1 the world, and ``other_frames`` (n, 4, 4); ``added_inertia`` (n, 6, 6), inertia
-    at the nodes that moves with the body but has no weight; ``law``, if it is compiled (`sorosim.loads.compiled`), in
-    the place of `evaluate`.
+    at the nodes that moves with the body but has no weight.
     """
 
     @property
@@ -61,6 +60,20 @@ class BoundLoad(Protocol):
         ...
 
 
+class CompiledLoad(Protocol):
+    """A bound load whose law is compiled; see `sorosim.loads.compiled`."""
+
+    @property
+    def nodes(self) -> IntArray:
+        """Nodes (n,) on which it acts."""
+        ...
+
+    @property
+    def law(self) -> Any:
+        """Its law."""
+        ...
+
+
 class Load(Protocol):
     """The description of a load."""
 
@@ -69,7 +82,7 @@ class Load(Protocol):
         """Places (link, s) on rods that must be nodes."""
         ...
 
-    def bind(self, layout: Layout) -> BoundLoad:
+    def bind(self, layout: Layout) -> BoundLoad | CompiledLoad:
         """Look the nodes up."""
         ...
 
@@ -108,10 +121,10 @@ def evaluate_checked(name: str, load: BoundLoad, points: Sequence[str], t: float
     return LoadValues(*checked)
 
 
-def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad:
+def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledLoad:
     """Bind a load, refusing what breaks the contract (ModelError)."""
     bound, where = load.bind(layout), f"loads.{name}"
-    needed = ("nodes", "dissipates") if hasattr(bound, "law") else ("nodes", "dissipates", "evaluate")
+    needed = ("nodes",) if hasattr(bound, "law") else ("nodes", "dissipates", "evaluate")
     missing = [member for member in needed if not hasattr(bound, member)]
     if missing:
         got = f"{type(bound).__name__} without {', '.join(missing)}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
-from sorosim.loads.base import Array, BoundLoad
+from sorosim.loads.base import Array, BoundLoad, CompiledLoad
 from sorosim.signals import Signal, compile_signals
 
 NOTHING = np.zeros(0)
@@ -70,7 +70,7 @@ class CompiledLaw:
         return replace(self, rows=self.lost, lost=())
 
 
-def compiled_law(load: BoundLoad) -> CompiledLaw | None:
+def compiled_law(load: BoundLoad | CompiledLoad) -> CompiledLaw | None:
     """The compiled law of a bound load, None if it has none."""
     law: CompiledLaw | None = getattr(load, "law", None)
     return law

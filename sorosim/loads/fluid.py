@@ -189,7 +189,6 @@ class BoundFluid:
     nodes: IntArray
     law: CompiledLaw
     added_inertia: Array  # (n, 6, 6)
-    dissipates = False
 
 
 class _Binding:
@@ -204,6 +203,8 @@ class _Binding:
         """Add a link."""
         body = link.link.body
         if isinstance(body, RigidBody):
+            if given.lift:
+                raise ModelError(f"fluid.links.{name}.lift", "no lift of a rigid body", f"{given.lift:g}")
             for pose, wet in wet_parts(f"fluid.links.{name}", body, given):
                 self.point(int(link.nodes[0]), pose, wet)
             return
@@ -218,7 +219,7 @@ class _Binding:
             for i, k in enumerate(gauss):
                 weight = float(link.weight[k])
                 here = [weight * x[i] for x in wet[:-1]]
-                self.point(int(link.nodes[k]), None, Wet(*here, wet.reach[i]))
+                self.point(int(link.nodes[k]), None, Wet._make([*here, wet.reach[i]]))
 
     def point(self, node: int, pose: Array | None, wet: Wet) -> None:
         """Add one point."""

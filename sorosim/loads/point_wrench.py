@@ -85,7 +85,7 @@ def _about_origin(node: int, p: tuple[float, float, float], values: Any, varying
     rows = []
     for i in range(3):
         moment = np.cross(p, np.eye(3)[i]) * values[3 + i]
-        signal = {} if 3 + i not in varying else {j: varying[3 + i] for j in range(3)}
+        signal = {} if 3 + i not in varying else dict.fromkeys(range(3), varying[3 + i])
         if moment.any():
             rows.append(LawRow(FIXED_LINE, node, np.concatenate([moment, np.zeros(3)]), signal))
     return rows
@@ -97,8 +97,6 @@ class BoundLaw:
 
     nodes: IntArray
     law: CompiledLaw
-    dissipates = False
-    added_inertia: Any = None
 
 
 def as_anchor(where: str, link: Any, s: float = 1.0) -> Anchor:

@@ -1,0 +1,135 @@
+"""Plug-ins: what packages of users add by entry points, and what a program registers itself.
+
+A file names a registered type, never a path of Python: loading one runs no code that is not installed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from importlib import metadata
+from typing import Any
+
+from sorosim.door import describe
+from sorosim.errors import ModelError, nearest
+
+
+class Registry:
+    """Types of one kind by name.
+
+    Parameters
+    ----------
+    group : str
+        Of entry points, such as ``sorosim.loads``.
+    what : str
+        One of them in words, such as "load".
+    """
+
+    def __init__(self, group: str, what: str) -> None:
+        self.group, self.what = group, what
+        self._known: dict[str, Any] = {}
+
+    def register(self, name: str, found: Any) -> None:
+        """Make something known under a name, which must not be taken by anything else."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ModelError(f"register {self.what}", "a name of letters, digits and _", describe(name))
+        if self._known.get(name, found) is not found:
+            where = f"register {self.what}"
+            raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
+        self._known[name] = found
+
+    def names(self) -> list[str]:
+        """All names, those of entry points included."""
+        return [*self._known, *sorted({point.name for point in self._points()} - set(self._known))]
+
+    def get(self, name: str) -> Any:
+        """What has that name (else ModelError)."""
+        if name not in self._known:
+            self._known[name] = self._load(name)
+        return self._known[name]
+
+    def name_of(self, kind: type) -> str | None:
+        """The name of a type, None if it has none."""
+        for name in self.names():
+            try:
+                found = self.get(name)
+            except ModelError:  # one that does not load is not this one
+                continue
+            if found is kind:
+                return name
+        return None
+
+    def _points(self) -> list[metadata.EntryPoint]:
+        return list(metadata.entry_points(group=self.group))
+
+    def _load(self, name: str) -> Any:
+        points = [point for point in self._points() if point.name == name]
+        # the same distribution may be found twice on the path
+        values = sorted({point.value for point in points})
+        if not values:
+            raise ModelError(self.what, f"the name of a {self.what}", f"'{name}'", nearest(name, self.names()))
+        where = f"{self.what} {name}"
+        if len(values) > 1:
+            raise ModelError(where, "one plug-in of this name", " and ".join(values), "uninstall one of them")
+        try:
+            return points[0].load()
+        except Exception as error:
+            where, got = f"{where} (plug-in {values[0]})", f"{type(error).__name__}: {error}"
+            raise ModelError(where, "a plug-in that loads", got) from error
+
+
+LOADS = Registry("sorosim.loads", "load")
+ACTUATORS = Registry("sorosim.actuators", "actuator")
+
+
+def register_load(name: str, kind: type) -> None:
+    """Let files name a type of load: ``loads: {gust: {name: {parameters}}}``; see `sorosim.loads.base`."""
+    LOADS.register(name, kind)
+
+
+def register_actuator(name: str, kind: type) -> None:
+    """Let files name a type of actuator, see `sorosim.actuation.base`."""
+    ACTUATORS.register(name, kind)
+
+
+def parameters_of(kind: Any) -> dict[str, bool]:
+    """Names of the parameters of a type, and whether they may be left out."""
+    try:
+        given = inspect.signature(kind).parameters.values()
+    except (TypeError, ValueError):
+        raise ModelError("plug-in", "a class or a function", describe(kind)) from None
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {p.name: p.default is not inspect.Parameter.empty for p in given if p.kind in kinds}
+
+
+def make(name: str, kind: Any, given: Any) -> Any:
+    """Make what a file describes by a mapping of parameters.
+
+    Raises
+    ------
+    ModelError
+        Parameters that are not known or missing, or what the type refuses.
+    """
+    known = parameters_of(kind)
+    if not isinstance(given, Mapping):
+        raise ModelError("", f"a mapping with {', '.join(known) or 'nothing'}", describe(given))
+    for key in given:
+        if key not in known:
+            raise ModelError(str(key), f"a parameter of {name}", f"'{key}'", nearest(str(key), known))
+    for key, optional in known.items():
+        if key not in given and not optional:
+            raise ModelError("", f"the key '{key}'", "nothing")
+    try:
+        return kind(**given)
+    except ModelError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ModelError("", f"parameters that {name} takes", f"{type(error).__name__}: {error}") from error
+
+
+def given_of(thing: Any) -> dict[str, Any] | None:
+    """Parameters that a dataclass was made of, None for anything else."""
+    if not is_dataclass(thing) or isinstance(thing, type):
+        return None
+    return {field.name: getattr(thing, field.name) for field in fields(thing) if field.init}
