@@ -133,9 +133,7 @@ CONTEXTS = {
     "PathBlock": Context("actuators.cable.tendon", (), "{path: [{rod: arm, y: 0, z: 1 cm}]}"),
     "RunBlock": Context("actuators.cable.tendon", (), "{rod: arm, y: 0, z: 5 mm}"),
     "ChamberBlock": Context("actuators.cable", ("chamber",), "{rod: arm, y: 0, z: 5 mm, area: 2 cm^2}"),
-    "ChamberPathBlock": Context(
-        "actuators.cable", ("chamber",), "{path: [{rod: arm, y: 0, z: 1 cm}], area: 2 cm^2}"
-    ),
+    "ChamberPathBlock": Context("actuators.cable", ("chamber",), "{path: [{rod: arm, y: 0, z: 1 cm}], area: 2 cm^2}"),
     "MomentBlock": Context("actuators.cable", ("moment",), "{rod: arm, torsion: 0.1 N*m}"),
     "ServoBlock": Context("actuators.cable", ("servo",), "{link: lid, stiffness: 5 N*m/rad}"),
     "LoadBlock": Context("loads.push"),

@@ -22,7 +22,7 @@ from sorosim.signals import ExpressionSignal, Signal, as_signal
 VARIABLES = ("X", "s", "L", "t")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LineLoad:
     """Moment and force per length along a rod, between two places.
 

@@ -23,7 +23,7 @@ FRAMES = ("body", "world", "line")
 KINDS = dict(zip(FRAMES, (FOLLOWER, DEAD, FIXED_LINE), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class PointWrench:
     """Moment and force at one point of a link.
 
@@ -54,6 +54,7 @@ class PointWrench:
     def __post_init__(self) -> None:
         object.__setattr__(self, "wrench", six_entries("wrench", self.wrench))
         object.__setattr__(self, "anchor", as_anchor("wrench", self.link, self.s))
+        object.__setattr__(self, "link", self.anchor.link)
         object.__setattr__(self, "s", self.anchor.s)
         if self.frame not in FRAMES:
             hint = nearest(str(self.frame), FRAMES)

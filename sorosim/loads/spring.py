@@ -20,7 +20,7 @@ from sorosim.signals import Signal
 ENTRIES = ("stiffness", "damping", "rest")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Spring:
     """A spring and a damper along the line between two points: F = stiffness (l - rest) + damping dl/dt.
 

@@ -51,6 +51,15 @@ class Anchor:
         if not (isinstance(self.at, str) and self.at == AS_BUILT):
             object.__setattr__(self, "at", check_pose("anchor.at", self.at))
 
+    def _key(self) -> tuple[object, ...]:
+        return self.link, self.s, self.frame, self.at if isinstance(self.at, str) else self.at.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Anchor) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
     def pose_on_node(self, where: str, links: Mapping[str, Link]) -> Array | None:
         """Pose (4, 4) in the frame of its node, None if it is "as built"; refuses what is not there."""
         if self.link != WORLD and self.link not in links:

@@ -341,12 +341,12 @@ def _random_tendons(rng: np.random.Generator, links: list[Link]) -> dict[str, Te
             # through both: the rod before, and this one that is fixed to its tip
             start = before.rod.starts[-1] / before.rod.length
             first = Run(before.name, y=0.01, z=formula("0.01*s"), start=start)
-            tendons[f"through_{link.name}"] = Tendon((first, Run(link.name, y=y, z=z)))
+            tendons[f"through_{link.name}"] = Tendon((first, Run(link.name, y=y, z=z)), pushes=True)
         else:
-            tendons[f"along_{link.name}"] = Tendon((Run(link.name, y=y, z=z),))
+            tendons[f"along_{link.name}"] = Tendon((Run(link.name, y=y, z=z),), pushes=True)
             if len(link.rod.divisions) > 1:
                 end = link.rod.starts[1] / link.rod.length
-                tendons[f"part_of_{link.name}"] = Tendon((Run(link.name, y=-0.01, z=0.005, end=end),))
+                tendons[f"part_of_{link.name}"] = Tendon((Run(link.name, y=-0.01, z=0.005, end=end),), pushes=True)
     return tendons
 
 
@@ -411,7 +411,7 @@ def arrays_of(robot: Robot) -> list[Array]:
         return [array for part in parts for array in (flat(part) if isinstance(part, tuple) else [part])]
 
     engine = robot.engine
-    return flat((engine.tree, engine.elastic, engine.tendons, engine.gravity, engine.loops))
+    return flat((engine.tree, engine.elastic, engine.fibres, engine.loading.packed.laws, engine.gravity, engine.loops))
 
 
 def moderate(robot: Robot) -> Array:
