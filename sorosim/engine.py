@@ -271,6 +271,16 @@ class Engine:
         found: Array = self.evaluate(task.RESIDUAL, q, qd, zero, u, multiplier=multiplier).closure.wrench[loop].copy()
         return found
 
+    def transmitted(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) that each and all beyond it get from what is before.
+
+        World frame: inertia less gravity, loads and loops, as the backward sweep sums them.
+        """
+        self.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
+        return self.workspace.pose.copy(), self.workspace.twist[:, 2].copy()
+
     def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
         """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
         zero = self.zero_rates
