@@ -14,6 +14,7 @@ from sorosim.io.schema_bodies import SHAPES
 from sorosim.io.schema_json import ABOUT, data, schema, unit_of
 from sorosim.io.yaml_reader import read_text
 from sorosim.io.yaml_writer import inline
+from sorosim.sensors.kinds import KINDS
 
 BASE = """\
 sorosim: 1
@@ -47,6 +48,8 @@ actuators:
   cable: {tendon: {rod: arm, y: 0, z: 5 mm}}
 loads:
   push: {wrench: {link: arm, force: [0, 0, 1 N]}}
+sensors:
+  tip: {imu: {link: arm}, rate: 200 Hz}
 simulate: {t_end: 1 s}
 """
 
@@ -127,6 +130,9 @@ CONTEXTS = {
     "PathBlock": Context("actuators.cable.tendon"),
     "LoadBlock": Context("loads.push"),
     "WrenchBlock": Context("loads.push.wrench", (), "{link: arm, force: [0, 0, 1 N]}"),
+    "SensorBlock": Context("sensors.tip", (), "{imu: {link: arm}}"),
+    "GaugeBlock": Context("sensors.tip", ("strain",), "{link: arm}"),
+    "MountBlock": Context("sensors.tip", ("imu",), "{link: arm}"),
     "StartBlock": Context("initial.lid.revolute"),
     "MovingPoseBlock": Context("initial.ball"),
     "SimulateBlock": Context("simulate", (), "{t_end: 1 s}"),
@@ -139,11 +145,13 @@ CONTEXTS = {
 _INSTEAD = {
     ("MaterialBlock", "shear"): "poisson", ("LinkBlock", "rod"): "body", ("PropertiesBlock", "torsion"): "J",
     ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending", ("SolidBlock", "mass"): "density",
+    **{("SensorBlock", kind): "imu" for kind in KINDS},
     **{(block, shape): "sphere" for block in ("SolidBlock", "VisualBlock") for shape in SHAPES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("RotationBlock", "axis"): {"angle": "90 deg"},
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
+    ("MountBlock", "frame"): {"link": "lid"},
 }
 
 _ELSEWHERE = {

@@ -19,6 +19,7 @@ from sorosim.expressions import Expression, parse
 from sorosim.io import load_text
 from sorosim.io.body_writer import BodyWriter, pose_block
 from sorosim.io.fields import FORMAT_VERSION
+from sorosim.io.sensors import sensor_block
 from sorosim.io.units import unit_factor
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.loads.point_wrench import PointWrench
@@ -82,6 +83,9 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "loops": {name: _loop(loop, rods) for name, loop in description.loops.items()},
         "actuators": {name: _actuator(f"actuators.{name}", a) for name, a in description.actuators.items()},
         "loads": {name: _load(f"loads.{name}", load, rods) for name, load in description.loads.items()},
+        "sensors": {
+            name: sensor_block(f"sensors.{name}", sensor, rods) for name, sensor in description.sensors.items()
+        },
         "initial": _initial(description.initial, description.initial_rates),
         "simulate": _run_block("simulate", description.simulate),
         "statics": _run_block("statics", description.statics),
