@@ -71,7 +71,7 @@ def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs, driven forces and energy of a run, or the shape of an equilibrium.
+    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
 
     Example: sorosim plot run.h5 --out plots
     """
@@ -176,7 +176,7 @@ def info(
     if json:
         content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
         content |= {"coordinates": robot.coordinate_names, "actuators": robot.actuator_names}
-        as_json(content | {"loops": robot.loop_names})
+        as_json(content | {"loops": robot.loop_names, "sensors": robot.sensor_names})
     else:
         out.print(robot.summary(), markup=False, soft_wrap=True)
         out.print("actuators: " + (", ".join(robot.actuator_names) or "none"), markup=False, soft_wrap=True)
