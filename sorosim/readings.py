@@ -1,13 +1,14 @@
 """What sensors gave along a run: at its rows, and between them at times of their own.
 
-Between two rows coordinates follow the quintic Hermite polynomial of q, qd and qdd at both; inputs and multipliers are
-straight lines, and inputs that a controller holds stay. The accelerations at rows are those of forward dynamics.
+Between two rows coordinates follow the quintic Hermite polynomial of q, qd and qdd at both, multipliers of loops are
+those that fit its accelerations; inputs are straight lines, and those that a controller holds stay. Accelerations
+at rows are those of forward dynamics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from sorosim.drive import Partition, driven_motion
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.model.chart import Charts, turned_back
-from sorosim.robot import Robot
+from sorosim.robot import Robot, fitting_multipliers
 from sorosim.sensors.state import State
 from sorosim.solvers.registry import MARCHES
 
@@ -175,8 +176,8 @@ class _Path:
         h = self.t[i + 1] - self.t[i]
         x = (t - self.t[i]) / h
         u = self.u[i] if self.held else self.u[i] + x * (self.u[i + 1] - self.u[i])
-        lam = self.lam[i] + x * (self.lam[i + 1] - self.lam[i])
-        return State(bench, t, *hermite(*self.knots(i), h, x), u, lam)
+        knot = hermite(*self.knots(i), h, x)
+        return State(bench, t, *knot, u, partial(fitting_multipliers, self.robot, *knot, u, t, self.partition.free))
 
 
 def hermite(start: Knot, end: Knot, h: float, x: float) -> Knot:

@@ -346,17 +346,24 @@ class Robot(Dynamics):
         else:
             accelerations = self.coordinates(qdd, "qdd")
             if multipliers is None:
-                multipliers = self._multipliers(position, rates, accelerations, inputs, time, driven)
+                partition = self._driven[0]
+                if driven is not None:
+                    partition = Partition.of(self.engine.layout, driven, self.description.actuators)
+                multipliers = fitting_multipliers(
+                    self, position, rates, accelerations, inputs, time, partition.free
+                )  # fmt: skip
         state = State(self.instruments.bench, time, position, rates, accelerations, inputs, multipliers)
         return dict(self.instruments.measured(state))
 
-    def _multipliers(self, q: Array, qd: Array, qdd: Array, u: Array, t: float, driven: Any) -> Array:
-        """The smallest multipliers (m,) under which coordinates that nothing drives move so, as well as they can."""
-        if not self.n_multipliers:
-            return np.zeros(0)
-        partition = self._driven[0]
-        if driven is not None:
-            partition = Partition.of(self.engine.layout, driven, self.description.actuators)
-        found = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
-        A = found.closure.matrix[CONSTRAINT][:, partition.free]
-        return np.asarray(scipy.linalg.lstsq(A.T, found.tau[partition.free], cond=DEPENDENT)[0])
+
+def fitting_multipliers(
+    robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: NDArray[np.int64]
+) -> Array:  # fmt: skip
+    """The smallest multipliers (m,) under which the coordinates `free` move so, as well as they can."""
+    if not robot.n_multipliers:
+        return np.zeros(0)
+    found, size = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), robot.engine.loops.size
+    if not np.isfinite(qdd).all():
+        return np.full(robot.n_multipliers, np.nan)
+    A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
+    return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0])

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import dump, load_text
+from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_se3, log_se3
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.body import RigidBody
@@ -529,6 +530,39 @@ def test_turning_back_keeps_pose_and_twist(rng):
     assert_allclose(exp_se3(other @ P), exp_se3(q @ P), atol=1e-12)
     ends = [np.linalg.inv(exp_se3((x - h * v) @ P)) @ exp_se3((x + h * v) @ P) for x, v in ((q, qd), (other, rates))]
     assert_allclose(*ends, atol=1e-12)
+
+
+def test_between_rows_wrenches_of_loops_fit_the_motion():
+    robot = sorosim.load("four_bar")
+    robot = robot.with_sensors(
+        pin=LoopWrenchSensor("pin", rate=800.0),
+        crank=JointWrenchSensor("crank", rate=800.0),
+        spin=Imu("crank", rate=800.0),
+    )
+    run, fine = (sorosim.simulate(robot, 0.2, dt, rtol=1e-8, atol=1e-11) for dt in (1 / 400, 1 / 800))
+    for name in ("pin", "crank"):
+        exact = fine.readings[name].values
+        assert_array_equal(exact[3], robot.measure(fine.q[3], fine.qd[3], lam=fine.lam[3])[name])
+        assert np.abs(run.readings[name].values - exact).max() < 1e-4 * np.abs(exact).max()
+    damping = -1e-4 * run.readings["spin"].channel("w_z")
+    assert_allclose(run.readings["crank"].channel("m_z"), damping, atol=1e-5 * np.abs(exact).max())
+
+
+def test_where_dynamics_has_no_answer_accelerations_are_nan(monkeypatch):
+    robot = swing()
+    run, evaluate = sorosim.simulate(robot, 0.1), robot.engine.evaluate
+
+    def failing(what, q, *rest, **options):
+        if what == task.FORWARD and np.array_equal(q, run.q[-1]):
+            raise ModelError("lid", "a mass matrix", "none")
+        return evaluate(what, q, *rest, **options)
+
+    monkeypatch.setattr(robot.engine, "evaluate", failing)
+    values = run.readings["imu"].values
+    assert np.isfinite(values[:-1]).all()
+    assert np.isfinite(values[-1, :3]).all()
+    assert np.isnan(values[-1, 3:]).all()
+    assert np.isfinite(run.readings["cable"].values).all()
 
 
 def test_under_a_controller_inputs_stay_between_rows():

@@ -8,6 +8,7 @@ changes a motion.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -130,14 +131,21 @@ class State:
         [s]
     q, qd, qdd : (ndof,) array
     u : (n_actuators,) array
-    lam : (n_multipliers,) array
-        Of loops.
+    lam : (n_multipliers,) array, or a function that gives it
+        Multipliers of loops.
     """
 
-    def __init__(self, bench: Bench, t: float, q: Array, qd: Array, qdd: Array, u: Array, lam: Array) -> None:
+    def __init__(
+        self, bench: Bench, t: float, q: Array, qd: Array, qdd: Array, u: Array, lam: Array | Callable[[], Array]
+    ) -> None:  # fmt: skip
         self.bench, self.engine = bench, bench.engine
-        self.t, self.u, self.lam = t, u, lam
+        self.t, self.u, self._lam = t, u, lam
         self.q, self.qd, self.qdd = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd))
+
+    @cached_property
+    def lam(self) -> Array:
+        """Multipliers (n_multipliers,) of loops."""
+        return self._lam() if callable(self._lam) else self._lam
 
     @cached_property
     def frames(self) -> list[Frame]:
