@@ -107,6 +107,12 @@ def rigid_bodies() -> None:
     write(picture(gripper, [sorosim.statics(gripper).q])[0], "gripper")
 
 
+def sensors() -> None:
+    """What the IMU at the tip of the finger gives."""
+    run = sorosim.simulate(robots("sensors.md")[0])
+    write_figure(run.plot(what="sensor_tip")["sensor_tip"], "sensor_tip")
+
+
 # bundled robot -> times of its run [s], which are drawn one over the other, the last one the darkest
 TIMES = {
     "hybrid_serial": (0.0, 1.5, 3.0, 4.5),
@@ -169,3 +175,4 @@ if __name__ == "__main__":
     getting_started()
     own_robot()
     rigid_bodies()
+    sensors()

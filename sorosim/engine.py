@@ -274,6 +274,16 @@ class Engine:
         found: Array = self.evaluate(task.RESIDUAL, q, qd, zero, u, multiplier=multiplier).closure.wrench[loop].copy()
         return found
 
+    def transmitted(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) that each and all beyond it get from what is before.
+
+        World frame: inertia less gravity, loads and loops, as the backward sweep sums them.
+        """
+        self.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
+        return self.workspace.pose.copy(), self.workspace.twist[:, 2].copy()
+
     def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
         """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
         zero = self.zero_rates
@@ -323,6 +333,14 @@ class Engine:
         idle.elastic = self.elastic._replace(laws=laws._replace(row=np.ascontiguousarray(laws.row[passive])))
         idle.fibres = self.fibres._replace(row=self.fibres.row[:0])
         return idle
+
+    def load_wrenches(self, name: str, t: float, q: Array, qd: Array) -> Array:
+        """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
+        nodes = self.loading.nodes_of(name)
+        g = self.poses(nodes, q, qd)[0]
+        w = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
+        return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 
     def load_power(self, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:
         """Power of one load, or of that part of it that is lost [W]."""

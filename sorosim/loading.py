@@ -147,6 +147,13 @@ class Loading:
                                     found, strict=True):  # fmt: skip
                 mine[given] = theirs
 
+    def nodes_of(self, name: str) -> IntArray:
+        """Nodes on which a load acts, each once, those of both bodies of a pair."""
+        nodes = list(self.loads[name].nodes)
+        if name in self.others:
+            nodes += [other for other in self.points[name].others if other >= 0]
+        return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
+
     # -- one load --------------------------------------------------------------------------------------------------
 
     def of_load(

@@ -17,9 +17,8 @@ from sorosim.drive import Held, check_smooth, input_motion
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
-from sorosim.result import Run, open_run
+from sorosim.result import Run, kept_signals, open_run
 from sorosim.robot import Robot
-from sorosim.signals import as_signal
 from sorosim.solvers.registry import METHODS
 from sorosim.system import OdeSystem
 
@@ -217,8 +216,8 @@ def resume(
     if options.get("dt_control") is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
     options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
-    inputs = None if controller else _kept_signals(options["u"], "u") if u is None else u
-    system = _system(run.robot, inputs, _kept_signals(options["driven"], "driven"), controller, options)
+    inputs = None if controller else kept_signals(options["u"], "u") if u is None else u
+    system = _system(run.robot, inputs, kept_signals(options["driven"], "driven"), controller, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
@@ -315,13 +314,3 @@ def _sampling(controller: Any, dt_control: Any, u: Any, checkpoint: float | None
     if checkpoint is not None and abs(checkpoint / dt - round(checkpoint / dt)) > 1e-9 * (checkpoint / dt):
         raise InputError("checkpoint", f"a multiple of dt_control = {dt:g} s", f"{checkpoint:g}")
     return dt
-
-
-def _kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Signals of what a result keeps of them."""
-    from sorosim.io.units import unit_factor
-
-    lost = [name for name, spec in specs.items() if spec is None]
-    if lost:
-        raise InputError(where, "the inputs again", f"a Python function for '{lost[0]}', which no file keeps")
-    return {name: as_signal(spec, f"{where}.{name}", unit_factor) for name, spec in specs.items()}

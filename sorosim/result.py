@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from sorosim.door import number
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.readings import Readings, readings_along
 from sorosim.robot import Robot
+from sorosim.signals import as_signal
 
 Array = NDArray[np.float64]
 
@@ -68,6 +70,11 @@ class Equilibrium:
         """Wrench (6,) of a loop's joint on its frame `a`, in the axes of `b`, moment about the origin of `b`."""
         zero = np.zeros(self.robot.ndof)
         return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, zero, self.u, self.lam)
+
+    def measure(self) -> dict[str, Array]:
+        """What the sensors read, without noise and bias; see `Robot.measure`."""
+        zero = np.zeros(self.robot.ndof)
+        return self.robot.measure(self.q, zero, self.u, qdd=zero, lam=self.lam)
 
     def tip(self, link: str | None = None) -> Array:
         """Position (3,) of the tip of a link; default: the last one with a body."""
@@ -205,6 +212,13 @@ class Run:
         gaps = [self.robot.engine.gaps(q) for q in self.q]
         return {name: np.array([gap[name] for gap in gaps]).reshape(-1, 2) for name in self.robot.loop_names}
 
+    @cached_property
+    def readings(self) -> dict[str, Readings]:
+        """What the sensors gave along the run, by name, with their rates, noise and bias (docs/sensors.md)."""
+        specs = self.options.get("driven") or {}
+        driven = kept_signals({name: specs.get(name) for name in self.driven}, "driven")
+        return readings_along(self.robot, self.t, (self.q, self.qd, self.u, self.lam), driven, self.options)
+
     def at(self, t: float) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
@@ -254,8 +268,20 @@ class Run:
 
         write_csv(self, path)
 
+    def readings_to_csv(self, folder: str | Path) -> list[Path]:
+        """Write a table of each sensor into a folder, which is made where there is none; returns the files.
+
+        Columns are t and the channels with their units, such as ``f_x [m/s^2]``.
+        """
+        from sorosim.io.export import write_readings
+
+        return write_readings(self, folder)
+
     def to_mat(self, path: str | Path) -> None:
-        """Write t, q, qd, u, driven (n, n_driven), lam, energy and cells of names to a MATLAB file (version 5)."""
+        """Write t, q, qd, u, driven (n, n_driven), lam, energy, cells of names, and readings to a MATLAB file.
+
+        Its version is 5. ``readings`` is a cell of structures: name, t, values (n, n_channels), channels, units.
+        """
         from sorosim.io.export import write_mat
 
         write_mat(self, path)
@@ -300,6 +326,16 @@ def _loop(robot: Robot, name: str) -> int:
     return robot.loop_names.index(name)
 
 
+def kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Signals of what a result keeps of them."""
+    from sorosim.io.units import unit_factor
+
+    lost = [name for name, spec in specs.items() if spec is None]
+    if lost:
+        raise InputError(where, "the inputs again", f"a Python function for '{lost[0]}', which no file keeps")
+    return {name: as_signal(spec, f"{where}.{name}", unit_factor) for name, spec in specs.items()}
+
+
 def open_run(path: str | Path) -> Run | Equilibrium:
     """Read a result file; of a run that was killed, or is under way, what there is of it.
 
@@ -331,4 +367,7 @@ def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
     events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
     points = stored.get("checkpoints")
     checkpoints = None if points is None else Checkpoints(**points)
-    return Run(robot, **{name: stored[name] for name in names}, events=events, checkpoints=checkpoints)
+    run = Run(robot, **{name: stored[name] for name in names}, events=events, checkpoints=checkpoints)
+    if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
+        run.__dict__["readings"] = {name: Readings.of(**kept) for name, kept in stored["readings"].items()}
+    return run

@@ -8,21 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.servo import Servo
 from sorosim.door import number, vector
-from sorosim.dynamics import Dynamics
+from sorosim.drive import Partition
+from sorosim.dynamics import DEPENDENT, Dynamics
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT
 from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import MassDamping
 from sorosim.model.chart import angle, twist_matrix
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.records import Kinematics
+from sorosim.sensors.base import Sensor
+from sorosim.sensors.instruments import Instruments
+from sorosim.sensors.state import State
 
 Array = NDArray[np.float64]
 
@@ -49,6 +56,7 @@ class Robot(Dynamics):
             check_places(name, load, [link.name for link in description.links])
         gravity = np.array(description.gravity)
         self.engine = Engine(description.links, gravity, description.actuators, loads, description.loops)
+        self.instruments = Instruments(description, self.engine)
         self._initial = (
             self._by_name("initial", description.initial),
             self._by_name("initial_rates", getattr(description, "initial_rates", {})),
@@ -114,6 +122,11 @@ class Robot(Dynamics):
         return tuple(self.description.loops)
 
     @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Names of the sensors."""
+        return tuple(self.description.sensors)
+
+    @property
     def n_multipliers(self) -> int:
         """Number of multipliers of all loops: of directions that their joints do not allow."""
         return self.engine.closed.m
@@ -135,9 +148,10 @@ class Robot(Dynamics):
         return self._initial[1].copy()
 
     def summary(self) -> str:
-        """Table of the links and the loops, one a line."""
+        """Table of the links, the loops and the sensors, one a line."""
         head = f"{self.name}: {self.ndof} coordinates, {self.n_points} points, {len(self.actuator_names)} actuators"
-        lines = [head + (f", {len(self.loop_names)} loops" if self.loop_names else "")]
+        counts = {"loops": len(self.loop_names), "sensors": len(self.sensor_names)}
+        lines = [head + "".join(f", {n} {what}" for what, n in counts.items() if n)]
         for link in self.links:
             layout = self.engine.layout.links[link.name]
             if link.rod is not None:
@@ -153,7 +167,7 @@ class Robot(Dynamics):
                 for end in (loop.a, loop.b)
             )
             lines.append(f"  {name}: {loop.joint.kind} loop from {a} to {b}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.instruments.summary()])
 
     def to_yaml(self, path: str | Path | None = None) -> str:
         """Return the robot as YAML, and write it to a file if a path is given; see `sorosim.io.dump`."""
@@ -174,6 +188,10 @@ class Robot(Dynamics):
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
         # the text of its file does not know them
         return Robot(replace(self.description, loads={**self.description.loads, **loads}, text=""))
+
+    def with_sensors(self, **sensors: Sensor) -> Robot:
+        """Return the same robot with further sensors, by name; a sensor of a known name takes its place."""
+        return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}, text=""))
 
     def _place(self, link: str, s: float) -> tuple[tuple[str, float], ...]:
         if not isinstance(link, str) or link not in self.engine.layout.links:
@@ -276,3 +294,76 @@ class Robot(Dynamics):
             hint = "hold the joint in the coordinates a whole turn away, which are of the same pose"
             raise InputError("q", "coordinates from which the wrench can be told", got, hint)
         return np.asarray(np.linalg.solve(twist_matrix(stage.columns, own).T, forces))
+
+    # -- sensors ---------------------------------------------------------------------------------------------------
+
+    def measure(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        u: ArrayLike | Mapping[str, float] | None = None,
+        t: float = 0.0,
+        *,
+        qdd: ArrayLike | None = None,
+        lam: ArrayLike | None = None,
+        driven: Mapping[str, float] | None = None,
+    ) -> dict[str, Array]:
+        """What all sensors read in a state, without noise and bias.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates; no rates: zero.
+        u : mapping of actuator name to number, or array_like
+            Inputs; missing ones are zero.
+        t : float
+            Time, for loads and driven motions [s].
+        qdd : (ndof,) array_like
+            Accelerations. Default: those of forward dynamics.
+        lam : (n_multipliers,) array_like
+            Multipliers of loops. Default: those of forward dynamics; with given accelerations the smallest that fit
+            them best.
+        driven : mapping of link or coordinate name to float
+            Accelerations of driven coordinates, as in `forward_dynamics`.
+
+        Returns
+        -------
+        dict
+            Name of a sensor -> channels (n,); `instruments.readers[name]` has their names and units.
+
+        Raises
+        ------
+        InputError, ModelError
+            As `forward_dynamics`.
+        """
+        position, time, inputs = self.coordinates(q), self._time(t), self.inputs(u)
+        rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
+        multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)
+        if qdd is None:
+            found = self._forward(task.FORWARD, position, rates, inputs, time, driven)
+            accelerations = found.qdd
+            multipliers = found.closure.multiplier if multipliers is None else multipliers
+        else:
+            accelerations = self.coordinates(qdd, "qdd")
+            if multipliers is None:
+                partition = self._driven[0]
+                if driven is not None:
+                    partition = Partition.of(self.engine.layout, driven, self.description.actuators)
+                multipliers = fitting_multipliers(
+                    self, position, rates, accelerations, inputs, time, partition.free
+                )  # fmt: skip
+        state = State(self.instruments.bench, time, position, rates, accelerations, inputs, multipliers)
+        return dict(self.instruments.measured(state))
+
+
+def fitting_multipliers(
+    robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: NDArray[np.int64]
+) -> Array:  # fmt: skip
+    """The smallest multipliers (m,) under which the coordinates `free` move so, as well as they can."""
+    if not robot.n_multipliers:
+        return np.zeros(0)
+    found, size = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), robot.engine.loops.size
+    if not np.isfinite(qdd).all():
+        return np.full(robot.n_multipliers, np.nan)
+    A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
+    return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0])

@@ -285,6 +285,22 @@ def test_results_are_exported(finger, call):
     assert (code, err) == (2, "error: --out: expected a file name that ends in .csv or .mat, got 'run.xls'\n")
 
 
+def test_sensors_are_told_and_their_readings_exported(finger, call, tmp_path):
+    text = "sorosim: 1\nlinks: {bob: {joint: {revolute: {axis: [0, 1, 0]}}, body: {mass: 1, centre: [1, 0, 0], "
+    text += "inertia: [1, 1, 1]}}}\nsensors: {gyro: {imu: {link: bob}, rate: 50 Hz}, base: {joint_wrench: bob}}\n"
+    (tmp_path / "pendulum.yaml").write_text(text)
+    _, out, _ = call("info", "pendulum.yaml")
+    assert "gyro: imu on bob, 50 Hz" in out
+    _, out, _ = call("info", "pendulum.yaml", "--json")
+    assert json.loads(out)["sensors"] == ["gyro", "base"]
+    call("simulate", "pendulum.yaml", "--t-end", "0.1", "--out", "run.h5")
+    _, out, _ = call("info", "run.h5")
+    assert "gyro, base" in out
+    code, out, _ = call("export", "run.h5", "--readings", "--out", "tables")
+    assert (code, out.split()) == (0, [f"tables{os.sep}gyro.csv", f"tables{os.sep}base.csv"])
+    assert np.loadtxt(tmp_path / "tables" / "gyro.csv", delimiter=",", skiprows=1).shape == (6, 7)
+
+
 def test_every_command_has_help_with_an_example(call):
     code, out, _ = call("--help")
     assert code == 0

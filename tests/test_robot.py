@@ -59,6 +59,7 @@ VECTORS = {
     "energy": (lambda r, *x: r.energy(*x), ("q", "qd")),
     "tendon_lengths": (lambda r, q: r.tendon_lengths(q), ("q",)),
     "linearize": (lambda r, q: r.linearize(q), ("q",)),
+    "measure": (lambda r, q, qd, qdd: r.measure(q, qd, qdd=qdd), ("q", "qd", "qdd")),
 }
 INPUTS = {
     "inputs": lambda r, u: r.inputs(u),
@@ -67,6 +68,7 @@ INPUTS = {
     "forward_dynamics": lambda r, u: r.forward_dynamics(ZERO, ZERO, u),
     "forward_dynamics_derivatives": lambda r, u: r.forward_dynamics_derivatives(ZERO, ZERO, u),
     "linearize": lambda r, u: r.linearize(ZERO, u),
+    "measure": lambda r, u: r.measure(ZERO, None, u),
 }
 TIMES = {
     "inverse_dynamics": lambda r, t: r.inverse_dynamics(ZERO, ZERO, ZERO, t),
@@ -77,6 +79,7 @@ TIMES = {
     "forward_dynamics_derivatives": lambda r, t: r.forward_dynamics_derivatives(ZERO, ZERO, None, t),
     "hybrid_dynamics": lambda r, t: r.hybrid_dynamics(ZERO, ZERO, ZERO, ZERO, [], t),
     "hybrid_dynamics_derivatives": lambda r, t: r.hybrid_dynamics_derivatives(ZERO, ZERO, ZERO, ZERO, [], t),
+    "measure": lambda r, t: r.measure(ZERO, t=t),
 }
 PLACES = {
     "pose": lambda r, *place: r.pose(ZERO, *place),
@@ -108,6 +111,7 @@ def test_the_list_of_methods_is_complete():
         "summary",
         "to_yaml",
         "with_loads",
+        "with_sensors",
         "joint_wrench",
         "driven_units",
         *VECTORS,
@@ -130,7 +134,7 @@ def test_wrong_vectors_are_refused(arm, method, kind):
         assert caught.value.expected in ("9 numbers", "9 numbers, shape (9,)", "finite numbers")
 
 
-@pytest.mark.parametrize("method", [m for m in VECTORS if m not in ("kinematics", "loop_rows")])
+@pytest.mark.parametrize("method", [m for m in VECTORS if m not in ("kinematics", "loop_rows", "measure")])
 def test_none_is_no_vector(arm, method):
     call, names = VECTORS[method]
     with pytest.raises(InputError, match=f"^{names[-1]}: "):

@@ -71,7 +71,7 @@ def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs, driven forces and energy of a run, or the shape of an equilibrium.
+    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
 
     Example: sorosim plot run.h5 --out plots
     """
@@ -143,6 +143,9 @@ def still(
 def export(
     result: ResultArgument,
     output: Annotated[Path, typer.Option("--out", help="A .csv or a MATLAB .mat file.", show_default=False)],
+    readings: Annotated[
+        bool, typer.Option("--readings", help="Write a table of each sensor; --out is their folder.")
+    ] = False,
 ) -> None:
     """Write the numbers of a run for other programs (the result file itself is HDF5, which many read).
 
@@ -154,6 +157,10 @@ def export(
     found = sorosim.open(result)
     if not isinstance(found, Run):
         raise InputError(str(result), "a run", "an equilibrium", "any reader of HDF5 opens the file")
+    if readings:
+        for path in found.readings_to_csv(output):
+            out.print(str(path))
+        return
     if output.suffix not in (".csv", ".mat"):
         raise InputError("--out", "a file name that ends in .csv or .mat", f"'{output}'")
     found.to_csv(output) if output.suffix == ".csv" else found.to_mat(output)
@@ -176,7 +183,7 @@ def info(
     if json:
         content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
         content |= {"coordinates": robot.coordinate_names, "actuators": robot.actuator_names}
-        as_json(content | {"loops": robot.loop_names})
+        as_json(content | {"loops": robot.loop_names, "sensors": robot.sensor_names})
     else:
         out.print(robot.summary(), markup=False, soft_wrap=True)
         out.print("actuators: " + (", ".join(robot.actuator_names) or "none"), markup=False, soft_wrap=True)
@@ -198,6 +205,9 @@ def _result_info(source: str, json: bool) -> None:
         summary["versions"] = versions
         rows = {"equilibrium": found.message, "stable": "yes" if found.stable else "no"}
         rows |= needed(found) | {"made by": made_by}
+    if names := found.robot.sensor_names:
+        summary["sensors"] = names
+        rows["sensors"] = ", ".join(names)
     as_json(summary) if json else facts(found.robot.name, rows)
 
 

@@ -38,6 +38,7 @@ from sorosim.io.routes import check_inside
 from sorosim.io.schema import LinkBlock, RobotFile
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
+from sorosim.io.sensors import SensorBuilder
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import compile_tree
@@ -116,6 +117,7 @@ class Builder:
         self.loop_builder = LoopBuilder(self.todo, self.places, self.names("links"))
         self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
         self.body_builder = BodyBuilder(self.todo, self.folder_of)
+        self.sensor_builder = SensorBuilder(self.todo, self.places, file, self.names)
 
     def names(self, block: str) -> list[str]:
         """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
@@ -136,6 +138,7 @@ class Builder:
         maker = ActuatorBuilder(self.todo, self.file, self.names, self.rods)
         actuators = self.every(self.file.actuators, "actuators", maker.actuator)
         loads = self.every(self.file.loads, "loads", self.load_builder(links).load)
+        sensors = self.every(self.file.sensors, "sensors", self.sensor_builder.sensor)
         dimensions = {name: maker.dimension(name, actuators.get(name)) for name in self.names("actuators")}
         simulate, statics = self.simulate(dimensions), self.statics(dimensions)
         if len(links) < len(self.names("links")) or ("links",) in self.broken:
@@ -153,6 +156,7 @@ class Builder:
                 actuators=actuators,
                 loads=loads,
                 loops=loops,
+                sensors=sensors,
                 simulate=simulate | driven,
                 statics=statics | held,
                 initial=initial,

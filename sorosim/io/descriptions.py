@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from sorosim.io.descriptions_acting import ACTING, OF_ACTING, SHAPE_KEYS, Keys
+from sorosim.io.descriptions_sensors import SENSORS
 from sorosim.model.joint import COORDINATES
 from sorosim.solvers.registry import METHODS
 
@@ -61,12 +62,14 @@ BLOCKS: dict[str, Keys] = {
         "materials": ("Materials by name.", "{steel: {young: 210 GPa, poisson: 0.3, density: 7850 kg/m^3}}"),
         "prefabs": ("Reusable sub-trees by name.", "{stub: {links: {tip: {}}}}"),
         "links": ("Links by name: each is a joint and the body that it moves.", "{base: {}}"),
-        "parts": ("What is made of prefabs: the links, loops, actuators and loads of part `a` begin with `a_`.",
+        "parts": ("What is made of prefabs: links, loops, actuators, loads and sensors of part `a` begin with `a_`.",
                   "{left: {prefab: stub}}"),
         "loops": ("Joints that close chains of links, by name.", "{hook: {joint: spherical, from: ball, to: knob}}"),
         "actuators": ("Actuators by name, in the order of the inputs u.",
                       "{cable: {tendon: {rod: arm, y: 0, z: 1 cm}}}"),
         "loads": ("Loads by name.", "{push: {wrench: {link: arm, force: [0, 0, 1 N]}}}"),
+        "sensors": ("Sensors by name; what they give is in the readings of a run.",
+                    "{tip: {imu: {link: arm}, rate: 200 Hz}}"),
         "initial": ("Where the robot starts: coordinates by name, poses of joints by link. What is not named is zero, "
                     "and rests.", "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}"),
         "simulate": ("Default arguments of simulate.", "{t_end: 10 s}"),
@@ -81,6 +84,7 @@ BLOCKS: dict[str, Keys] = {
         "loops": ("As the loops of a file; ends on the world are on the parent of the part.", "{}"),
         "actuators": ("As the actuators of a file.", "{}"),
         "loads": ("As the loads of a file.", "{}"),
+        "sensors": ("As the sensors of a file.", "{}"),
     },
     "PartBlock": {
         "prefab": ("What it is made of.", "stub"),
@@ -278,6 +282,7 @@ BLOCKS: dict[str, Keys] = {
         "loop": ("Loop whose joint it drives: a revolute, prismatic, helical or cylindrical one.", "sleeve"),
         "along": ("Which coordinate of a cylindrical one: angle or slide.", "slide"),
     },
+    **SENSORS,
     "SimulateBlock": {
         "t_end": ("End of the simulation; it begins at 0.", "10 s"), "dt_out": ("Interval of the results.", "10 ms"),
         "u": ("Inputs by the names of actuators: a number, an expression of t, a table or a CSV file.",
@@ -339,7 +344,8 @@ TITLES = {
     "SidesBlock": "Rectangles and ellipses", "PropertiesBlock": "Sections by their integrals",
     "TableBox": "Sizes by tables", "TableBlock": "Tables of sizes", "StrainBlock": "Strains",
     "OrderBlock": "Strains with a basis of their own", "ReferenceBlock": "Reference strains",
-    "LoopMotorBlock": "Motors in loops", "SimulateBlock": "Simulation", "StaticsBlock": "Statics",
+    "LoopMotorBlock": "Motors in loops", "SensorBlock": "Sensors", "GaugeBlock": "Strain sensors",
+    "MountBlock": "Frames of sensors", "SimulateBlock": "Simulation", "StaticsBlock": "Statics",
     "StartBlock": "Initial coordinates", "MovingPoseBlock": "Initial poses",
     "SignalTable": "Signals by tables", "SignalFile": "Signals from CSV files",
     **OF_ACTING,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sorosim.io.results import write_whole
+from sorosim.errors import FileError, InputError
+from sorosim.io.results import check_path, write_whole
 
 
 def write_csv(run: Any, path: str | Path) -> None:
@@ -29,6 +31,28 @@ def write_csv(run: Any, path: str | Path) -> None:
     write_whole(path, text.getvalue().encode())
 
 
+def write_readings(run: Any, folder: str | Path) -> list[Path]:
+    """Write the tables of `Run.readings_to_csv`."""
+    check_path(folder)
+    for name in run.readings:
+        if not re.fullmatch(r"[^\\/:\0]+", name) or not name.strip("."):
+            raise InputError("sensor", "a name that a file can have", f"'{name}'")
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(str(folder), f"cannot be made: {getattr(error, 'strerror', None) or error}") from None
+    written = []
+    for name, kept in run.readings.items():
+        pairs = zip(kept.channels, kept.units, strict=True)
+        header = ["t [s]", *(f"{channel} [{unit}]" for channel, unit in pairs)]
+        text = StringIO()
+        table = np.column_stack([kept.t, kept.values])
+        np.savetxt(text, table, delimiter=",", header=",".join(header), comments="", fmt="%.17g")
+        written.append(Path(folder) / f"{name}.csv")
+        write_whole(written[-1], text.getvalue().encode())
+    return written
+
+
 def write_mat(run: Any, path: str | Path) -> None:
     """Write the file of `Run.to_mat`."""
     from scipy.io import savemat
@@ -43,9 +67,23 @@ def write_mat(run: Any, path: str | Path) -> None:
     arrays |= {"driven": forces, "lam": run.lam, "energy": run.energy()._asdict()}
     # arrays of objects are MATLAB's cells: names of fields could not hold dots, nor begin with _
     arrays |= {name: np.array(entries, dtype=object) for name, entries in names.items()}
+    arrays["readings"] = _cell([_readings(name, kept) for name, kept in run.readings.items()])
     image = BytesIO()
     savemat(image, arrays, long_field_names=True)  # type: ignore[arg-type]  # any stream will do
     write_whole(path, image.getvalue())
+
+
+def _readings(name: str, kept: Any) -> dict[str, Any]:
+    """Readings of a sensor as a structure of MATLAB."""
+    words = {"channels": np.array(kept.channels, dtype=object), "units": np.array(kept.units, dtype=object)}
+    return {"name": name, "t": kept.t[:, None], "values": kept.values, **words}
+
+
+def _cell(entries: list[Any]) -> Any:
+    """A cell of MATLAB."""
+    cell = np.empty(len(entries), dtype=object)
+    cell[:] = entries
+    return cell
 
 
 def _driven(run: Any) -> tuple[list[str], Any]:

@@ -13,7 +13,7 @@ from sorosim.io.problems import Place, shown
 from sorosim.io.yaml_reader import read_file
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
-MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads")
+MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")
 OWN = ("sorosim", "name", "include")  # keys that an included file may have for itself
 
 

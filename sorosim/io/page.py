@@ -14,6 +14,7 @@ from sorosim.io.schema_bodies import SHAPES
 from sorosim.io.schema_json import ABOUT, data, schema, unit_of
 from sorosim.io.yaml_reader import read_text
 from sorosim.io.yaml_writer import inline
+from sorosim.sensors.kinds import KINDS
 
 BASE = """\
 sorosim: 1
@@ -53,6 +54,8 @@ loads:
   push: {wrench: {link: arm, force: [0, 0, 1 N]}}
   rope: {spring: {from: {link: arm}, to: {link: ball}, stiffness: 20 N/m}}
   water: {fluid: {density: 1000 kg/m^3, links: {arm: {}, knob: {}}}}
+sensors:
+  tip: {imu: {link: arm}, rate: 200 Hz}
 simulate: {t_end: 1 s}
 """
 
@@ -144,6 +147,9 @@ CONTEXTS = {
     "FluidBlock": Context("loads.water.fluid", (), "{density: 1000 kg/m^3, links: {arm: {}}}"),
     "ImmersedBlock": Context("loads.water.fluid.links.knob"),
     "WetShapeBlock": Context("loads.water.fluid.links.knob.shape", (), "{sphere: {radius: 1 cm}}"),
+    "SensorBlock": Context("sensors.tip", (), "{imu: {link: arm}}"),
+    "GaugeBlock": Context("sensors.tip", ("strain",), "{link: arm}"),
+    "MountBlock": Context("sensors.tip", ("imu",), "{link: arm}"),
     "StartBlock": Context("initial.lid.revolute"),
     "MovingPoseBlock": Context("initial.ball"),
     "SimulateBlock": Context("simulate", (), "{t_end: 1 s}"),
@@ -156,6 +162,7 @@ CONTEXTS = {
 _INSTEAD = {
     ("MaterialBlock", "shear"): "poisson", ("LinkBlock", "rod"): "body", ("PropertiesBlock", "torsion"): "J",
     ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending", ("SolidBlock", "mass"): "density",
+    **{("SensorBlock", kind): "imu" for kind in KINDS},
     **{(block, shape): "sphere" for block in ("SolidBlock", "VisualBlock", "WetShapeBlock") for shape in SHAPES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
@@ -163,6 +170,7 @@ _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
     ("WrenchBlock", "through"): {"frame": "line"},
     ("ServoBlock", "along"): {"link": "plug"},
+    ("MountBlock", "frame"): {"link": "lid"},
 }
 
 _ELSEWHERE = {

@@ -1,4 +1,4 @@
-"""Prefabs and parts: a sub-tree is written once, and becomes links, loops, actuators and loads for every part of it.
+"""Prefabs and parts: a sub-tree is written once, and becomes links, loops, actuators, loads, sensors of every part.
 
 The links of part ``thumb`` are called ``thumb_proximal`` and so on; names inside the prefab are mapped, all others
 mean what they mean where the part is. Links on the world of a prefab hang on the parent of the part, and loops that end
@@ -21,10 +21,14 @@ from sorosim.model.link import WORLD
 
 MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
 INDEX = "i"
-BLOCKS = ("links", "loops", "actuators", "loads")
+BLOCKS = ("links", "loops", "actuators", "loads", "sensors")
 ENDS = ("from", "to")  # of loops and springs
 OF_LINKS = "links"  # a key of a load whose entries are named after links
-REFERENCES = ("parent", "rod", "link")  # keys whose texts are names of links
+# keys whose texts are names of what is in these blocks
+REFERENCES = {
+    "links": ("parent", "rod", "link", "joint_wrench"), "loops": ("loop", "loop_wrench"), "actuators": ("tendon",),
+    "loads": ("load",),
+}  # fmt: skip
 
 Blocks = dict[str, dict[str, Node]]
 
@@ -36,7 +40,7 @@ class PartMaker:
         self.prefabs, self.mistakes, self.n_links = prefabs, mistakes, 0
 
     def blocks(self, body: Mapping[str, Node], scope: Scope, full: str = "", chain: tuple[str, ...] = ()) -> Blocks:
-        """Links, loops, actuators and loads of a file or a prefab, those of its parts included.
+        """Links, loops, actuators, loads and sensors of a file or a prefab, those of its parts included.
 
         Parameters
         ----------
@@ -80,7 +84,7 @@ class PartMaker:
             raise refusal(part.place, f"at most {MAX_LINKS} links with all parts", "more")
 
     def part(self, name: str, part: Node, scope: Scope, full: str, chain: tuple[str, ...]) -> Blocks:
-        """Links, loops, actuators and loads of one part under the names that they have outside of it."""
+        """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it."""
         notes = (f"as part '{full}'",)
         given = {
             key: substituted(entry, scope, self.mistakes, notes)
@@ -103,11 +107,11 @@ class PartMaker:
             return {}
         inner = Scope(*found, scope_of(scope))
         made = self.blocks(prefab.entries, inner, full, (*chain, kind.value))
-        local = {link: f"{name}_{link}" for link in made["links"]}
-        names = {**dict.fromkeys(REFERENCES, local), "loop": {loop: f"{name}_{loop}" for loop in made["loops"]}}
+        local = {block: {key: f"{name}_{key}" for key in entries} for block, entries in made.items()}
+        names = {key: local[block] for block, keys in REFERENCES.items() for key in keys}
         out: Blocks = {}
         for block, entries in made.items():
-            known = names | dict.fromkeys(ENDS, local) if block in ("loops", "loads") else names
+            known = names | dict.fromkeys(ENDS, local["links"]) if block in ("loops", "loads") else names
             out[block] = {f"{name}_{key}": mapped(entry, known) for key, entry in entries.items()}
         for block, put in (("links", hung), ("loops", tied), ("loads", tied_spring)):
             out[block] = {key: put(entry, given) for key, entry in out[block].items()}

@@ -1,7 +1,7 @@
 """Result files: one HDF5 file with the robot's text, options, versions and all arrays, for any reader of HDF5.
 
 Layout: attributes ``format`` and ``format_version`` of the root; numbers, texts and arrays as datasets under their own
-names; mappings (``driven``, ``options``, ``stats``, ``energy``, ``versions``...) as groups; an empty dataset is None.
+names; mappings (``driven``, ``options``, ``stats``, ``energy``, ``readings``...) as groups; an empty dataset is None.
 While a run is under way, there is its journal beside, see `sorosim.io.journal`.
 """
 
@@ -12,7 +12,7 @@ import io
 import os
 import platform
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,9 @@ KINDS = {  # kind: what a file of it must have
     ),
 }  # fmt: skip
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
-TYPES: dict[str, type] = {"driven": dict, "stats": dict, "meshes": dict, "options": dict, "text": str, "message": str}
+TYPES: dict[str, type] = {
+    **dict.fromkeys(("driven", "stats", "meshes", "options", "readings"), dict), "text": str, "message": str,
+}  # fmt: skip
 MAX_NESTING = 20
 
 
@@ -145,12 +147,13 @@ def _names(robot: Any) -> dict[str, Any]:
 
 
 def _extras(run: Any) -> dict[str, Any]:
-    """Energy balance, events and checkpoints of a run."""
+    """Energy balance, events, checkpoints and readings of a run."""
     energy = run.energy()
     return {
         "energy": energy._asdict() | {"balance": energy.balance},
         "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
         "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
+        **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),
     }
 
 
@@ -352,9 +355,21 @@ def _check(out: dict[str, Any], file: str) -> None:
         if shape != wanted:
             label = f"{rows} rows of '{name}'" if rows is not None else f"'{name}'"
             raise damaged(f"{label}, shape {wanted}", f"shape {shape}")
+    for name, kept in out.get("readings", {}).items():
+        _check_readings(name, kept, damaged)
     for name, force in out["driven"].items():
         if np.shape(force) != ((rows,) if rows is not None else ()):
             raise damaged(f"one force a time for '{name}'", f"shape {np.shape(force)}")
+
+
+def _check_readings(name: str, kept: Any, damaged: Callable[[str, str], FileError]) -> None:
+    """Refuse readings of a sensor that are not a table of times and channels."""
+    parts = ("t", "values", "channels", "units")
+    if not isinstance(kept, dict) or set(kept) != set(parts):
+        raise damaged(f"readings of '{name}' with {', '.join(parts)}", "others")
+    shape, wanted = np.shape(kept["values"]), (np.size(kept["t"]), len(_list(kept["channels"])))
+    if shape != wanted or np.ndim(kept["t"]) != 1 or len(_list(kept["units"])) != wanted[1]:
+        raise damaged(f"readings of '{name}' of shape {wanted}", f"shape {shape}")
 
 
 def _list(names: Any) -> Sequence[str]:

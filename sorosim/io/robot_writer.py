@@ -16,6 +16,7 @@ from sorosim.io import load_text
 from sorosim.io.body_writer import BodyWriter, pose_block
 from sorosim.io.fields import FORMAT_VERSION
 from sorosim.io.load_writer import actuator_block, load_block
+from sorosim.io.sensors import sensor_block
 from sorosim.io.value_writer import formula, inexpressible, place, signal
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.model.anchor import Anchor
@@ -78,6 +79,9 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "loops": {name: _loop(loop, rods) for name, loop in description.loops.items()},
         "actuators": {name: actuator_block(f"actuators.{name}", a) for name, a in description.actuators.items()},
         "loads": {name: load_block(f"loads.{name}", load, rods, bodies) for name, load in description.loads.items()},
+        "sensors": {
+            name: sensor_block(f"sensors.{name}", sensor, rods) for name, sensor in description.sensors.items()
+        },
         "initial": _initial(description.initial, description.initial_rates),
         "simulate": _run_block("simulate", description.simulate),
         "statics": _run_block("statics", description.statics),

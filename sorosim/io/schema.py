@@ -19,6 +19,7 @@ from sorosim.io.schema_joints import JointBlock, Number
 from sorosim.io.schema_loads import LoadBlock
 from sorosim.io.schema_loops import LoopBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
+from sorosim.io.schema_sensors import SensorBlock
 from sorosim.io.schema_signals import SignalBlock
 from sorosim.solvers.registry import METHODS
 
@@ -125,6 +126,7 @@ class PrefabBlock(Block):
     loops: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
+    sensors: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
 
 
 class RobotFile(Block):
@@ -140,6 +142,7 @@ class RobotFile(Block):
     loops: dict[Annotated[str, Name()], LoopBlock] = Key(default_factory=dict)
     actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
     loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
+    sensors: dict[Annotated[str, Name()], SensorBlock] = Key(default_factory=dict)
     initial: dict[CoordinateName, InitialBlock] = Key(default_factory=dict)
     simulate: SimulateBlock | None = None
     statics: StaticsBlock | None = None

@@ -76,10 +76,13 @@ def angle(P: Array, q: Array) -> float:
 
 def unwound(P: Array, q: Array, qd: Array) -> tuple[Array, Array]:
     """Coordinates and rates of the same pose and twist whose angle is at most half a turn."""
+    turns = np.round(np.linalg.norm((q @ P)[:3]) / (2.0 * np.pi))
+    return (q, qd) if turns == 0.0 else turned_back(P, q, qd, turns)
+
+
+def turned_back(P: Array, q: Array, qd: Array, turns: float) -> tuple[Array, Array]:
+    """Coordinates and rates of the same pose and twist whose rotation is by so many whole turns less."""
     Omega = q @ P
-    turns = np.round(np.linalg.norm(Omega[:3]) / (2.0 * np.pi))
-    if turns == 0.0:
-        return q, qd
     w = Omega[:3] * (1.0 - 2.0 * np.pi * turns / np.linalg.norm(Omega[:3]))
     # the position p = P(w) v stays
     v = tangent_inv(np.concatenate([w, np.zeros(3)]))[:3, :3] @ exp_se3(Omega)[:3, 3]

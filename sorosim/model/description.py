@@ -29,6 +29,8 @@ class Description:
     loads : mapping of str to load
     loops : mapping of str to Loop
         Joints that close chains of links.
+    sensors : mapping of str to sensor
+        Of `sorosim.sensors.kinds`.
     simulate, statics : mapping
         Default arguments of `sorosim.simulate` and `sorosim.statics`, such as ``u`` and ``t_end``.
     initial : mapping of str to float
@@ -46,6 +48,7 @@ class Description:
     actuators: Mapping[str, Any] = field(default_factory=dict)
     loads: Mapping[str, Any] = field(default_factory=dict)
     loops: Mapping[str, Any] = field(default_factory=dict)
+    sensors: Mapping[str, Any] = field(default_factory=dict)
     simulate: Mapping[str, Any] = field(default_factory=dict)
     statics: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
@@ -57,5 +60,5 @@ class Description:
             raise ModelError("name", "a name", repr(self.name))
         object.__setattr__(self, "links", ordered_links(tuple(self.links)))
         object.__setattr__(self, "gravity", vector3("gravity", self.gravity, "three numbers [m/s^2]"))
-        for name in ("actuators", "loads", "loops", "simulate", "statics", "initial", "initial_rates"):
+        for name in ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates"):
             object.__setattr__(self, name, dict(getattr(self, name)))

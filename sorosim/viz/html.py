@@ -63,7 +63,8 @@ def robot_html(robot: Robot) -> str:
     head, *lines = robot.summary().split("\n")
     rows = [("", head.removeprefix(f"{robot.name}: "))]
     n = len(robot.links)
-    for what, some in (("links", lines[:n]), ("loops", lines[n:])):
+    m = n + len(robot.loop_names)
+    for what, some in (("links", lines[:n]), ("loops", lines[n:m]), ("sensors", lines[m:])):
         rows += [(name, text) for name, _, text in (line.strip().partition(": ") for line in some[:MOST_LINKS])]
         if len(some) > MOST_LINKS:
             rows.append(("...", f"{len(some) - MOST_LINKS} more {what}"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ Array = NDArray[np.float64]
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6
+SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
 def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -218,6 +220,35 @@ def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     return finish(figure, path)
 
 
+def plot_sensor(run: Any, name: str, path: str | os.PathLike[str] | None = None) -> Figure:
+    """What a sensor gave over time, a panel for each quantity."""
+    run_times(run)
+    if name not in run.robot.sensor_names:
+        raise InputError("sensor", "the name of a sensor", f"'{name}'", nearest(str(name), run.robot.sensor_names))
+    kept, sensor = run.readings[name], run.robot.instruments.sensors[name]
+    panels: dict[tuple[str, str], list[int]] = {}
+    first = 0
+    for group in run.robot.instruments.readers[name].groups:
+        panels.setdefault((group.label, group.unit), []).extend(range(first, first + len(group.names)))
+        first += len(group.names)
+    with rc_context(STYLE):
+        figure = new_figure(7.5, 0.8 + 2.3 * len(panels))
+        above = None
+        for r, ((label, unit), shown) in enumerate(panels.items()):
+            above = axes = figure.add_subplot(len(panels), 1, r + 1, sharex=above)
+            for k, i in enumerate(shown):
+                axes.plot(kept.t, kept.values[:, i], label=kept.channels[i], **line_style(k), **mark(kept.t))
+            axes.set_ylabel(f"{label} [{unit}]")
+            axes.margins(x=0.0)
+            axes.tick_params(labelbottom=r == len(panels) - 1)
+            if len(shown) > 1:
+                axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=1 + len(shown) // 13)
+        axes.set_xlabel("t [s]")
+        figure.align_ylabels()
+        figure.suptitle(f"{name}: {sensor.kind.replace('_', ' ')} {sensor.target}")
+    return finish(figure, path)
+
+
 PLOTS: dict[str, Callable[[Any], Figure]] = {
     "tip": plot_tip,
     "snapshots": plot_snapshots,
@@ -241,7 +272,7 @@ def plot_run(
     run : Run
     folder : path-like, optional
     what : str or sequence of str
-        Names of `PLOTS`, or "all": those that the robot has something to show in.
+        Names of `PLOTS`, ``sensor_`` with the name of a sensor, or "all": those that have something to show.
     formats : str or sequence of str
         Suffixes of the files, of `FORMATS`.
 
@@ -253,15 +284,16 @@ def plot_run(
         A file cannot be written.
     """
     run_times(run)
+    plots = PLOTS | {f"{SENSOR}{name}": partial(plot_sensor, name=name) for name in run.robot.sensor_names}
     names = [what] if isinstance(what, str) else list(what)
     suffixes = [formats] if isinstance(formats, str) else list(formats)
     if names == ["all"]:
         has = {"coordinates": run.robot.ndof > 0, "tensions": bool(run.robot.actuator_names)}
         has["driven"] = bool(getattr(run, "driven", {}))
-        names = [name for name in PLOTS if has.get(name, True)]
+        names = [name for name in plots if has.get(name, True)]
     for name in names:
-        if name not in PLOTS:
-            raise InputError("plot", "the name of a plot", f"'{name}'", nearest(str(name), ["all", *PLOTS]))
+        if name not in plots:
+            raise InputError("plot", "the name of a plot", f"'{name}'", nearest(str(name), ["all", *plots]))
     for suffix in suffixes:
         if suffix not in FORMATS:
             raise InputError("formats", "a format of plots", f"'{suffix}'", nearest(str(suffix), FORMATS))
@@ -272,7 +304,7 @@ def plot_run(
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
     figures = {}
     for name in names:
-        figures[name] = PLOTS[name](run)
+        figures[name] = plots[name](run)
         for suffix in suffixes if folder is not None else ():
             finish(figures[name], Path(str(folder)) / f"{name}.{suffix}")
     return figures

@@ -335,12 +335,12 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
          "robot.yaml:4:3: links.arm: expected names that differ, got 'arm' twice; the first is at DIR/common.yaml:2:9"),
         ("common.yaml", RUBBER + "gravity: [0, 0, 0]\n",
          "common.yaml:2:1: gravity: expected a block to include: parameters, materials, prefabs, links, parts, loops, "
-         "actuators, loads, got 'gravity'; it belongs into the file that includes"),
+         "actuators, loads, sensors, got 'gravity'; it belongs into the file that includes"),
         ("common.yaml", "material: 1\n", "common.yaml:1:1: material: expected a block to include: parameters, materials, "
-                                         "prefabs, links, parts, loops, actuators, loads, got 'material'; did you mean "
+                                         "prefabs, links, parts, loops, actuators, loads, sensors, got 'material'; did you mean "
                                          "materials?"),
         ("common.yaml", "[1]", "common.yaml:1:1: expected a mapping with the keys sorosim, name, include, parameters, "
-                               "materials, prefabs, links, parts, loops, actuators, loads, got [1]"),
+                               "materials, prefabs, links, parts, loops, actuators, loads, sensors, got [1]"),
         ("common.yaml", "sorosim: 2\nwhatever: 3", "common.yaml:1:10: sorosim: expected 1, the version of the format, got "
                                                    "2; this file is for a newer sorosim"),
     ],

@@ -1,5 +1,6 @@
 """Whatever a file holds: a robot or a SorosimError, and nothing else, in bounded time."""
 
+import copy
 import re
 import time
 from pathlib import Path
@@ -99,7 +100,7 @@ def shaped(draw):
         parent, key = path[-1]
         if isinstance(parent, dict) and draw(st.booleans()):
             key = draw(st.sampled_from(KEYS))
-        parent[key] = draw(VALUES)
+        parent[key] = copy.deepcopy(draw(VALUES))  # the next change may be inside of it
     return out
 
 

@@ -31,6 +31,7 @@ def blocks() -> list[tuple[str, str, str, str]]:
     """Mistakes of the lists: the robot, what is replaced, by what, the message."""
     found = []
     files = {"robot": "mistakes.txt", "joints": "mistakes_of_joints.txt", "loops": "mistakes_of_loops.txt"}
+    files["sensors"] = "mistakes_of_sensors.txt"
     for robot, file in files.items():
         for block in (HERE / file).read_text("utf-8").split("\n\n"):
             lines = [line for line in block.splitlines() if not line.startswith("#")]
@@ -333,7 +334,8 @@ def test_very_many_mistakes_are_cut():
     [
         ("# later\n", "robot.yaml: expected a robot, got an empty file; begin with the line 'sorosim: 1'"),
         ("- 1", "robot.yaml:1:1: expected a mapping with the keys sorosim, name, include, parameters, gravity, "
-                "materials, prefabs, links, parts, loops, actuators, loads, initial, simulate, statics, got [1]"),
+                "materials, prefabs, links, parts, loops, actuators, loads, sensors, initial, simulate, statics, "
+                "got [1]"),
         ("version: 3\nservices: {}", "robot.yaml:1:1: expected a robot, with the keys sorosim and links, got a mapping "
                                      "with version, services; a robot's file begins with the line 'sorosim: 1'"),
         ("sorosim: 1", "robot.yaml:1:1: expected the key 'links', got nothing; for instance links: {arm: {rod: ...}}"),

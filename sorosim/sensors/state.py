@@ -1,0 +1,180 @@
+"""What sensors look at: a robot in one state, swept once for all of them.
+
+Places between the computational points are reached by a partial Magnus step (docs/theory.md, 2), with its rates: the
+tree is lengthened by massless segments that end there. The robot itself does not know them, so that a sensor never
+changes a motion.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.engine import Engine
+from sorosim.errors import ModelError, nearest
+from sorosim.kernels.kinematics import POSES, forward_sweep
+from sorosim.kernels.tree import BARE, OFFSET, PARENT, STRAIN, Workspace, make_workspace
+from sorosim.model.compile import LinkLayout
+from sorosim.model.description import Description
+
+Array = NDArray[np.float64]
+
+
+class Frame(NamedTuple):
+    """Motion of a sensor's frame; twist and accelerations in its own axes."""
+
+    R: Array  # (3, 3) its axes in the world
+    p: Array  # (3,) its origin in the world [m]
+    eta: Array  # (6,) twist, [angular; linear] [rad/s, m/s]
+    alpha: Array  # (3,) angular acceleration [rad/s^2]
+    a: Array  # (3,) acceleration of the origin [m/s^2]
+    f: Array  # (3,) specific force, a - g [m/s^2]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Product of two vectors (3,), in a tenth of numpy's time."""
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
+
+
+class Bench:
+    """A robot prepared for its sensors. They ask it for sites while they are bound; `close` ends that.
+
+    Parameters
+    ----------
+    description : Description
+    engine : Engine
+    """
+
+    def __init__(self, description: Description, engine: Engine) -> None:
+        self.description, self.engine = description, engine
+        self.links = {link.name: link for link in description.links}
+        self._places: list[tuple[str, float]] = []
+        self._mounts: list[Array] = []
+        self._local = threading.local()
+
+    def layout(self, link: str) -> LinkLayout:
+        """Where a link stands in the arrays, refusing one that is not known."""
+        if link not in self.engine.layout.links:
+            raise ModelError("link", "the name of a link", f"'{link}'", nearest(link, self.engine.layout.links))
+        return self.engine.layout.links[link]
+
+    def site(self, link: str, s: float, frame: str, at: Array) -> int:
+        """The number of a frame on a link: pose `at` (4, 4) seen from the rod's section at s, or from a named frame."""
+        self.layout(link)
+        frames = self.links[link].frames
+        if frame and frame not in frames:
+            is_rod = self.links[link].rod is not None
+            hint = "it is a rod; say where on it, with s" if is_rod else nearest(frame, frames)
+            raise ModelError("frame", f"the name of a frame of '{link}'", f"'{frame}'", hint)
+        self._places.append((link, s))
+        self._mounts.append(frames[frame] @ at if frame else at)
+        return len(self._mounts) - 1
+
+    def close(self) -> None:
+        """All sensors have their sites: lengthen the tree."""
+        tree = self.engine.tree
+        places = self.engine.places(tuple(self._places))
+        self._nodes = places.pieces[:, 0].copy()
+        rows: list[NDArray[np.int64]] = []
+        for i, (node, segment, at) in enumerate(places.pieces):
+            if segment >= 0:
+                self._nodes[i] = len(tree.segment) + len(rows)
+                rows.append(tree.segment[segment].copy())
+                rows[-1][[PARENT, STRAIN, OFFSET, BARE]] = node, len(tree.strain) + at, 0, 1
+        n, none = len(rows), np.zeros((0, tree.segment.shape[1]), dtype=np.int64)
+        self._tree = tree._replace(
+            segment=np.concatenate([tree.segment, none, *(row[None] for row in rows)]),
+            offset=np.concatenate([tree.offset, np.tile(np.eye(4), (n, 1, 1))]),
+            inertia=np.concatenate([tree.inertia, np.zeros((n, 6, 6))]),
+            strain=np.concatenate([tree.strain, places.strain]),
+        )
+
+    @property
+    def _workspace(self) -> Workspace:
+        """Workspace of this thread."""
+        try:
+            return self._local.workspace  # type: ignore[no-any-return]
+        except AttributeError:
+            self._local.workspace = make_workspace(self._tree)
+            return self._local.workspace  # type: ignore[no-any-return]
+
+    def frames(self, q: Array, qd: Array, qdd: Array) -> list[Frame]:
+        """Motion of all sites."""
+        ws, g = self._workspace, self.engine.gravity
+        forward_sweep(self._tree, q, qd, qdd, g, POSES, ws)
+        out = []
+        for node, mount in zip(self._nodes, self._mounts, strict=True):
+            R0, p0, V, A = ws.pose[node, :3], ws.pose[node, 3], ws.twist[node, 0], ws.twist[node, 1]
+            R, p = R0 @ mount[:3, :3], R0 @ mount[:3, 3] + p0
+            # world twist and its rate less gravity, from the world's origin to the site
+            v = V[3:] + cross(V[:3], p)
+            f = A[3:] + cross(A[:3], p) + cross(V[:3], v)
+            eta = np.concatenate([R.T @ V[:3], R.T @ v])
+            out.append(Frame(R, p, eta, R.T @ A[:3], R.T @ (f + g), R.T @ f))
+        return out
+
+
+class State:
+    """A robot at one time; what several sensors need is computed once.
+
+    Parameters
+    ----------
+    bench : Bench
+    t : float
+        [s]
+    q, qd, qdd : (ndof,) array
+    u : (n_actuators,) array
+    lam : (n_multipliers,) array, or a function that gives it
+        Multipliers of loops.
+    """
+
+    def __init__(
+        self, bench: Bench, t: float, q: Array, qd: Array, qdd: Array, u: Array, lam: Array | Callable[[], Array]
+    ) -> None:  # fmt: skip
+        self.bench, self.engine = bench, bench.engine
+        self.t, self.u, self._lam = t, u, lam
+        self.q, self.qd, self.qdd = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd))
+
+    @cached_property
+    def lam(self) -> Array:
+        """Multipliers (n_multipliers,) of loops."""
+        return self._lam() if callable(self._lam) else self._lam
+
+    @cached_property
+    def frames(self) -> list[Frame]:
+        """Motion of all sites, by their numbers."""
+        return self.bench.frames(self.q, self.qd, self.qdd)
+
+    @cached_property
+    def tendon_lengths(self) -> Array:
+        """Length of each tendon [m], by actuator."""
+        return self.engine.tendon_lengths(self.q)
+
+    @cached_property
+    def _transmitted(self) -> tuple[Array, Array]:
+        return self.engine.transmitted(self.q, self.qd, self.qdd, self.u, self.t, self.lam)
+
+    @cached_property
+    def tensions(self) -> Array:
+        """Tension of each tendon at its pulled end [N], by actuator."""
+        return self.engine.tensions(self.q, self.u)
+
+    def transmitted(self, node: int) -> Array:
+        """Wrench (6,) on a node and all beyond it from what is before, in its own frame, about its origin."""
+        poses, wrenches = self._transmitted
+        R, p, w = poses[node, :3], poses[node, 3], wrenches[node]
+        return np.concatenate([R.T @ (w[:3] - cross(p, w[3:])), R.T @ w[3:]])
+
+    def loop_wrench(self, loop: int) -> Array:
+        """Wrench (6,) of a loop on its frame a, in frame b."""
+        return self.engine.loop_wrench(loop, self.q, self.qd, self.u, self.lam)
+
+    def load(self, name: str) -> Array:
+        """Wrenches (n, 6) of a load on its nodes, in their frames."""
+        return self.engine.load_wrenches(name, self.t, self.q, self.qd)
