@@ -12,7 +12,7 @@ from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
 from sorosim.drive import Motion
 from sorosim.errors import ModelError
-from sorosim.kernels.external import External, add_loads_at, clear_external, make_external
+from sorosim.kernels.external import External, add_loads_at, clear_external, make_external, see_points
 from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_room
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.kernels.signals import signal_workspace
@@ -27,9 +27,9 @@ Array = NDArray[np.float64]
 class Points(NamedTuple):
     """The points of a load that Python computes."""
 
-    frames: Array  # (n, 4, 4) on their nodes
+    frames: Array  # (n, 4, 3) on their nodes
     others: IntArray  # (n,) nodes of the bodies they are seen from, -1 and -2 the world
-    other_frames: Array  # (n, 4, 4)
+    other_frames: Array  # (n, 4, 3)
     pairs: IntArray  # (n,)
     names: tuple[str, ...]  # for messages
 
@@ -88,7 +88,7 @@ class Loading:
         seen_from = getattr(load, "others", None)
         others = np.full(n, -2) if seen_from is None else np.asarray(seen_from)
         frames = [getattr(load, name, None) for name in ("frames", "other_frames")]
-        own, theirs = (eye if given is None else np.ascontiguousarray(given, dtype=float) for given in frames)
+        own, theirs = (_rows(eye if given is None else np.asarray(given, dtype=float)) for given in frames)
         numbers = np.full(n, -1)
         for i, (node, other) in enumerate(zip(load.nodes, others, strict=True)):
             if other >= 0:
@@ -120,20 +120,11 @@ class Loading:
     def add_other(self, name: str, external: External, t: float, ws: Workspace) -> None:
         """A load that Python computes."""
         load, points = self.others[name], self.points[name]
-        g, eta, g_w, V, V_other = self.seen(load.nodes, points, ws)
+        n = len(load.nodes)
+        g_w, V, V_other, g, eta = (np.empty(shape) for shape in ((n, 4, 3), (n, 6), (n, 6), (n, 4, 4), (n, 6)))
+        see_points(load.nodes, points.frames, points.others, points.other_frames, ws, g_w, V, V_other, g, eta)
         f, K, D = evaluate_checked(name, load, points.names, t, g, eta)
         add_loads_at(load.nodes, points.others, points.pairs, g_w, V, V_other, f, K, D, external)
-
-    @staticmethod
-    def seen(nodes: IntArray, points: Points, ws: Workspace) -> tuple[Any, ...]:
-        """Poses (n, 4, 4) and twists (n, 6) of points as the load sees them; poses (n, 4, 3), twists in the world."""
-        g, other = _poses(ws, nodes) @ points.frames, _poses(ws, np.maximum(points.others, -1)) @ points.other_frames
-        V, V_other = ws.twist[nodes, 0], ws.twist[np.maximum(points.others, -1), 0]
-        R, p, relative = g[:, :3, :3], g[:, :3, 3], V - V_other
-        w = np.einsum("nji,nj->ni", R, relative[:, :3])
-        v = np.einsum("nji,nj->ni", R, relative[:, 3:] + np.cross(relative[:, :3], p))
-        g_w = np.ascontiguousarray(np.concatenate([R, p[:, None, :]], axis=1))
-        return np.linalg.solve(other, g), np.concatenate([w, v], axis=1), g_w, V, V_other
 
     def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
         """Actuators that Python computes."""
@@ -175,7 +166,6 @@ class Loading:
         return external
 
 
-def _poses(ws: Workspace, nodes: IntArray) -> Array:
-    g = np.zeros((len(nodes), 4, 4))
-    g[:, :3, :3], g[:, :3, 3], g[:, 3, 3] = ws.pose[nodes, :3], ws.pose[nodes, 3], 1.0
-    return g
+def _rows(poses: Array) -> Array:
+    """Poses (n, 4, 4) as rotation and position (n, 4, 3)."""
+    return np.ascontiguousarray(np.concatenate([poses[:, :3, :3], poses[:, None, :3, 3]], axis=1))

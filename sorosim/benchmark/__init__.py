@@ -14,6 +14,7 @@ from typing import Any
 from sorosim.benchmark.cases import CASES as OPEN
 from sorosim.benchmark.cases import Case, Target
 from sorosim.benchmark.closed import CLOSED
+from sorosim.benchmark.loaded import LOADED
 from sorosim.benchmark.report import YARDSTICK, Row, Timed, make_row, table, yardstick_row
 from sorosim.benchmark.setting import Setting, times
 from sorosim.errors import InputError, nearest
@@ -33,7 +34,7 @@ __all__ = [
     "yardstick_row",
 ]
 
-CASES = (*OPEN, *CLOSED)
+CASES = (*OPEN, *CLOSED, *LOADED)
 
 
 def time_case(case: Case, setting: Setting, quick: bool = False) -> Timed:

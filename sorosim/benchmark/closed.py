@@ -35,7 +35,8 @@ def _say(_: Setting, found: Run) -> str:
     return f"{loops}{found.stats['n_rhs']} residuals or rates"
 
 
-def _run(method: str, target: float | None, paper: float | None, step: float | None = None) -> Case:
+def motion_case(method: str, target: float | None, paper: float | None, step: float | None = None) -> Case:
+    """Ten seconds by a method, with its steps fixed or chosen."""
     return Case(
         f"10 s run, {method}", _motion(method, step), rounds=3,
         target=None if target is None else seconds(target, scaled=True), paper=paper, beside=_say,
@@ -50,13 +51,13 @@ def _derivatives(target: float, paper: float) -> Case:
 
 
 CLOSED: tuple[Case, ...] = (
-    _run("generalized-alpha", None, MANIPULATOR_NEWMARK),
+    motion_case("generalized-alpha", None, MANIPULATOR_NEWMARK),
     of_robot("fin_ray", _derivatives(0.8e-3, FIN_RAY["derivatives"])),
-    of_robot("fin_ray", _run("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01)),
-    of_robot("fin_ray", _run("bdf", 60.0, FIN_RAY["bdf"])),
+    of_robot("fin_ray", motion_case("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01)),
+    of_robot("fin_ray", motion_case("bdf", 60.0, FIN_RAY["bdf"])),
     of_robot("hybrid_parallel", _derivatives(0.35e-3, PARALLEL["derivatives"])),
-    of_robot("hybrid_parallel", _run("generalized-alpha", 0.6, PARALLEL["bdf"])),
-    of_robot("hybrid_parallel", _run("bdf", None, PARALLEL["bdf"])),
+    of_robot("hybrid_parallel", motion_case("generalized-alpha", 0.6, PARALLEL["bdf"])),
+    of_robot("hybrid_parallel", motion_case("bdf", 0.6, PARALLEL["bdf"])),
     of_robot(
         "hybrid_parallel",
         Case("statics", _statics, rounds=9, target=seconds(2e-3, scaled=True), paper=PARALLEL["statics"]),

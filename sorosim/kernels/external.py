@@ -8,6 +8,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.fibres import FibreRoom
+from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
@@ -224,6 +225,55 @@ def pair_matrices(tree, external, moving, ws, dq, dqd):
             gather_chain(tree, ws, B, 1, Jd_B, columns)
             add_block(J_A, rows, n, Jd_B, D[0], Y, columns, m, ndof, dq)
             add_block(J_B, columns, m, Jd_A, D[1], Y, rows, n, ndof, dq)
+
+
+@kernel_in_place
+def see_points(nodes, frames, others, other_frames, ws, g_w, V, V_other, g, eta):
+    """Fill what a load in Python sees, after a sweep of poses.
+
+    nodes, others : (n,) of the points, and of the bodies that they are seen from (-1 and less: the world)
+    frames, other_frames : (n, 4, 3) on these nodes
+    g_w, V, V_other : (n, 4, 3), (n, 6) twice, filled: poses of the points in the world, twists of both nodes there
+    g, eta : (n, 4, 4), (n, 6), filled: poses seen from the other frames, twists relative to them in the points' axes
+    """
+    for i in range(nodes.shape[0]):
+        node, other = nodes[i], max(others[i], -1)
+        mine, theirs, own = ws.pose[node], ws.pose[other], g_w[i]
+        compose_into(mine[:3], mine[3], frames[i, :3], frames[i, 3], own)
+        # their frame, then the point in it: R^T R', R^T (p' - p)
+        there = V_other[i]
+        for r in range(6):
+            V[i, r] = ws.twist[node, 0, r]
+            there[r] = ws.twist[other, 0, r]
+        out = g[i]
+        for r in range(3):
+            for c in range(3):
+                total = 0.0
+                for j in range(3):
+                    axis = 0.0
+                    for k in range(3):
+                        axis += theirs[j, k] * other_frames[i, k, r]
+                    total += axis * own[j, c]
+                out[r, c] = total
+            total = 0.0
+            for j in range(3):
+                axis, origin = 0.0, theirs[3, j]
+                for k in range(3):
+                    axis += theirs[j, k] * other_frames[i, k, r]
+                    origin += theirs[j, k] * other_frames[i, 3, k]
+                total += axis * (own[3, j] - origin)
+            out[r, 3] = total
+            out[3, r] = 0.0
+        out[3, 3] = 1.0
+        for r in range(6):
+            eta[i, r] = V[i, r] - there[r]
+        w0, w1, w2 = eta[i, 0], eta[i, 1], eta[i, 2]
+        v0 = eta[i, 3] + w1 * own[3, 2] - w2 * own[3, 1]
+        v1 = eta[i, 4] + w2 * own[3, 0] - w0 * own[3, 2]
+        v2 = eta[i, 5] + w0 * own[3, 1] - w1 * own[3, 0]
+        for r in range(3):
+            eta[i, r] = own[0, r] * w0 + own[1, r] * w1 + own[2, r] * w2
+            eta[i, 3 + r] = own[0, r] * v0 + own[1, r] * v1 + own[2, r] * v2
 
 
 @kernel_in_place
