@@ -124,12 +124,15 @@ TIMES = {
     "heavy_top": (0.0, 0.25, 0.5),
     "tree_of_rods": (0.0, 1.0),
     "fin_ray": (0.0, 2.5),
-    "hybrid_parallel": (0.0, 0.3),
+    "hybrid_parallel": (0.0, 3.6),
     "soft_gripper_parallel": (0.0, 4.0),
     "stewart_soft": (0.0, 1.5),
     "soft_ring": (0.0, 0.5, 1.0),
     "four_bar": (0.0, 0.05, 0.1, 0.15),
     "slider_crank": (0.0, 0.1, 0.2),
+    "underwater_vehicle": (0.0, 10.0),
+    "tentacle_in_current": (0.0, 1.0, 12.0),
+    "pneumatic_bellow": (0.0, 1.2, 1.8, 2.5),
 }
 
 

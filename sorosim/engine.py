@@ -368,7 +368,8 @@ class Engine:
     def tensions(self, q: Array, u: Array) -> Array:
         """Tension of each tendon at its pulled end [N]; of other actuators in rods their input."""
         room = self.external.fibres
-        tensions(self.tree, self.fibres, q, u, self.workspace.scratch, room)
+        # kernels know one type of array, which may be written to
+        tensions(self.tree, self.fibres, np.array(q), np.array(u), self.workspace.scratch, room)
         return np.array(room.tension[0])
 
 

@@ -12,11 +12,12 @@ COORDINATES = {
     "cable_manipulator": 24, "hybrid_serial": 27, "soft_gripper": 43, "tree_of_rods": 92, "flying_rod": 36,
     "free_fall_rod": 21, "heavy_top": 3, "double_pendulum": 2, "pendulum": 1, "fin_ray": 74, "hybrid_parallel": 63,
     "soft_gripper_parallel": 72, "stewart_soft": 60, "soft_ring": 22, "four_bar": 3, "slider_crank": 3,
+    "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,
          "four_bar": 1, "slider_crank": 1}  # fmt: skip
 DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank"}
-FLOATING = {"flying_rod", "free_fall_rod"}
+FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle"}
 
 
 @pytest.fixture(scope="module", params=NAMES)

@@ -15,6 +15,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from sorosim.actuation.chamber import Chamber
+from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.robot import Robot
 from sorosim.viz.target import written
@@ -66,8 +68,14 @@ def line_style(k: int) -> dict[str, Any]:
 
 def kind_of_inputs(robot: Robot, shown: Sequence[int]) -> str:
     """What some of the inputs are, by their numbers."""
-    actuators = list(robot.description.actuators.values())
-    return "tension" if all(isinstance(actuators[i], Tendon) for i in shown) else "input"
+    actuators = [list(robot.description.actuators.values())[i] for i in shown]
+    if all(isinstance(actuator, Tendon) for actuator in actuators):
+        wound = [actuator.stiffness is not None for actuator in actuators]
+        return "length wound up" if all(wound) else "tension" if not any(wound) else "input"
+    for kind, word in ((Chamber, "pressure"), (Servo, "set point")):
+        if all(isinstance(actuator, kind) for actuator in actuators):
+            return word
+    return "input"
 
 
 def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:

@@ -244,7 +244,9 @@ class Scene:
         self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
         self._add_lines("grid", self._floor.grid, 1.2, color=LINES)
         if inputs is not None:
-            self._tensions = np.atleast_2d(np.asarray(inputs, dtype=float))[:, self._columns]
+            given = np.atleast_2d(np.asarray(inputs, dtype=float))
+            rows = zip(np.broadcast_to(self._states, (len(given), self._states.shape[1])), given, strict=True)
+            self._tensions = np.array([self.robot.engine.tensions(q, u)[self._columns] for q, u in rows])
         self._set_colours()
         self._dress()
         self.place_camera()
@@ -256,7 +258,7 @@ class Scene:
         self.fit(*sample(run, np.linspace(t[0], t[-1], min(len(t), FITTED_STATES))))
 
     def update(self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float | None = None) -> None:
-        """Show the robot at coordinates q (ndof,), its tendons coloured by inputs u, and the time t [s]."""
+        """Show the robot at coordinates q (ndof,), its tendons coloured by their tensions under inputs u, and t [s]."""
         if len(self._framed) == 0:
             self.fit(self.robot.coordinates(q), None if u is None else self.robot.inputs(u))
         shape, self._now = self.geometry.at(q), (q, u, t)
@@ -267,7 +269,8 @@ class Scene:
         if self._strain is not None and self._rods is not None:
             self._rods.paint(self._strain.at(self.robot.coordinates(q)))
         if u is not None and self._cords is not None:
-            self._cords.paint(self.robot.inputs(u)[self._columns])
+            tensions = self.robot.engine.tensions(self.robot.coordinates(q), self.robot.inputs(u))
+            self._cords.paint(tensions[self._columns])
         self.words.say("clock", "" if t is None else f"t = {t:.2f} s")
         # near and far planes follow the robot, else they cut it
         self.plotter.reset_camera_clipping_range()
