@@ -7,6 +7,7 @@ from typing import Any
 
 from sorosim.cli.options import assignments
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
+from sorosim.io.units import OF_INPUT
 
 U, DRIVEN = "--u", "--driven"
 
@@ -78,7 +79,7 @@ def _input_dimension(robot: Any, name: str) -> str:
     units = dict(zip(robot.actuator_names, robot.actuator_units, strict=True))
     if name not in units:
         raise InputError(U, "the name of an actuator", f"'{name}'", nearest(name, units))
-    return "moment" if units[name] == "N m" else "force"
+    return OF_INPUT.get(units[name], "number")
 
 
 def _driven_dimension(robot: Any, name: str) -> str:

@@ -28,15 +28,13 @@ from sorosim.io.schema_actuators import (
     RunBlock,
     TendonBlock,
 )
-from sorosim.io.units import DIMENSIONS
+from sorosim.io.units import DIMENSIONS, OF_INPUT
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.rod import Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.plug_ins import ACTUATORS
 
 _ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
-# dimension of the input of an actuator in rods, by its unit
-_OF_UNIT = {"N": "force", "m": "length", "Pa": "pressure", "N m": "moment", "rad": "angle", "": "number"}
 
 
 @dataclass
@@ -83,7 +81,7 @@ class ActuatorBuilder:
         if isinstance(actuator, LoopForce):
             return effort_of(actuator, self.file.loops[actuator.loop].joint)
         if actuator is not None:
-            return _OF_UNIT.get(actuator.unit, "number")
+            return OF_INPUT.get(actuator.unit, "number")
         block = self.file.actuators.get(name)
         return "force" if block is not None and block.tendon is not None else ""
 

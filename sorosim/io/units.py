@@ -56,6 +56,10 @@ DIMENSIONS = {
 }
 
 
+# dimension of the input of an actuator by its unit; what has another one is read as a plain number
+OF_INPUT = {"N": "force", "m": "length", "Pa": "pressure", "N m": "moment", "rad": "angle"}
+
+
 class Unit(NamedTuple):
     """``times/over`` SI units; as two numbers, so that 7 cm is 7/100 m, the nearest float to 0.07 m."""
 
