@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.differences import Worst
+from helpers.differences import Worst, jacobian, relative_error
 from helpers.meshes import angle_mesh, box_mesh
 from numpy.testing import assert_allclose
 from scipy.integrate import quad, solve_ivp
@@ -124,7 +124,7 @@ def test_a_body_let_go_comes_to_its_terminal_velocity_as_tanh(case, density, joi
     v, z = run.qd[:, -1], run.q[:, -1]
     # the integrator's 1e-11 a step
     exact = sign * last * np.tanh(run.t / tau)
-    assert WORST.note("approach to terminal velocity", np.abs(v - exact).max() / last) < 1e-8
+    assert WORST.note("approach to terminal velocity", np.abs(v - exact).max() / last) < 1e-9
     assert_allclose(z, sign * last * tau * np.log(np.cosh(run.t / tau)), rtol=0, atol=1e-8 * last * tau)
     assert_allclose(run.q[:, :-1], 0.0, atol=1e-12)
     # after six time constants 1 - tanh is 1.2e-5
@@ -321,6 +321,42 @@ def test_a_sphere_floats_with_its_share_of_density_under_water(ratio):
     assert_allclose(np.diff(times[-2:]), T, rtol=1e-7)
 
 
+def stick(ratio, up, n_gauss):
+    """A stick of 1 m and 4 cm across on a slide along z, upright or lying, at the surface z = 0."""
+    rod = rod_of(1.0, Circle(0.02), Material(1e6, poisson=0.5, density=ratio * RHO), strain(), n_gauss=n_gauss)
+    at = pose(turn(Y, -0.5 * np.pi)) if up else pose()
+    links = Link("slide", None, joint=SLIDE), Link("rod", rod, parent="slide", at=at)
+    return Robot(Description("stick", links, loads={"water": Fluid(RHO, height=0.0)}))
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.45, 0.7])
+def test_an_upright_stick_floats_with_its_share_of_length_under_water(ratio):
+    # a section gets wet over its width, so Gauss points must be nearer to each other than that: here by four times
+    found = statics(stick(ratio, True, 200), q0=[-0.4])
+    assert -found.q[0] == pytest.approx(ratio, abs=3e-5)
+
+
+def test_a_lying_stick_half_as_dense_as_water_floats_half_under():
+    found = statics(stick(0.5, False, 5), q0=[0.005])
+    assert found.q[0] == pytest.approx(0.0, abs=1e-15)
+    # a section gets wet as a sphere does: of the width at the surface 3 pi/8 = 1.178 of that of the round section
+    mass = (0.5 + 1.0) * RHO * np.pi * 4e-4
+    stiffness = RHO * G * 0.04 * 3.0 * np.pi / 8.0
+    assert stick(0.5, False, 5).linearize(found.q).frequencies[0] == pytest.approx(
+        np.sqrt(stiffness / mass) / (2.0 * np.pi), rel=1e-12
+    )
+
+
+def test_a_ball_dropped_into_water_accounts_for_its_energy():
+    robot = body_in(solid(Sphere(0.1), 600.0), SLIDE, Fluid(RHO, height=0.0))
+    run = run_of(robot, 2.0, 0.0005, ([0.5], None))
+    energy = run.energy()
+    assert run.q.min() < -0.1  # it dives and comes up again
+    assert energy.dissipated[-1] > 0.5 * energy.kinetic.max()
+    # Simpson's rule over half a millisecond; the third derivative jumps where it gets wet
+    assert WORST.note("ball dropped into water, energy", np.abs(energy.balance).max() / energy.kinetic.max()) < 1e-6
+
+
 def test_above_the_surface_there_is_only_weight_and_below_all_of_the_fluid():
     shape, density = Sphere(0.1), 700.0
     robot = body_in(solid(shape, density), SLIDE, Fluid(RHO, height=0.0))
@@ -335,6 +371,12 @@ def test_above_the_surface_there_is_only_weight_and_below_all_of_the_fluid():
 # -- drag takes energy, lift does not
 
 
+FLOWS = {
+    "still": (0.0, 0.0, 0.0),
+    "steady": (0.3, -0.2, 0.1),
+    "unsteady": ("0.3*sin(3*t)", "0.2", "0.1*t"),
+    "field": ("0.3*sin(3*t)*z", "0.2*x", "0.1*t*y"),
+}
 LIFTING = {name: Immersed(lift=0.8) for name in ("arm", "fin")}
 
 
@@ -384,6 +426,25 @@ def test_lift_is_across_rod_and_flow(rng):
         assert np.linalg.norm(force) == pytest.approx(size * np.hypot(v[1], v[2]), rel=1e-12)
 
 
+# -- derivatives
+
+
+@pytest.mark.parametrize("flow", ["still", "unsteady", "field"])
+def test_derivatives_of_forces_in_a_fluid_match_differences(flow, rng):
+    water = {**LIFTING, "knob": Immersed(rotary_drag=(0.1, 0.2, 0.3))}
+    surface = {"height": 0.1, "up": (0.1, 0.2, 1.0)} if flow != "still" else {}
+    robot = swimmer(Fluid(RHO, current=FLOWS[flow], links=water, **surface), materials=1300.0)
+    # small steps: the second derivative jumps where a section is just under the surface, or just above
+    t, steps = 0.4, (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+    q, qd, qdd = 0.4 * rng.normal(size=(3, robot.ndof))
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd, t)
+    by_q = jacobian(lambda x: robot.inverse_dynamics(x, qd, qdd, t), q, steps)
+    by_qd = jacobian(lambda x: robot.inverse_dynamics(q, x, qdd, t), qd, steps)
+    # differences of sixth order, and their rounding
+    assert WORST.note("derivatives by q", relative_error(found.dtau_dq, by_q)) < 1e-9
+    assert WORST.note("derivatives by qd", relative_error(found.dtau_dqd, by_qd)) < 1e-9
+
+
 # -- Galilei
 
 
@@ -410,7 +471,7 @@ def test_a_body_moves_alike_in_a_steady_current_and_in_still_water(rng):
         return body_in(solid(Ellipsoid((0.1, 0.2, 0.15)), 1300.0, OBLIQUE), Joint("free"), water)
 
     # the integrator's 1e-10 a step
-    assert WORST.note("Galilei, ellipsoid", same_in_a_current(robot_in, "body", rng)) < 1e-7
+    assert WORST.note("Galilei, ellipsoid", same_in_a_current(robot_in, "body", rng)) < 1e-8
 
 
 @pytest.mark.slow
@@ -419,7 +480,7 @@ def test_a_soft_robot_moves_alike_in_a_steady_current_and_in_still_water(rng):
         water = Fluid(RHO, current=current, links={**LIFTING, "knob": Immersed()})
         return swimmer(water, materials=1200.0, varying=strain(torsion=1, bending=2))
 
-    assert WORST.note("Galilei, soft", same_in_a_current(robot_in, "arm", rng)) < 1e-6
+    assert WORST.note("Galilei, soft", same_in_a_current(robot_in, "arm", rng)) < 1e-7
 
 
 def accelerations(robot, q, qd, t=0.0):
@@ -653,9 +714,9 @@ def test_sections_of_rods_carry_the_fluid_of_cylinders(section):
 
 
 TENTACLES = {
-    "drag": ((0.0, 1.1), 0.0, 2e-8),
-    "friction": ((0.5, 1.1), 0.0, 2e-6),  # the outline of the section is a polygon: its perimeter is 3e-6 less
-    "added mass": ((0.0, 1.1), 1.0, 2e-8),
+    "drag": ((0.0, 1.1), 0.0, 5e-9),
+    "friction": ((0.5, 1.1), 0.0, 1e-6),  # the outline of the section is a polygon: its perimeter is 3e-6 less
+    "added mass": ((0.0, 1.1), 1.0, 5e-9),
 }
 
 
@@ -727,13 +788,6 @@ def test_a_cantilever_sways_in_water_at_that_frequency():
 
 
 # -- energy
-
-FLOWS = {
-    "still": (0.0, 0.0, 0.0),
-    "steady": (0.3, -0.2, 0.1),
-    "unsteady": ("0.3*sin(3*t)", "0.2", "0.1*t"),
-    "field": ("0.3*sin(3*t)*z", "0.2*x", "0.1*t*y"),
-}
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ from sorosim.model.section import Circle
 from sorosim.robot import Robot
 
 L, G = 0.5, 9.81
+NOTHING = (0.0, 0.0, 0.0)
 ALL_SIX = strain(torsion=3, bending=3, elongation=3, shear=3)
 PLANAR = strain(bending_z=14)
 WORST = Worst()
@@ -386,11 +387,23 @@ def test_a_mass_between_springs_has_the_stiffness_of_their_sum(rng):
     assert_allclose(robot.linearize(found.q).frequencies, omega / (2.0 * np.pi), rtol=1e-10)
 
 
+def test_a_spring_without_rest_length_draws_ellipses_through_any_place():
+    k, m = 80.0, 2.0
+    robot = particle(m, NOTHING, spring=Spring("bob", at(0.1, 0.2, 0.3), stiffness=k))
+    centre, w = np.array([0.1, 0.2, 0.3]), np.sqrt(k / m)
+    for a, b in ((np.array([0.2, 0.0, -0.1]), np.array([0.0, 0.3, 0.1])), (0.2 * X, 0.1 * X)):
+        # the second one goes to and fro through the place where its ends meet
+        run = run_of(robot, 2.0, 0.05, (centre + a, w * b))
+        exact = centre + np.outer(np.cos(w * run.t), a) + np.outer(np.sin(w * run.t), b)
+        assert_allclose(run.q, exact, rtol=0, atol=1e-9)
+    assert_allclose(robot.inverse_dynamics(centre, np.zeros(3), np.zeros(3)), 0.0, atol=1e-14)
+
+
 @pytest.mark.parametrize("c", [3.0, 40.0], ids=["under", "over"])
 def test_a_damper_stills_a_mass_as_the_oscillator_says(c):
     k, m = 100.0, 2.0
     spring = Spring("bob", at(0, 0, 1.0), stiffness=k, damping=c, rest=0.6)
-    robot = particle(m, (0, 0, 0), spring=spring)
+    robot = particle(m, NOTHING, spring=spring)
     run = run_of(robot, 2.0, 0.001, ([0, 0, 0.5], None))
     roots = np.roots([m, c, k]).astype(complex)
     # 0.1 at rest at the start, about 0.4
@@ -471,7 +484,7 @@ def test_two_free_bodies_on_a_spring_keep_their_momenta(damping):
 def test_a_spring_whose_rest_length_is_a_signal_is_an_actuator():
     # far below its frequency, and exactly: m x'' = -k (x - r cos wt)
     k, m, w = 100.0, 2.0, 3.0
-    robot = particle(m, (0, 0, 0), spring=Spring("bob", at(0, 0, 1.0), stiffness=k, rest="0.6 + 0.05*cos(3*t)"))
+    robot = particle(m, NOTHING, spring=Spring("bob", at(0, 0, 1.0), stiffness=k, rest="0.6 + 0.05*cos(3*t)"))
     size = -0.05 * k / (k - m * w * w)
     run = run_of(robot, 3.0, 0.05, ([0, 0, 0.4 + size], None))
     assert_allclose(run.q[:, 2], 0.4 + size * np.cos(w * run.t), rtol=0, atol=1e-8)
