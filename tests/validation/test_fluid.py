@@ -203,6 +203,58 @@ def test_pendulum_in_water_swings_with_added_mass_and_buoyancy(name):
         assert_allclose(run.energy().dissipated, 0.0, atol=1e-15)
 
 
+def test_amplitudes_of_a_pendulum_in_water_fall_as_quadratic_drag_says():
+    # on its way down w^2 is linear in the angle: d(w^2)/da = 2 b w^2 - 2 W^2 sin a
+    length, density = 0.6, 3000.0
+    link = Link("bob", solid(Sphere(R), density, pose(p=(0.0, 0.0, -length))), joint=Joint("revolute", axis=Y))
+    robot = Robot(Description("ball", (link,), loads={"water": Fluid(RHO)}))
+    V = ball(R)
+    inertia = density * V * (length**2 + 0.4 * R**2) + 0.5 * RHO * V * length**2
+    W2, b = (density - RHO) * V * G * length / inertia, 0.5 * RHO * 0.47 * np.pi * R**2 * length**3 / inertia
+
+    def work(low, high):
+        return quad(lambda a: 2.0 * W2 * np.sin(a) * np.exp(-2.0 * b * a), low, high, epsabs=1e-13, epsrel=1e-11)[0]
+
+    exact = [1.2]
+    for _ in range(4):
+        exact.append(-brentq(lambda low: work(low, exact[-1]), -exact[-1], -1e-3, xtol=1e-14))
+
+    def turns(t, q, qd):
+        return qd[0]
+
+    run = run_of(robot, 8.0, 0.05, ([1.2], None), events=[turns])
+    found = np.abs(run.events[0][1][:, 0])
+    found = found[found < 1.2 - 1e-6][:4]  # the start may count as a turn
+    assert WORST.note("amplitudes under quadratic drag", np.abs(found - exact[1:]).max()) < 1e-8
+
+
+SPINNING = {
+    "given": (Box((0.1, 0.2, 0.3)), {"rotary_drag": (0.0, 0.0, 0.4)}, 0.5 * 0.4 * (0.1 * 0.2 * 0.3) ** (5.0 / 3.0)),
+    # strips across: C/2 times the width times the integral of |x|^3
+    "box": (Box((0.1, 0.2, 0.3)), {}, 0.5 * 1.05 * 0.3 * (0.05**4 + 0.1**4) / 2.0),
+    "disc": (Cylinder(0.2, 0.01), {}, 0.0),
+    "sphere": (Sphere(0.2), {}, 0.0),
+}
+
+
+@pytest.mark.parametrize("case", SPINNING)
+def test_a_spinning_body_is_slowed_by_its_rotary_drag(case):
+    shape, given, drag = SPINNING[case]
+    robot = body_in(solid(shape), Joint("revolute", axis=Z), Fluid(RHO, links={"body": Immersed(**given)}))
+    inertia = robot.mass_matrix([0.0])[0, 0]
+    run = run_of(robot, 5.0, 0.25, (None, [3.0]))
+    # I w' = -c w^2
+    assert_allclose(run.qd[:, 0], 3.0 / (1.0 + RHO * drag / inertia * 3.0 * run.t), rtol=1e-9)
+
+
+def test_a_body_moves_the_fluid_that_it_is_said_to():
+    shape = Box((0.1, 0.2, 0.3))
+    for axis, part in ((X, 0.2), (Y, 0.5), (Z, 0.7)):
+        water = Fluid(RHO, links={"body": Immersed(added_mass=(0.2, 0.5, 0.7))})
+        robot = body_in(solid(shape, 500.0), Joint("prismatic", axis=axis), water)
+        assert robot.mass_matrix([0.0])[0, 0] == pytest.approx((500.0 + RHO * part) * 0.006, rel=1e-12)
+
+
 # -- what weighs nothing
 
 
