@@ -23,7 +23,7 @@ from sorosim.model.body import RigidBody
 from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
-from sorosim.signals import Signal, as_signal
+from sorosim.signals import CallableSignal, Signal, as_signal
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Fluid:
         [kg/m^3], positive.
     current : three numbers, Expressions or signals
         Velocity of the fluid in the axes of the world [m/s]. An Expression may use x, y, z [m] and t [s], a text is
-        one; a signal is of time.
+        one; a signal is of time, and no Python function: it has no rate, and the rate presses on what is in the fluid.
     height : float, optional
         Of its surface along `up` [m]; above it there is none. Without it the fluid is everywhere.
     up : three numbers
@@ -146,7 +146,11 @@ def _entry(where: str, entry: Any) -> float | Expression | Signal:
         if not np.isfinite(there):
             raise ModelError(where, "a finite speed", f"{there} at the origin and t = 0 of {entry.text!r}")
         return entry
-    return as_signal(entry, where)
+    signal = as_signal(entry, where)
+    if isinstance(signal, CallableSignal):
+        expected, hint = "a current whose rate is known", "write it as an expression of t, or as a table"
+        raise ModelError(where, expected, "a Python function", hint)
+    return signal
 
 
 def _as_signal(entry: float | Expression | Signal) -> Signal:

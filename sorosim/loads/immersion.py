@@ -105,7 +105,8 @@ class Wet(NamedTuple):
 def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
     """Sections at arclengths X (n,) of a division."""
     section, L = piece.section, piece.length
-    outline = section.outline(X, L)
+    # so many that the perimeter of a circle, as a polygon, is right to 3e-6
+    outline = section.outline(X, L, 720)
     wide_y, wide_z = (np.ptp(outline[:, :, axis], axis=1) for axis in (0, 1))
     perimeter = np.linalg.norm(np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1), axis=2).sum(axis=1)
     flat = isinstance(section, Rectangle)
