@@ -113,11 +113,30 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
 
     value (12,): of the body, layout above; flow (24,): of the current at its place; room (6, 6, 6).
     """
+    submerged_wrench(value, gravity, g, V, flow, media.row[m, CURRENT] != STILL, room, f, K, D)
+    if media.row[m, HAS_SURFACE] == 0:
+        return
+    n, up = media.value[m, :3], room[0, 0, :3]
+    into_body(g, n, up)
+    height = n[0] * g[3, 0] + n[1] * g[3, 1] + n[2] * g[3, 2]
+    part, slope = wetted(media.value[m, 3] - height, value[REACH])
+    for i in range(6):
+        for j in range(6):
+            K[i, j] *= part
+            D[i, j] *= part
+        for j in range(3):
+            K[i, 3 + j] -= slope * f[i] * up[j]
+        f[i] *= part
+
+
+@kernel_in_place
+def submerged_wrench(value, gravity, g, V, flow, flows, room, f, K, D):
+    """As `fluid_wrench`, far below any surface; `flows`: whether there is a current."""
     clear_matrix(K)
     clear_matrix(D)
     vectors = room[0]
     w, v, u, v_r, a, b = vectors[0, :3], vectors[1, :3], vectors[2, :3], vectors[3, :3], vectors[4, :3], vectors[5, :3]
-    up, pushed, shifted, impulse = vectors[0, 3:], vectors[1, 3:], vectors[2, 3:], vectors[3, 3:]
+    pushed, impulse = vectors[0, 3:], vectors[1, 3:]
     G, Gt, B, product = room[1, :3, :3], room[2, :3, :3], room[3, :3, :3], room[4, :3, :3]
     p, ma, displaced = g[3], value[ADDED_MASS : ADDED_MASS + 3], value[DISPLACED]
     into_body(g, V[:3], w)
@@ -134,13 +153,8 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
         v_r[i] = v[i] - u[i]
         speed += v_r[i] * v_r[i]
     speed = sqrt(speed)
-    part, slope = 1.0, 0.0
-    if media.row[m, HAS_SURFACE] != 0:
-        n = media.value[m, :3]
-        part, slope = wetted(media.value[m, 3] - (n[0] * p[0] + n[1] * p[1] + n[2] * p[2]), value[REACH])
-        into_body(g, n, up)
 
-    # drag and lift: phi = -part |v_r| B v_r; buoyancy and the pressure of an accelerated fluid
+    # drag and lift: phi = -|v_r| B v_r; buoyancy and the pressure of an accelerated fluid
     for i in range(3):
         for j in range(3):
             B[i, j] = 0.0
@@ -149,11 +163,10 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
     B[2, 1] += value[LIFT]
     for i in range(3):
         pushed[i] = B[i, 0] * v_r[0] + B[i, 1] * v_r[1] + B[i, 2] * v_r[2]
-        shifted[i] = displaced * (a[i] - b[i]) - speed * pushed[i]
         turning = value[ROTARY_DRAG + i] * abs(w[i])
-        f[i] = -part * turning * w[i]
-        f[3 + i] = part * shifted[i] + ma[i] * a[i]
-        D[i, i] -= 2.0 * part * turning
+        f[i] = -turning * w[i]
+        f[3 + i] = displaced * (a[i] - b[i]) - speed * pushed[i] + ma[i] * a[i]
+        D[i, i] -= 2.0 * turning
     # added mass moves against the current, not against the world (theory.md, 11)
     impulse[0], impulse[1], impulse[2] = ma[0] * v_r[0], ma[1] * v_r[1], ma[2] * v_r[2]
     for i in range(3):
@@ -165,7 +178,7 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
     for i in range(3):
         for j in range(3):
             by_speed = pushed[i] * v_r[j] / speed if speed > 0.0 else 0.0
-            product[i, j] = -part * (speed * B[i, j] + by_speed)
+            product[i, j] = -(speed * B[i, j] + by_speed)
             D[3 + i, 3 + j] += product[i, j]
     add_cross(impulse, 1.0, 0, 3, D)
     for i in range(3):
@@ -184,14 +197,10 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
     # K: gravity, current and its acceleration turn against the body, dx = x^ alpha, and change along its way, G beta
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        # part displaced (a - b) as a vector, ma a entry by entry
-        K[3 + i, j] -= (part * displaced + ma[i]) * a[k] - part * displaced * b[k]
-        K[3 + i, k] += (part * displaced + ma[i]) * a[j] - part * displaced * b[j]
-        for c in range(3):
-            K[3 + i, 3 + c] -= slope * shifted[i] * up[c]
-            if slope != 0.0:
-                K[i, 3 + c] += slope * value[ROTARY_DRAG + i] * abs(w[i]) * w[i] * up[c]
-    if media.row[m, CURRENT] == STILL:
+        # displaced (a - b) as a vector, ma a entry by entry
+        K[3 + i, j] -= (displaced + ma[i]) * a[k] - displaced * b[k]
+        K[3 + i, k] += (displaced + ma[i]) * a[j] - displaced * b[j]
+    if not flows:
         return
     gradient_into_body(g, flow[GRADIENT : GRADIENT + 9], room[5, :3, :3], G)
     gradient_into_body(g, flow[RATE_GRADIENT : RATE_GRADIENT + 9], room[5, :3, :3], Gt)
@@ -220,4 +229,4 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
             K[i, 3 + c] += x0 * G[0, c] + x1 * G[1, c] + x2 * G[2, c]
     for i in range(3):
         for c in range(3):
-            K[3 + i, 3 + c] += (part * displaced + ma[i]) * Gt[i, c]
+            K[3 + i, 3 + c] += (displaced + ma[i]) * Gt[i, c]
