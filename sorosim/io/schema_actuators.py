@@ -42,23 +42,23 @@ class TendonBlock(RunBlock, PulledBlock):
     """A tendon through one rod."""
 
 
-def _alone(cls: type[Block], value: Any) -> Any:
-    others = [str(key) for key in value if key in RunBlock.key_names()] if isinstance(value, Mapping) else []
-    if others:
-        hint = "each entry of path has its own"
-        raise ModelError("", f"the keys {', '.join(cls.key_names())}", "also " + ", ".join(others)[:60], hint)
-    return value
-
-
-class PathBlock(PulledBlock):
-    """A tendon through several rods."""
+class WayBlock(Block):
+    """A way through several rods."""
 
     path: list[RunBlock] = Key(examples=["[{rod: arm, y: 0, z: 1 cm}, ...]"])
 
     @model_validator(mode="before")
     @classmethod
     def _has_runs_in_its_path(cls, value: Any) -> Any:
-        return _alone(cls, value)
+        others = [str(key) for key in value if key in RunBlock.key_names()] if isinstance(value, Mapping) else []
+        if others:
+            hint = "each entry of path has its own"
+            raise ModelError("", f"the keys {', '.join(cls.key_names())}", "also " + ", ".join(others)[:60], hint)
+        return value
+
+
+class PathBlock(PulledBlock, WayBlock):
+    """A tendon through several rods."""
 
 
 class ChamberBlock(RunBlock):
@@ -67,16 +67,10 @@ class ChamberBlock(RunBlock):
     area: Area = Key(examples=["2 cm^2"])
 
 
-class ChamberPathBlock(Block):
+class ChamberPathBlock(WayBlock):
     """A chamber through several rods."""
 
-    path: list[RunBlock] = Key(examples=["[{rod: arm, y: 0, z: 1 cm}, ...]"])
     area: Area = Key(examples=["2 cm^2"])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_runs_in_its_path(cls, value: Any) -> Any:
-        return _alone(cls, value)
 
 
 class MomentBlock(Block):
