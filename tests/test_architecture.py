@@ -38,6 +38,7 @@ LAYERS = (
     "records",
     "dynamics",
     "robot",
+    "testing",
     "loop_watch",
     "system",
     "solvers",
