@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,14 @@ from sorosim.kernels.fibres import fibre_strain
 from sorosim.model.basis import STRAINS
 from sorosim.robot import Robot
 from sorosim.testing.differences import jacobian
-from sorosim.testing.report import FLOOR, ContractError, Matrix, Report
+from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
 from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
 
 Array = NDArray[np.float64]
 
-HINTS = {
-    "by_strain": "by_strain is the derivative of the internal wrench by the six strains",
-    "by_rate": "by_rate is the derivative of the internal wrench by the rates of the six strains",
-    "by_input": "by_input is the derivative of the internal wrench by the input",
-}
+WRENCH = [f"of {name}" for name in STRAINS]
+COLUMNS = {"by_strain": list(STRAINS), "by_rate": [f"rate of {name}" for name in STRAINS], "by_input": ["input"]}
+HINTS = {"by_strain": "the six strains", "by_rate": "the rates of the six strains", "by_input": "the input"}
 ROBOT_HINT = "what holds at its sections must hold in the robot: look at rods and bind"
 
 
@@ -83,12 +82,7 @@ def check_actuator(
     report = Report(name, len(tried))
     if driven.engine.loading.actuators:
         _Sections(driven, name, where, tolerance).check(report, tried, amounts)
-    idle = True
-    for k, state in enumerate(tried):
-        for u in amounts:
-            at = f"{in_words(k, state)}, input {u:g}"
-            idle &= not _check_robot(report, where, driven, free, at, state, u, tolerance)
-    if idle:
+    if not _check_robot(report, where, driven, free, tried, amounts, tolerance):
         raise ContractError(where, "it does nothing at any of the states", "give inputs and states where it acts")
 
     def evaluate(state: State) -> tuple[Array]:
@@ -129,25 +123,26 @@ class _Sections:
         names = [f"{in_words(k, state)}, input {u:g}" for k, state in enumerate(states) for u in amounts]
         # first: differences of what keeps a state mean nothing
         check_memory(self.where, lambda given: self.values(*given), seen)
+        pairs: dict[str, list[Pair]] = {what: [] for what in COLUMNS}
         for at, (u, xi, xid) in zip(names, seen, strict=True):
-            self.derivatives(report, at, u, xi, xid)
+            self.differentiate(pairs, at, u, xi, xid)
             self.apart(at, u, xi, xid)
+        for what, columns in COLUMNS.items():
+            hint = f"it is the derivative of the internal wrench by {HINTS[what]}"
+            Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
 
-    def derivatives(self, report: Report, at: str, u: float, xi: Array, xid: Array) -> None:
-        """All three against differences."""
+    def differentiate(self, pairs: dict[str, list[Pair]], at: str, u: float, xi: Array, xid: Array) -> None:
+        """All three derivatives of all sections, and by differences."""
         found = self.values(u, xi, xid)
-        size = max(1.0, abs(u))
-        wrench, rates = [f"of {name}" for name in STRAINS], [f"rate of {name}" for name in STRAINS]
-        for what, columns, given, slopes in (
-            ("by_strain", STRAINS, found.by_strain, jacobian(lambda d: self.values(u, xi + d, xid).wrench, 6)),
-            ("by_rate", rates, found.by_rate, jacobian(lambda d: self.values(u, xi, xid + d).wrench, 6)),
-            ("by_input", ["input"], found.by_input[:, :, None],
-             jacobian(lambda d: self.values(u + d[0], xi, xid).wrench, 1, size)),
-        ):  # fmt: skip
-            matrix = Matrix(what, wrench, columns, True, HINTS[what])
-            floor = FLOOR * float(np.abs(found.wrench).max()) / (size if what == "by_input" else 1.0)
-            for i, place in enumerate(self.places):
-                matrix.compare(report, self.where, given[i], slopes[i], floor, self.tolerance, f"{place}, {at}")
+        size, floor = max(1.0, abs(u)), FLOOR * float(np.abs(found.wrench).max())
+        by_strain = jacobian(lambda d: self.values(u, xi + d, xid).wrench, 6)
+        by_rate = jacobian(lambda d: self.values(u, xi, xid + d).wrench, 6)
+        by_input = jacobian(lambda d: self.values(u + d[0], xi, xid).wrench, 1, size)
+        for i, place in enumerate(self.places):
+            where = f"{place}, {at}"
+            pairs["by_strain"].append(Pair(found.by_strain[i], by_strain[i], floor, where))
+            pairs["by_rate"].append(Pair(found.by_rate[i], by_rate[i], floor, where))
+            pairs["by_input"].append(Pair(found.by_input[i, :, None], by_input[i], floor / size, where))
 
     def apart(self, at: str, u: float, xi: Array, xid: Array) -> None:
         """A section does not feel the strain of others."""
@@ -163,24 +158,30 @@ class _Sections:
 
 
 def _check_robot(
-    report: Report, where: str, driven: Robot, free: Robot, at: str, state: State, u: float, tolerance: float
-) -> bool:
+    report: Report, where: str, driven: Robot, free: Robot, states: Sequence[State], amounts: Sequence[float],
+    tolerance: float,
+) -> bool:  # fmt: skip
     """What the actuator adds to internal forces, and its derivatives; whether it adds anything."""
-    q, qd = state
-    n, scale, size = driven.ndof, scales(driven), max(1.0, abs(u))
+    n, scale, names, acts = driven.ndof, scales(driven), driven.coordinate_names, False
+    pairs: dict[str, list[Pair]] = {"dtau/dq": [], "dtau/dqd": [], "B": []}
 
     def added(q: Array, qd: Array, u: float) -> Array:
         return driven.internal_force(q, qd, [u]) - free.internal_force(q, qd)
 
-    with_it, without = driven.internal_force_derivatives(q, qd, [u]), free.internal_force_derivatives(q, qd)
-    names = driven.coordinate_names
-    tau = float(np.abs(with_it.tau).max(initial=0.0) + np.abs(without.tau).max(initial=0.0))
-    for what, given, ground, columns, found in (
-        ("dtau/dq", with_it.dtau_dq, without.dtau_dq, names, jacobian(lambda d: added(q + d, qd, u), n, scale)),
-        ("dtau/dqd", with_it.dtau_dqd, without.dtau_dqd, names, jacobian(lambda d: added(q, qd + d, u), n, scale)),
-        ("B", with_it.B, 0.0 * with_it.B, ["input"], jacobian(lambda d: added(q, qd, u + d[0]), 1, size)),
-    ):
-        floor = FLOOR * float(np.abs(ground).max(initial=0.0) + tau / (size if what == "B" else scale.max()))
-        matrix = Matrix(f"{what} inside the robot", names, columns, False, ROBOT_HINT)
-        matrix.compare(report, where, given - ground, found, floor, tolerance, at)
-    return bool(np.any(with_it.B) or np.abs(added(q, qd, u)).max() > 1e-12 * tau)
+    for (k, (q, qd)), u in product(enumerate(states), amounts):
+        one, two = driven.internal_force_derivatives(q, qd, [u]), free.internal_force_derivatives(q, qd)
+        tau, size = float(np.abs([one.tau, two.tau]).max(initial=0.0)), max(1.0, abs(u))
+        acts |= bool(np.any(one.B) or np.abs(added(q, qd, u)).max(initial=0.0) > 1e-12 * tau)
+        at = f"{in_words(k, (q, qd))}, input {u:g}"
+        for what, ground, given, found in (
+            ("dtau/dq", two.dtau_dq, one.dtau_dq, jacobian(lambda d: added(q + d, qd, u), n, scale)),  # noqa: B023
+            ("dtau/dqd", two.dtau_dqd, one.dtau_dqd, jacobian(lambda d: added(q, qd + d, u), n, scale)),  # noqa: B023
+        ):
+            floor = FLOOR * (float(np.abs(ground).max(initial=0.0)) + tau / scale.max())
+            pairs[what].append(Pair(given - ground, found, floor, at))
+        by_input = jacobian(lambda d: added(q, qd, u + d[0]), 1, size)  # noqa: B023
+        pairs["B"].append(Pair(one.B, by_input, FLOOR * tau / size, at))
+    for what, tried in pairs.items():
+        columns = ["input"] if what == "B" else names
+        Matrix(f"{what} inside the robot", names, columns, False, ROBOT_HINT).compare(report, where, tried, tolerance)
+    return acts

@@ -15,7 +15,7 @@ from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
 from sorosim.model.link import WORLD
 from sorosim.robot import Robot
 from sorosim.testing.differences import STRAIGHT, jacobian
-from sorosim.testing.report import FLOOR, ContractError, Matrix, Report
+from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
 from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
 
 Array = NDArray[np.float64]
@@ -110,8 +110,7 @@ def check_load(
         _Points(loaded, name, where, t, tolerance).check(report, tried)
     if not any(np.any(_wrenches(loaded, name, state, t)) for state in tried):
         raise ContractError(where, "it does nothing at any of the states", "give states where it acts, by states=")
-    for k, state in enumerate(tried):
-        _check_robot(report, where, loaded, free, in_words(k, state), state, t, tolerance)
+    _check_robot(report, where, loaded, free, tried, t, tolerance)
 
     def evaluate(state: State) -> tuple[Array]:
         return (loaded.inverse_dynamics(state[0], state[1], 0.0 * state[0], t),)
@@ -153,23 +152,23 @@ class _Points:
         seen = [self.seen(state) for state in states]
         # first: differences of what keeps a state mean nothing
         check_memory(self.where, lambda given: self.values(*given), seen)
+        pairs: dict[str, list[Pair]] = {"K": [], "D": []}
         for k, (state, (g, eta)) in enumerate(zip(states, seen, strict=True)):
-            self.derivatives(report, in_words(k, state), g, eta)
+            self.differentiate(pairs, in_words(k, state), g, eta)
             self.apart(in_words(k, state), g, eta)
+        for what, columns, hint in (("K", MOTION, K_HINT), ("D", TWIST, D_HINT)):
+            Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
 
-    def derivatives(self, report: Report, state: str, g: Array, eta: Array) -> None:
-        """K and D of all points against differences."""
+    def differentiate(self, pairs: dict[str, list[Pair]], state: str, g: Array, eta: Array) -> None:
+        """K and D of all points, and by differences."""
         found = self.values(g, eta)
         by_motion = jacobian(lambda d: self.values(g @ exp_se3(d), eta).wrench, 6)
         by_twist = jacobian(lambda d: self.values(g, eta + d).wrench, 6)
-        for what, columns, hint, given, slopes in (
-            ("K", MOTION, K_HINT, found.K, by_motion),
-            ("D", TWIST, D_HINT, found.D, by_twist),
-        ):
-            matrix = Matrix(what, WRENCH, columns, True, hint)
-            for i, point in enumerate(self.points.names):
-                floor = FLOOR * float(np.abs(found.wrench).max())
-                matrix.compare(report, self.where, given[i], slopes[i], floor, self.tolerance, f"{point}, {state}")
+        floor = FLOOR * float(np.abs(found.wrench).max())
+        for i, point in enumerate(self.points.names):
+            at = f"{point}, {state}"
+            pairs["K"].append(Pair(found.K[i], by_motion[i], floor, at))
+            pairs["D"].append(Pair(found.D[i], by_twist[i], floor, at))
 
     def apart(self, state: str, g: Array, eta: Array) -> None:
         """A point does not feel how the others move."""
@@ -186,28 +185,30 @@ class _Points:
 
 
 def _check_robot(
-    report: Report, where: str, loaded: Robot, free: Robot, at: str, state: State, t: float, tolerance: float
+    report: Report, where: str, loaded: Robot, free: Robot, states: Sequence[State], t: float, tolerance: float
 ) -> None:
     """What the load adds to inverse dynamics, and its derivatives."""
-    q, qd = state
-    n, scale = loaded.ndof, scales(loaded)
-    qdd = np.sin(1.0 + np.arange(n)) * scale if np.any(qd) else np.zeros(n)
+    n, scale, names = loaded.ndof, scales(loaded), loaded.coordinate_names
+    pairs: dict[str, list[Pair]] = {"dtau/dq": [], "dtau/dqd": [], "mass matrix": []}
 
     def added(q: Array, qd: Array, qdd: Array) -> Array:
         return loaded.inverse_dynamics(q, qd, qdd, t) - free.inverse_dynamics(q, qd, qdd, t)
 
-    with_it, without = (robot.inverse_dynamics_derivatives(q, qd, qdd, t) for robot in (loaded, free))
-    names = loaded.coordinate_names
-    for what, given, ground, found in (
-        ("dtau/dq", with_it.dtau_dq, without.dtau_dq, jacobian(lambda d: added(q + d, qd, qdd), n, scale)),
-        ("dtau/dqd", with_it.dtau_dqd, without.dtau_dqd, jacobian(lambda d: added(q, qd + d, qdd), n, scale)),
-        ("mass matrix", with_it.mass_matrix, without.mass_matrix,
-         jacobian(lambda d: added(q, qd, qdd + d), n, scale, STRAIGHT)),
-    ):  # fmt: skip
+    for k, (q, qd) in enumerate(states):
+        qdd = np.sin(1.0 + np.arange(n)) * scale if np.any(qd) else np.zeros(n)
+        one, two = (robot.inverse_dynamics_derivatives(q, qd, qdd, t) for robot in (loaded, free))
         # differences of what the bodies need anyway cost figures
-        floor = FLOOR * float(np.abs(ground).max(initial=0.0) + np.abs(with_it.tau / scale.max()).max(initial=0.0))
-        matrix = Matrix(f"{what} inside the robot", names, names, False, ROBOT_HINT)
-        matrix.compare(report, where, given - ground, found, floor, tolerance, at)
+        needed = float(np.abs(one.tau).max(initial=0.0) / scale.max())
+        for what, ground, given, found in (
+            ("dtau/dq", two.dtau_dq, one.dtau_dq, jacobian(lambda d: added(q + d, qd, qdd), n, scale)),  # noqa: B023
+            ("dtau/dqd", two.dtau_dqd, one.dtau_dqd, jacobian(lambda d: added(q, qd + d, qdd), n, scale)),  # noqa: B023
+            ("mass matrix", two.mass_matrix, one.mass_matrix,
+             jacobian(lambda d: added(q, qd, qdd + d), n, scale, STRAIGHT)),  # noqa: B023
+        ):  # fmt: skip
+            floor = FLOOR * (float(np.abs(ground).max(initial=0.0)) + needed)
+            pairs[what].append(Pair(given - ground, found, floor, in_words(k, (q, qd))))
+    for what, tried in pairs.items():
+        Matrix(f"{what} inside the robot", names, names, False, ROBOT_HINT).compare(report, where, tried, tolerance)
 
 
 def _wrenches(robot: Robot, name: str, state: State, t: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,15 @@ class Report:
         return "\n".join([f"{self.name}: worst relative errors, {self.n_states} tried", *lines])
 
 
+class Pair(NamedTuple):
+    """A derivative and the same by differences, at one place and state."""
+
+    given: Array
+    found: Array
+    floor: float  # what differences may be off by
+    at: str
+
+
 @dataclass(frozen=True)
 class Matrix:
     """A derivative and what its entries are called.
@@ -84,22 +93,20 @@ class Matrix:
     blocks: bool = False
     hint: str = ""
 
-    def compare(
-        self, report: Report, where: str, given: Array, found: Array, floor: float, tolerance: float, at: str
-    ) -> None:
-        """Compare a derivative (n, m) with differences; `floor`: what differences may be off by."""
-        size = np.maximum(np.abs(given), np.abs(found))
-        own = _of_blocks(size) if self.blocks else np.full(size.shape, size.max(initial=0.0))
-        allowed = tolerance * own + floor + FLOOR * size.max(initial=0.0)
-        error = np.abs(given - found)
-        whole = size.max(initial=0.0)
-        report.note(self.what, float(error.max(initial=0.0) / whole) if whole > floor else 0.0)
-        if (error <= allowed).all():
-            return
-        row, column = (int(i) for i in np.unravel_index(np.argmax(error / allowed), error.shape))
-        entry = f"row {row} ({self.rows[row]}), column {column} ({self.columns[column]})"
-        numbers = f"is {given[row, column]:.9g}, by differences {found[row, column]:.9g}"
-        raise ContractError(f"{where}, {self.what} at {at}", f"{entry} {numbers}", self.remedy(given, found, allowed))
+    def compare(self, report: Report, where: str, pairs: Sequence[Pair], tolerance: float) -> None:
+        """Compare a derivative (n, m) with differences, at all places and states that were tried."""
+        whole = max(max(np.abs(x).max(initial=0.0) for x in pair[:2]) for pair in pairs)
+        for given, found, floor, at in pairs:
+            size, error = np.maximum(np.abs(given), np.abs(found)), np.abs(given - found)
+            own = _of_blocks(size) if self.blocks else np.full(size.shape, size.max(initial=0.0))
+            allowed = tolerance * own + floor + FLOOR * whole
+            report.note(self.what, float(error.max(initial=0.0) / whole) if whole > floor else 0.0)
+            if not (error <= allowed).all():
+                row, column = (int(i) for i in np.unravel_index(np.argmax(error - allowed), error.shape))
+                entry = f"row {row} ({self.rows[row]}), column {column} ({self.columns[column]})"
+                numbers = f"is {given[row, column]:.9g}, by differences {found[row, column]:.9g}"
+                hint = self.remedy(given, found, allowed)
+                raise ContractError(f"{where}, {self.what} at {at}", f"{entry} {numbers}", hint)
 
     def remedy(self, given: Array, found: Array, allowed: Array) -> str:
         """What may be wrong with it."""
