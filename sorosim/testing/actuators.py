@@ -30,7 +30,7 @@ def check_actuator(
     actuator: Any,
     robot: Robot,
     *,
-    inputs: Sequence[float] = (0.0, 1.0),
+    inputs: Sequence[float] = (1.0,),
     name: str = "actuator",
     n_states: int = 4,
     seed: int = 0,
@@ -50,7 +50,7 @@ def check_actuator(
     robot : Robot
         Its links carry the actuator, without its own actuators, loops and loads.
     inputs : sequence of float
-        Inputs to try, of the size that it is used with.
+        Inputs to try, of the size that it is used with, where its force is smooth in them.
     name : str
         What messages call the actuator.
     n_states, seed : int

@@ -32,13 +32,13 @@ def limbs(gravity: ArrayLike = (1.0, 2.0, -9.0)) -> Robot:
             },
             "arm": {"parent": "base", "rod": {
                 "length": "50 cm", "section": {"circle": {"radius": ["3 cm", "1 cm"]}}, "material": "rubber",
-                "strain": {"torsion": 1, "bending": 2, "elongation": 1, "shear": 1},
+                "strain": {"torsion": 0, "bending": 2, "elongation": 0, "shear": 0},
             }},
             "leg": {
                 "parent": "base", "joint": {"revolute": {"axis": [0, 1, 0]}}, "at": {"position": [0, 0, "-3 cm"]},
                 "rod": {
                     "length": "30 cm", "section": {"rectangle": {"y": "2 cm", "z": "1 cm"}}, "material": "rubber",
-                    "strain": {"bending": 2, "shear": 0},
+                    "strain": {"bending": 1, "shear": 0},
                 },
             },
             "ball": {"parent": "arm", "joint": "spherical", "body": {
