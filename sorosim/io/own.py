@@ -9,7 +9,7 @@ from sorosim.errors import ModelError
 from sorosim.io.problems import Collector, Path
 from sorosim.io.quantities import quantity
 from sorosim.io.units import DIMENSIONS
-from sorosim.plug_ins import Registry, make
+from sorosim.plug_ins import Registry, make, parameters_of
 
 
 def own_of(todo: Collector, path: Path, own: tuple[str, Any], registry: Registry) -> Any:
@@ -20,6 +20,9 @@ def own_of(todo: Collector, path: Path, own: tuple[str, Any], registry: Registry
         return None
     read, n_problems = given, len(todo.problems)
     if isinstance(given, Mapping):
+        names = todo.attempt(path, lambda: parameters_of(kind)) or {}
+        for key in given:
+            todo.known((*path, key), f"a parameter of {name}", str(key), names, at_key=True)
         read = {key: _value(todo, (*path, key), kind, str(key), value) for key, value in given.items()}
     if len(todo.problems) > n_problems:
         return None
