@@ -26,6 +26,8 @@ class Registry:
         One of them in words, such as "load".
     known : mapping
         Those that are there from the start.
+    reserved : sequence of str
+        Names that files have for something else.
     objects : bool
         Whether they are objects; an entry point may then name a class without parameters instead.
     check : callable
@@ -38,10 +40,12 @@ class Registry:
         what: str,
         known: Mapping[str, Any] | None = None,
         *,
+        reserved: Iterable[str] = (),
         objects: bool = False,
         check: Callable[[str, str, Any], None] = lambda where, name, thing: None,
     ) -> None:
         self.group, self.what, self.objects, self.check = group, what, objects, check
+        self.reserved = frozenset(reserved)
         self._known: dict[str, Any] = dict(known or {})
 
     def register(self, name: str, found: Any) -> None:
@@ -50,7 +54,7 @@ class Registry:
         if not isinstance(name, str) or not name.isidentifier():
             raise ModelError(where, "a name of letters, digits and _", describe(name))
         self.check(where, name, found)
-        if self._known.get(name, found) is not found:
+        if name in self.reserved or self._known.get(name, found) is not found:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
         self._known[name] = found
 
@@ -80,7 +84,7 @@ class Registry:
         return None
 
     def _points(self) -> list[metadata.EntryPoint]:
-        return list(metadata.entry_points(group=self.group))
+        return [point for point in metadata.entry_points(group=self.group) if point.name not in self.reserved]
 
     def _load(self, name: str) -> Any:
         points = [point for point in self._points() if point.name == name]
@@ -106,8 +110,13 @@ def _makes_things(where: str, name: str, kind: Any) -> None:
         raise ModelError(where, "a class, or a function that makes one", describe(kind))
 
 
-LOADS = Registry("sorosim.loads", "load", check=_makes_things)
-ACTUATORS = Registry("sorosim.actuators", "actuator", check=_makes_things)
+LOADS = Registry("sorosim.loads", "load", reserved=("wrench", "line", "spring", "fluid"), check=_makes_things)
+ACTUATORS = Registry(
+    "sorosim.actuators",
+    "actuator",
+    reserved=("tendon", "chamber", "moment", "joint", "servo", "loop"),
+    check=_makes_things,
+)
 
 
 def register_load(name: str, kind: type) -> None:

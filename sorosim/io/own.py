@@ -33,10 +33,15 @@ def _value(todo: Collector, path: Path, kind: Any, key: str, value: Any) -> Any:
     """A parameter; one of those that the type lists in `quantities`, name -> dimension, is read with its unit."""
     dimension = getattr(kind, "quantities", {}).get(key)
     if dimension is None:
-        return value
+        return _frozen(value)
     if isinstance(value, list):
-        return [todo.attempt((*path, i), lambda x=x: _quantity(x, dimension)) for i, x in enumerate(value)]  # type: ignore[misc]
+        return tuple(todo.attempt((*path, i), lambda x=x: _quantity(x, dimension)) for i, x in enumerate(value))  # type: ignore[misc]
     return todo.attempt(path, lambda: _quantity(value, dimension))
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples: descriptions do not change."""
+    return tuple(_frozen(x) for x in value) if isinstance(value, list) else value
 
 
 def _quantity(value: Any, dimension: str) -> float:
