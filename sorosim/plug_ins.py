@@ -6,7 +6,7 @@ A file names a registered type, never a path of Python: loading one runs no code
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import metadata
 from typing import Any
@@ -16,7 +16,7 @@ from sorosim.errors import ModelError, nearest
 
 
 class Registry:
-    """Types of one kind by name.
+    """Things of one kind by name: types, or objects.
 
     Parameters
     ----------
@@ -24,20 +24,43 @@ class Registry:
         Of entry points, such as ``sorosim.loads``.
     what : str
         One of them in words, such as "load".
+    known : mapping
+        Those that are there from the start.
+    reserved : sequence of str
+        Names that files have for something else.
+    objects : bool
+        Whether they are objects; an entry point may then name a class without parameters instead.
+    check : callable
+        check(where, name, thing) refuses what cannot be one of them.
     """
 
-    def __init__(self, group: str, what: str) -> None:
-        self.group, self.what = group, what
-        self._known: dict[str, Any] = {}
+    def __init__(
+        self,
+        group: str,
+        what: str,
+        known: Mapping[str, Any] | None = None,
+        *,
+        reserved: Iterable[str] = (),
+        objects: bool = False,
+        check: Callable[[str, str, Any], None] = lambda where, name, thing: None,
+    ) -> None:
+        self.group, self.what, self.objects, self.check = group, what, objects, check
+        self.reserved = frozenset(reserved)
+        self._known: dict[str, Any] = dict(known or {})
 
     def register(self, name: str, found: Any) -> None:
         """Make something known under a name, which must not be taken by anything else."""
+        where = f"register_{self.what}"
         if not isinstance(name, str) or not name.isidentifier():
-            raise ModelError(f"register {self.what}", "a name of letters, digits and _", describe(name))
-        if self._known.get(name, found) is not found:
-            where = f"register {self.what}"
+            raise ModelError(where, "a name of letters, digits and _", describe(name))
+        self.check(where, name, found)
+        if name in self.reserved or self._known.get(name, found) is not found:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
         self._known[name] = found
+
+    def known(self) -> Iterable[str]:
+        """Names of those that are loaded."""
+        return tuple(self._known)
 
     def names(self) -> list[str]:
         """All names, those of entry points included."""
@@ -61,7 +84,7 @@ class Registry:
         return None
 
     def _points(self) -> list[metadata.EntryPoint]:
-        return list(metadata.entry_points(group=self.group))
+        return [point for point in metadata.entry_points(group=self.group) if point.name not in self.reserved]
 
     def _load(self, name: str) -> Any:
         points = [point for point in self._points() if point.name == name]
@@ -72,15 +95,28 @@ class Registry:
         where = f"{self.what} {name}"
         if len(values) > 1:
             raise ModelError(where, "one plug-in of this name", " and ".join(values), "uninstall one of them")
+        where = f"{where} (plug-in {values[0]})"
         try:
-            return points[0].load()
+            found = points[0].load()
+            found = found() if self.objects and isinstance(found, type) else found
         except Exception as error:
-            where, got = f"{where} (plug-in {values[0]})", f"{type(error).__name__}: {error}"
-            raise ModelError(where, "a plug-in that loads", got) from error
+            raise ModelError(where, "a plug-in that loads", f"{type(error).__name__}: {error}") from error
+        self.check(where, name, found)
+        return found
 
 
-LOADS = Registry("sorosim.loads", "load")
-ACTUATORS = Registry("sorosim.actuators", "actuator")
+def _makes_things(where: str, name: str, kind: Any) -> None:
+    if not callable(kind):
+        raise ModelError(where, "a class, or a function that makes one", describe(kind))
+
+
+LOADS = Registry("sorosim.loads", "load", reserved=("wrench", "line", "spring", "fluid"), check=_makes_things)
+ACTUATORS = Registry(
+    "sorosim.actuators",
+    "actuator",
+    reserved=("tendon", "chamber", "moment", "joint", "servo", "loop"),
+    check=_makes_things,
+)
 
 
 def register_load(name: str, kind: type) -> None:

@@ -39,6 +39,7 @@ LAYERS = (
     "records",
     "dynamics",
     "robot",
+    "testing",
     "loop_watch",
     "system",
     "solvers",

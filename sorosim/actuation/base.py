@@ -77,8 +77,8 @@ def actuate_checked(name: str, actuator: BoundActuator, sections: Sections, u: f
     except ModelError:
         raise
     except Exception as error:
-        got, hint = f"{type(error).__name__}: {error}", f"look at {type(actuator).__qualname__}.evaluate"
-        raise ModelError(where, "wrenches and their derivatives", got, hint) from error
+        got, hint = f"{type(error).__name__}: {error}", f"{type(actuator).__module__}.{type(actuator).__qualname__}"
+        raise ModelError(where, "wrenches and their derivatives", got, f"look at {hint}.evaluate") from error
     if not isinstance(returned, tuple) or len(returned) != len(shapes):
         raise ModelError(where, "ActuatorValues(wrench, by_strain, by_rate, by_input)", describe(returned))
     checked = []

@@ -60,11 +60,15 @@ class Chamber:
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
         out = []
         for run in here(self.runs, link, piece):
-            area = np.full(len(X), self.area) if not isinstance(self.area, Expression) else None
             if isinstance(self.area, Expression):
                 area = place_values("chamber.area", self.area, link, piece, X)[:, 0]
-            if area is None or not (np.isfinite(area) & (area > 0.0)).all():
-                raise ModelError("chamber.area", "an area greater than 0 everywhere", f"none on rod '{run.rod}'")
+            else:
+                area = np.full(len(X), self.area)
+            fine = np.isfinite(area) & (area > 0.0)
+            if not fine.all():
+                k = int(np.argmin(fine))
+                got = f"{area[k]:.4g} m^2 at s = {X[k] / link.X[-1]:.4g} of rod '{run.rod}'"
+                raise ModelError("chamber.area", "an area greater than 0 everywhere", got)
             out.append((ROUTE_ROW, route_values(run.route(link, piece, X), -area)))
         return out
 

@@ -81,7 +81,9 @@ class DistributedMoment:
                 place_values(f"moment.{name}", entry, link, piece, X)[:, 0] if is_formula else entry
             )  # fmt: skip
             if not np.isfinite(values).all():
-                raise ModelError(f"moment.{name}", "a finite moment", f"none on rod '{self.rod}'")
+                k = int(np.argmin(np.isfinite(values[:, WRENCH + i])))
+                got = f"{values[k, WRENCH + i]} at s = {X[k] / link.X[-1]:.4g} of rod '{self.rod}'"
+                raise ModelError(f"moment.{name}", "a finite moment", got)
         return [(WRENCH_ROW, values)]
 
     def input(self, length: float) -> tuple[float, ...]:

@@ -39,11 +39,14 @@ class Servo(JointForce):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, bounds in (("stiffness", {"above": 0.0}), ("damping", {"least": 0.0})):
-            value = real_number(f"servo.{name}", getattr(self, name), f"a {name} that is possible", **bounds)
-            object.__setattr__(self, name, value)
+        stiffness = real_number("servo.stiffness", self.stiffness, "a stiffness greater than 0", above=0.0)
+        object.__setattr__(self, "stiffness", stiffness)
+        damping = real_number("servo.damping", self.damping, "a damping of 0 or more", least=0.0)
+        object.__setattr__(self, "damping", damping)
         if self.limit != math.inf:
-            object.__setattr__(self, "limit", real_number("servo.limit", self.limit, "a positive effort", above=0.0))
+            object.__setattr__(
+                self, "limit", real_number("servo.limit", self.limit, "an effort greater than 0", above=0.0)
+            )
 
     def index(self, layout: Layout) -> int:
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""

@@ -115,6 +115,9 @@ class ActuatorBuilder:
         }  # fmt: skip
         if None in moments.values():
             return None
+        if block.start >= block.end:
+            self.todo.add((*path, "from"), f"a place before the end, {block.end:g}", f"{block.start:g}")
+            return None
         return self.todo.attempt(
             path, lambda: DistributedMoment(block.rod, **moments, start=block.start, end=block.end)
         )  # fmt: skip

@@ -75,6 +75,11 @@ class OwnOneOf(OneOf):
     registry: ClassVar[Registry]
     _own: tuple[str, Any] | None = PrivateAttr(None)
 
+    @classmethod
+    def key_names(cls) -> list[str]:
+        """Its keys as a file writes them, and the names of plug-ins."""
+        return super().key_names() + cls.registry.names()
+
     @model_validator(mode="wrap")
     @classmethod
     def _may_be_own(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
@@ -127,8 +132,6 @@ def has(key: str, tag: str, otherwise: str) -> Discriminator:
 def expected_of(block: type[Block]) -> str:
     """What a mapping of this kind looks like, in words."""
     keys = block.key_names()
-    if issubclass(block, OwnOneOf):
-        keys += block.registry.names()
     if not issubclass(block, OneOf):
         return "a mapping with the keys " + ", ".join(keys)
     return listed([f"{{{key}: ...}}" for key in keys])

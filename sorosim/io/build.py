@@ -274,8 +274,10 @@ class Builder:
             compile_fibres({0: actuator}, [""], 1, layout)
 
         for name, actuator in description.actuators.items():
-            if not isinstance(actuator, JointForce | LoopForce):
-                kind = next(iter(self.todo.data["actuators"][name]))
+            kind = next(iter(self.todo.data["actuators"][name]))
+            if isinstance(actuator, JointForce):
+                self.todo.attempt(("actuators", name, kind), partial(actuator.index, layout))
+            elif not isinstance(actuator, LoopForce):
                 self.todo.attempt(("actuators", name, kind), lambda actuator=actuator: fit(actuator))  # type: ignore[misc]
         for name, load in description.loads.items():
             kind = next(iter(self.todo.data["loads"][name]))

@@ -10,7 +10,7 @@ from sorosim.errors import FileError, InputError, nearest
 from sorosim.io.nodes import Node, nodes_of
 from sorosim.io.problems import Path, Place, plain_data, shown
 from sorosim.io.schema import RobotFile
-from sorosim.io.schema_types import below, known_keys
+from sorosim.io.schema_types import PARAMETERS, below, known_keys
 from sorosim.io.yaml_reader import read_text
 
 LABEL = "set"
@@ -88,6 +88,6 @@ class _Setting:
         known = known_keys(kind)
         if path and path[-1] == "initial":
             return rest, ""
-        if name not in known and not (path and path[-1] in _OPEN):
+        if name not in known and kind != PARAMETERS and not (path and path[-1] in _OPEN):
             raise self.fail("a known key", repr(name), nearest(name, dict.fromkeys([*entries, *known])))
         return name, rest[len(name) :].removeprefix(".")

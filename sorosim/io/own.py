@@ -9,7 +9,7 @@ from sorosim.errors import ModelError
 from sorosim.io.problems import Collector, Path
 from sorosim.io.quantities import quantity
 from sorosim.io.units import DIMENSIONS
-from sorosim.plug_ins import Registry, make
+from sorosim.plug_ins import Registry, make, parameters_of
 
 
 def own_of(todo: Collector, path: Path, own: tuple[str, Any], registry: Registry) -> Any:
@@ -20,6 +20,9 @@ def own_of(todo: Collector, path: Path, own: tuple[str, Any], registry: Registry
         return None
     read, n_problems = given, len(todo.problems)
     if isinstance(given, Mapping):
+        names = todo.attempt(path, lambda: parameters_of(kind)) or {}
+        for key in given:
+            todo.known((*path, key), f"a parameter of {name}", str(key), names, at_key=True)
         read = {key: _value(todo, (*path, key), kind, str(key), value) for key, value in given.items()}
     if len(todo.problems) > n_problems:
         return None
@@ -30,10 +33,15 @@ def _value(todo: Collector, path: Path, kind: Any, key: str, value: Any) -> Any:
     """A parameter; one of those that the type lists in `quantities`, name -> dimension, is read with its unit."""
     dimension = getattr(kind, "quantities", {}).get(key)
     if dimension is None:
-        return value
+        return _frozen(value)
     if isinstance(value, list):
-        return [todo.attempt((*path, i), lambda x=x: _quantity(x, dimension)) for i, x in enumerate(value)]  # type: ignore[misc]
+        return tuple(todo.attempt((*path, i), lambda x=x: _quantity(x, dimension)) for i, x in enumerate(value))  # type: ignore[misc]
     return todo.attempt(path, lambda: _quantity(value, dimension))
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples: descriptions do not change."""
+    return tuple(_frozen(x) for x in value) if isinstance(value, list) else value
 
 
 def _quantity(value: Any, dimension: str) -> float:

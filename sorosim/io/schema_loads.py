@@ -41,7 +41,7 @@ class WrenchBlock(Block):
     def _is_whole(cls, value: Any) -> Any:
         if isinstance(value, Mapping) and value.get("frame") == "line" and "through" not in value:
             raise ModelError("", "the key 'through'", "nothing", "a point of the world on the line of the force")
-        if isinstance(value, Mapping) and value.get("frame") != "line" and "through" in value:
+        if isinstance(value, Mapping) and value.get("frame", "world") in ("world", "body") and "through" in value:
             raise ModelError("through", "frame: line beside it", "another frame")
         return _has_an_effect(value, "link", "force: [0, 0, 5 N]")
 

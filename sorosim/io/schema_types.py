@@ -56,13 +56,18 @@ def options(kind: Any) -> Iterator[Any]:
         yield kind
 
 
+# what a plug-in takes, it knows itself
+PARAMETERS = dict[str, Any]
+
+
 def below(kind: Any, part: str | int) -> Any:
     """Type of what may be at a key or an index of a value of this type; None if nothing may."""
     for option in options(kind):
         if get_origin(option) is (list if isinstance(part, int) else dict):
             return get_args(option)[-1]
         if isinstance(option, type) and issubclass(option, Block) and part in option.key_names():
-            return next(i.annotation for name, i in option.model_fields.items() if (i.alias or name) == part)
+            known = ((info.alias or name, info.annotation) for name, info in option.model_fields.items())
+            return next((annotation for name, annotation in known if name == part), PARAMETERS)
     return None
 
 

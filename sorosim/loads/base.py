@@ -139,8 +139,22 @@ def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledL
     for member, shape in (("frames", (n, 4, 4)), ("other_frames", (n, 4, 4)), ("added_inertia", (n, 6, 6))):
         given = getattr(bound, member, None)
         if given is not None and (np.shape(given) != shape or not np.isfinite(given).all()):
-            raise ModelError(f"{where}.{member}", f"finite numbers of shape {shape}", f"shape {np.shape(given)}")
+            raise ModelError(f"{where}.{member}", f"finite numbers of shape {shape}", _unlike(given, shape))
+    if (added := getattr(bound, "added_inertia", None)) is not None:
+        _check_inertia(f"{where}.added_inertia", np.asarray(added))
     return bound
+
+
+def _unlike(given: Any, shape: tuple[int, ...]) -> str:
+    return "NaN or infinity" if np.shape(given) == shape else f"shape {np.shape(given)}"
+
+
+def _check_inertia(where: str, added: Array) -> None:
+    size = np.abs(added).max(initial=0.0)
+    if np.abs(added - added.transpose(0, 2, 1)).max(initial=0.0) > 1e-9 * size:
+        raise ModelError(where, "symmetric matrices, as kinetic energy has them", "others")
+    if len(added) and np.linalg.eigvalsh(added).min() < -1e-9 * size:
+        raise ModelError(where, "matrices that take kinetic energy to move", "one with a negative eigenvalue")
 
 
 def _check_nodes(where: str, given: Any, known: set[int]) -> None:

@@ -86,7 +86,8 @@ class LineLoad:
             entries = [_at(entry, X, length) for entry in self.wrench]
             values, varying = split_entries(entries, float(link.weight[k]))
             if not np.isfinite(values).all():
-                raise ModelError("line.wrench", "a finite load", f"none at s = {X / length:.4g}")
+                got = f"NaN or infinity at s = {X / length:.4g} of rod '{self.rod}'"
+                raise ModelError("line.wrench", "a finite load", got)
             rows.append(LawRow(kind, int(link.nodes[k]), values, varying))
         return rows
 

@@ -55,6 +55,8 @@ class Spring:
             if not isinstance(value, Signal) and value < 0.0:
                 raise ModelError(f"spring.{name}", "a number of 0 or more", f"{value:g}")
             object.__setattr__(self, name, value)
+        if self.stiffness == 0.0 and self.damping == 0.0:
+            raise ModelError("spring", "a stiffness or a damping", "neither", "for instance stiffness: 100 N/m")
         if self._ends[0].link == WORLD:  # the first end is always on a link
             if self._ends[1].link == WORLD:
                 raise ModelError("spring", "two points that can move against each other", "two points of the world")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression
 from sorosim.model.material import real_number
 from sorosim.model.profile import check_place_variables, evaluate
+from sorosim.plug_ins import Registry
 
 Array = NDArray[Any]
 
@@ -149,49 +149,11 @@ _BUILT_IN: tuple[Basis, ...] = (
     ElementBasis("cubic_elements", _lagrange(3), 1),
 )
 
-_bases: dict[str, Basis] = {basis.name: basis for basis in _BUILT_IN}
 _checked: set[tuple[str, int]] = set()
 
 
-def register_basis(basis: Basis) -> None:
-    """Make ``basis`` known under its name, which must not be taken by another one."""
-    _check_contract(basis, "register_basis")
-    if _bases.get(basis.name, basis) is not basis:
-        raise ModelError("register_basis", "a name that is not taken", f"'{basis.name}'", "give the basis another name")
-    _bases[basis.name] = basis
-
-
-def get_basis(name: str) -> Basis:
-    """Return the basis of that name: built in, registered, or named in the entry points ``sorosim.bases``."""
-    if not isinstance(name, str):
-        raise ModelError("basis", "the name of a basis", describe(name), nearest("", _bases))
-    if name not in _bases:
-        _load_plug_in(name)
-    return _bases[name]
-
-
-def _load_plug_in(name: str) -> None:
-    points = list(metadata.entry_points(group="sorosim.bases"))
-    # the same distribution may be found twice on the path
-    values = sorted({point.value for point in points if point.name == name})
-    if not values:
-        known = [*_bases, *sorted({point.name for point in points})]
-        raise ModelError("basis", "the name of a basis", f"'{name}'", nearest(name, known))
-    if len(values) > 1:
-        raise ModelError(f"basis {name}", "one plug-in of this name", " and ".join(values), "uninstall one of them")
-    where = f"basis {name} (plug-in {values[0]})"
-    try:
-        found = next(point for point in points if point.name == name).load()
-        basis = found() if isinstance(found, type) else found
-    except Exception as error:
-        raise ModelError(where, "a plug-in that loads", f"{type(error).__name__}: {error}") from error
-    _check_contract(basis, where)
-    if basis.name != name:
-        raise ModelError(where, f"a basis named '{name}'", f"one named '{basis.name}'")
-    _bases[name] = basis
-
-
-def _check_contract(basis: Any, where: str) -> None:
+def check_basis_parts(basis: Any, where: str) -> None:
+    """Refuse what has not the members of a Basis (ModelError)."""
     missing = [part for part in ("name", "count", "values", "breakpoints", "degree") if not hasattr(basis, part)]
     if missing:
         raise ModelError(where, "a Basis", f"{type(basis).__name__} without {', '.join(missing)}")
@@ -199,10 +161,32 @@ def _check_contract(basis: Any, where: str) -> None:
         raise ModelError(where, "a Basis whose name is a text", describe(basis.name))
 
 
-def _check_outputs(basis: Basis, order: int) -> None:
-    """Check once what a basis returns for an order, so that a faulty plug-in is named and not met in a solver."""
-    if (basis.name, order) in _checked:
-        return
+def _check_plug_in(where: str, name: str, basis: Any) -> None:
+    check_basis_parts(basis, where)
+    if basis.name != name:
+        raise ModelError(where, f"a basis named '{name}'", f"one named '{basis.name}'")
+
+
+BASES = Registry(
+    "sorosim.bases", "basis", {basis.name: basis for basis in _BUILT_IN}, objects=True, check=_check_plug_in
+)
+
+
+def register_basis(basis: Basis) -> None:
+    """Make ``basis`` known under its name, which must not be taken by another one."""
+    check_basis_parts(basis, "register_basis")
+    BASES.register(basis.name, basis)
+
+
+def get_basis(name: str) -> Basis:
+    """Return the basis of that name: built in, registered, or named in the entry points ``sorosim.bases``."""
+    if not isinstance(name, str):
+        raise ModelError("basis", "the name of a basis", describe(name), nearest("", BASES.known()))
+    return cast(Basis, BASES.get(name))
+
+
+def check_basis_outputs(basis: Basis, order: int) -> None:
+    """Refuse a basis that does not return for an order what it must (ModelError)."""
     where = f"basis {basis.name} (order {order})"
     x = np.array([0.0, 0.3, 0.77, 1.0])
     try:
@@ -222,7 +206,6 @@ def _check_outputs(basis: Basis, order: int) -> None:
         raise ModelError(where, f"values of shape ({len(x)}, {count})", f"shape {values.shape}")
     if not np.isfinite(values).all():
         raise ModelError(where, "finite values", "NaN or infinity")
-    _checked.add((basis.name, order))
 
 
 @dataclass(frozen=True)
@@ -251,7 +234,11 @@ class StrainBasis:
             if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= MAX_ORDER:
                 raise ModelError(where, f"an order from 0 to {MAX_ORDER}", describe(order), "None locks the strain")
             try:
-                _check_outputs(get_basis(name), int(order))
+                basis = get_basis(name)
+                # once, so that a faulty plug-in is named and not met in a solver
+                if (name, int(order)) not in _checked:
+                    check_basis_outputs(basis, int(order))
+                    _checked.add((name, int(order)))
             except ModelError as error:
                 raise error.inside(where) from error.__cause__
             object.__setattr__(self, strain, (name, int(order)))

@@ -30,8 +30,8 @@ INITIAL = ("initial:\n  tool.revolute: 10 deg\n", "")
 def blocks() -> list[tuple[str, str, str, str]]:
     """Mistakes of the lists: the robot, what is replaced, by what, the message."""
     found = []
-    files = {"robot": "mistakes.txt", "joints": "mistakes_of_joints.txt", "loops": "mistakes_of_loops.txt"}
-    files["sensors"] = "mistakes_of_sensors.txt"
+    lists = ("joints", "loops", "sensors", "loads")
+    files = {"robot": "mistakes.txt", **{name: f"mistakes_of_{name}.txt" for name in lists}}
     for robot, file in files.items():
         for block in (HERE / file).read_text("utf-8").split("\n\n"):
             lines = [line for line in block.splitlines() if not line.startswith("#")]

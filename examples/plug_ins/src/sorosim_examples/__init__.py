@@ -1,0 +1,1 @@
+"""Plug-ins of sorosim to start one's own from."""

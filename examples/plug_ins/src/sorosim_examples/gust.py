@@ -1,0 +1,138 @@
+"""A load: a gust of wind on one point of a link."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numba
+import numpy as np
+
+from sorosim.errors import ModelError
+from sorosim.lie.so3 import skew
+from sorosim.loads.base import LoadValues
+
+
+@dataclass(frozen=True)
+class Gust:
+    """A gust that swells and dies down as a squared sine, and drags at a point by the square of the speed.
+
+    Parameters
+    ----------
+    link : str
+        The link it blows on.
+    velocity : three numbers
+        Of the wind at its height, in the axes of the world [m/s].
+    duration : float
+        [s]
+    drag_area : float
+        Drag coefficient times area [m^2].
+    density : float
+        Of the air [kg/m^3].
+    s : float
+        Where on a rod, 0 to 1.
+    """
+
+    link: str
+    velocity: tuple[float, float, float]
+    duration: float
+    drag_area: float
+    density: float = 1.2
+    s: float = 1.0
+
+    # what a file may write with units
+    quantities: ClassVar[dict[str, str]] = {
+        "velocity": "speed", "duration": "time", "drag_area": "area", "density": "density",
+    }  # fmt: skip
+
+    def __post_init__(self):
+        if len(self.velocity) != 3:
+            raise ModelError("velocity", "three numbers [m/s]", str(self.velocity))
+        if not self.duration > 0.0:
+            raise ModelError("duration", "a time greater than 0 [s]", f"{self.duration:g}")
+
+    @property
+    def places(self):
+        """Where it acts."""
+        return ((self.link, self.s),)
+
+    def bind(self, layout):
+        """Look the place up."""
+        node = layout.link(self.link).node_at(self.s)
+        return BoundGust(np.array([node]), np.array(self.velocity, dtype=float), self.duration, self.factor)
+
+    @property
+    def factor(self):
+        """Force by the square of the speed [kg/m]."""
+        return 0.5 * self.density * self.drag_area
+
+
+@dataclass(frozen=True, eq=False)
+class BoundGust:
+    """The same at its node."""
+
+    nodes: np.ndarray
+    velocity: np.ndarray
+    duration: float
+    factor: float
+    dissipates: ClassVar[bool] = False  # wind does work on the robot
+
+    def evaluate(self, t, g, eta):
+        """F = -k |v| v, v the velocity relative to the wind in the axes of the body."""
+        wrench, K, D = np.zeros((1, 6)), np.zeros((1, 6, 6)), np.zeros((1, 6, 6))
+        wind = g[0, :3, :3].T @ (strength(t, self.duration) * self.velocity)
+        v = eta[0, 3:] - wind
+        speed = np.linalg.norm(v)
+        wrench[0, 3:] = -self.factor * speed * v
+        if speed > 0.0:
+            D[0, 3:, 3:] = -self.factor * (speed * np.eye(3) + np.outer(v, v) / speed)
+            # a small turn of the body changes the wind in its axes by wind x turn, its own velocity is held
+            K[0, 3:, :3] = -D[0, 3:, 3:] @ skew(wind)
+        return LoadValues(wrench, K, D)
+
+
+def strength(t, duration):
+    """Part of its full velocity that a gust has."""
+    return np.sin(np.pi * t / duration) ** 2 if 0.0 < t < duration else 0.0
+
+
+class CompiledGust(Gust):
+    """The same with a law that numba compiles: faster where there are many points or long formulas."""
+
+    def bind(self, layout):
+        """Look the place up."""
+        bound = super().bind(layout)
+        return BoundCompiledGust(bound.nodes, bound.velocity, bound.duration, bound.factor)
+
+
+class BoundCompiledGust(BoundGust):
+    """The same at its node."""
+
+    def evaluate(self, t, g, eta):
+        """As `BoundGust.evaluate`."""
+        wind = strength(t, self.duration) * self.velocity
+        return LoadValues(*drag(np.ascontiguousarray(g), np.ascontiguousarray(eta), wind, self.factor))
+
+
+@numba.njit(cache=True)
+def drag(g, eta, wind_w, factor):
+    """Wrenches (n, 6) and tangents (n, 6, 6) of quadratic drag in a wind (3,) of the world."""
+    n = g.shape[0]
+    wrench, K, D = np.zeros((n, 6)), np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    for k in range(n):
+        wind, v = np.zeros(3), np.zeros(3)
+        for i in range(3):
+            for j in range(3):
+                wind[i] += g[k, j, i] * wind_w[j]
+            v[i] = eta[k, 3 + i] - wind[i]
+        speed = np.sqrt(v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
+        for i in range(3):
+            wrench[k, 3 + i] = -factor * speed * v[i]
+            for j in range(3):
+                if speed > 0.0:
+                    D[k, 3 + i, 3 + j] = -factor * ((speed if i == j else 0.0) + v[i] * v[j] / speed)
+        for i in range(3):
+            # row of -D skew(wind)
+            a, b, c = -D[k, 3 + i, 3], -D[k, 3 + i, 4], -D[k, 3 + i, 5]
+            K[k, 3 + i, 0] = b * wind[2] - c * wind[1]
+            K[k, 3 + i, 1] = c * wind[0] - a * wind[2]
+            K[k, 3 + i, 2] = a * wind[1] - b * wind[0]
+    return wrench, K, D

@@ -1,0 +1,12 @@
+"""Checks for authors of plug-ins, to be run in their own tests; sorosim's own tests run them, too.
+
+Each check returns a `Report` of the worst errors, or raises a `ContractError` that says which plug-in broke which rule
+where, and what to look at.
+"""
+
+from sorosim.testing.actuators import check_actuator
+from sorosim.testing.bases import check_basis
+from sorosim.testing.loads import check_load
+from sorosim.testing.report import ContractError, Report
+
+__all__ = ["ContractError", "Report", "check_actuator", "check_basis", "check_load"]

@@ -1,0 +1,250 @@
+"""The check of a load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.errors import InputError
+from sorosim.lie.se3 import exp_se3
+from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
+from sorosim.model.link import WORLD
+from sorosim.robot import Robot
+from sorosim.testing.differences import STRAIGHT, jacobian
+from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
+from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
+
+Array = NDArray[np.float64]
+
+WRENCH = [f"{part} {axis}" for part in ("moment", "force") for axis in "xyz"]
+MOTION = [f"{part} {axis}" for part in ("turn about", "shift along") for axis in "xyz"]
+TWIST = [f"{part} {axis}" for part in ("angular velocity", "velocity") for axis in "xyz"]
+K_HINT = "K is the derivative by g exp(delta^), the six numbers eta held; the wrench is in the axes of the body"
+D_HINT = "D is the derivative by the body twist eta = [angular; linear]"
+ROBOT_HINT = "what holds at its points must hold in the robot: look at nodes, frames, others and added_inertia"
+# where all is moved to, to see whether a load knows the world
+ELSEWHERE = exp_se3(np.array([0.7, -1.1, 0.4, 0.3, -0.5, 0.8]))
+
+
+@dataclass(frozen=True)
+class _Nothing:
+    """A load without effect at given places."""
+
+    places: Sequence[tuple[str, float]]
+    nodes = np.zeros(0, dtype=np.int64)
+    dissipates = False
+
+    def bind(self, layout: Any) -> _Nothing:
+        """Look nothing up."""
+        return self
+
+    def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
+        """Nothing."""
+        return LoadValues(np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
+
+
+def check_load(
+    load: Load,
+    robot: Robot,
+    *,
+    name: str = "load",
+    n_states: int = 4,
+    seed: int = 0,
+    states: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
+    t: float = 0.37,
+    invariant: bool = False,
+    passive: bool = False,
+    tolerance: float = 1e-6,
+) -> Report:
+    """Check whether a load keeps its contract, on the links of a robot, at states of rest and of motion.
+
+    Tried are: places and nodes; shapes and finiteness; K and D against central differences of sixth order, point by
+    point and inside the robot; that a point does not feel how others move; that the same arguments give the same
+    values, from any thread. Built-in loads are compiled, and tried inside the robot only.
+
+    Parameters
+    ----------
+    load : Load
+    robot : Robot
+        Its links carry the load, without its actuators, loops and other loads.
+    name : str
+        What messages call the load.
+    n_states, seed : int
+        How many random states of moderate size, every other one at rest.
+    states : sequence of (q, qd), optional
+        States to try instead: those where a contact touches, for instance.
+    t : float
+        Time [s].
+    invariant : bool
+        Whether the load does not know the world: its wrenches must stay when the whole robot is moved and turned.
+    passive : bool
+        Whether the load must never do work on the robot.
+    tolerance : float
+        How far derivatives may be off, in the size of their own blocks of moments, forces, turns and shifts.
+
+    Returns
+    -------
+    Report
+        The worst errors.
+
+    Raises
+    ------
+    ContractError
+        The load broke a rule: which, where and what to look at. It is an AssertionError.
+    ModelError
+        What it says or returns cannot be taken at all.
+    """
+    if not isinstance(robot, Robot):
+        raise InputError("robot", "a Robot", type(robot).__name__)
+    where = f"load {name}"
+    check_places(name, load, [link.name for link in robot.links])
+    loaded, free = (bare(robot, loads={name: thing}) for thing in (load, _Nothing(load.places)))
+    tried = try_states(loaded, n_states, seed, states)
+    report = Report(name, len(tried))
+    in_python = name in loaded.engine.loading.others
+    if in_python:
+        _Points(loaded, name, where, t, tolerance).check(report, tried)
+    if not any(np.any(_wrenches(loaded, name, state, t)) for state in tried):
+        raise ContractError(where, "it does nothing at any of the states", "give states where it acts, by states=")
+    _check_robot(report, where, loaded, free, tried, t, tolerance)
+
+    def evaluate(state: State) -> tuple[Array]:
+        return (loaded.inverse_dynamics(state[0], state[1], 0.0 * state[0], t),)
+
+    check_memory(f"{where}, inside the robot", evaluate, tried)
+    if invariant:
+        _check_invariance(report, where, name, loaded, tried, t, tolerance)
+    if passive:
+        _check_power(report, where, name, loaded, tried, t)
+    return report
+
+
+class _Points:
+    """The points of a load that Python computes."""
+
+    def __init__(self, loaded: Robot, name: str, where: str, t: float, tolerance: float) -> None:
+        self.engine, self.name, self.where, self.t, self.tolerance = loaded.engine, name, where, t, tolerance
+        self.load = self.engine.loading.others[name]
+        self.points = self.engine.loading.points[name]
+
+    def seen(self, state: State) -> tuple[Array, Array]:
+        """Poses and twists of the points as the load sees them."""
+        self.engine.sweep(*state, 0)
+        g, eta, *_ = self.engine.loading.seen(self.load.nodes, self.points, self.engine.workspace)
+        return g, eta
+
+    def values(self, g: Array, eta: Array) -> LoadValues:
+        """What the load returns; refuses one that changes its arguments."""
+        given = g.copy(), eta.copy()
+        found = evaluate_checked(self.name, self.load, self.points.names, self.t, *given)
+        if not (np.array_equal(given[0], g) and np.array_equal(given[1], eta)):
+            raise ContractError(self.where, "it changed the arrays g or eta that it was given", "work on copies")
+        return found
+
+    def check(self, report: Report, states: Sequence[State]) -> None:
+        """All that can be seen at the points."""
+        if not len(self.load.nodes):
+            raise ContractError(self.where, "it has no points", "look at bind and nodes")
+        seen = [self.seen(state) for state in states]
+        # first: differences of what keeps a state mean nothing
+        check_memory(self.where, lambda given: self.values(*given), seen)
+        pairs: dict[str, list[Pair]] = {"K": [], "D": []}
+        for k, (state, (g, eta)) in enumerate(zip(states, seen, strict=True)):
+            self.differentiate(pairs, in_words(k, state), g, eta)
+            self.apart(in_words(k, state), g, eta)
+        for what, columns, hint in (("K", MOTION, K_HINT), ("D", TWIST, D_HINT)):
+            Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
+
+    def differentiate(self, pairs: dict[str, list[Pair]], state: str, g: Array, eta: Array) -> None:
+        """K and D of all points, and by differences."""
+        found = self.values(g, eta)
+        by_motion = jacobian(lambda d: self.values(g @ exp_se3(d), eta).wrench, 6)
+        by_twist = jacobian(lambda d: self.values(g, eta + d).wrench, 6)
+        floor = FLOOR * float(np.abs(found.wrench).max())
+        for i, point in enumerate(self.points.names):
+            at = f"{point}, {state}"
+            pairs["K"].append(Pair(found.K[i], by_motion[i], floor, at))
+            pairs["D"].append(Pair(found.D[i], by_twist[i], floor, at))
+
+    def apart(self, state: str, g: Array, eta: Array) -> None:
+        """A point does not feel how the others move."""
+        before = self.values(g, eta).wrench
+        moved_g, moved_eta = g.copy(), eta.copy()
+        moved_g[::2], moved_eta[::2] = g[::2] @ exp_se3(np.full(6, 0.01)), eta[::2] + 0.1
+        change = np.abs(self.values(moved_g, moved_eta).wrench - before)[1::2]
+        if change.max(initial=0.0) > 1e-12 * np.abs(before).max():
+            i, entry = (int(k) for k in np.unravel_index(np.argmax(change), change.shape))
+            found = f"{WRENCH[entry]} at {self.points.names[2 * i + 1]} changed when another point moved, {state}"
+            raise ContractError(
+                self.where, found, "a load sees its points one by one; between bodies there is `others`"
+            )
+
+
+def _check_robot(
+    report: Report, where: str, loaded: Robot, free: Robot, states: Sequence[State], t: float, tolerance: float
+) -> None:
+    """What the load adds to inverse dynamics, and its derivatives."""
+    n, scale, names = loaded.ndof, scales(loaded), loaded.coordinate_names
+    pairs: dict[str, list[Pair]] = {"dtau/dq": [], "dtau/dqd": [], "mass matrix": []}
+
+    def added(q: Array, qd: Array, qdd: Array) -> Array:
+        return loaded.inverse_dynamics(q, qd, qdd, t) - free.inverse_dynamics(q, qd, qdd, t)
+
+    for k, (q, qd) in enumerate(states):
+        qdd = np.sin(1.0 + np.arange(n)) * scale if np.any(qd) else np.zeros(n)
+        one, two = (robot.inverse_dynamics_derivatives(q, qd, qdd, t) for robot in (loaded, free))
+        # differences of what the bodies need anyway cost figures
+        needed = float(np.abs(one.tau).max(initial=0.0) / scale.max())
+        for what, ground, given, found in (
+            ("dtau/dq", two.dtau_dq, one.dtau_dq, jacobian(lambda d: added(q + d, qd, qdd), n, scale)),  # noqa: B023
+            ("dtau/dqd", two.dtau_dqd, one.dtau_dqd, jacobian(lambda d: added(q, qd + d, qdd), n, scale)),  # noqa: B023
+            ("mass matrix", two.mass_matrix, one.mass_matrix,
+             jacobian(lambda d: added(q, qd, qdd + d), n, scale, STRAIGHT)),  # noqa: B023
+        ):  # fmt: skip
+            floor = FLOOR * (float(np.abs(ground).max(initial=0.0)) + needed)
+            pairs[what].append(Pair(given - ground, found, floor, in_words(k, (q, qd))))
+    for what, tried in pairs.items():
+        Matrix(f"{what} inside the robot", names, names, False, ROBOT_HINT).compare(report, where, tried, tolerance)
+
+
+def _wrenches(robot: Robot, name: str, state: State, t: float) -> Array:
+    """Wrenches (n, 6) of a load at all nodes, in their own axes."""
+    engine = robot.engine
+    engine.sweep(*state, 0)
+    ws = engine.workspace
+    world = engine.loading.of_load(name, engine.ndof, t, engine.gravity, ws).wrench
+    R, p = ws.pose[: len(world), :3], ws.pose[: len(world), 3]
+    moment = np.einsum("nji,nj->ni", R, world[:, :3] - np.cross(p, world[:, 3:]))
+    return np.concatenate([moment, np.einsum("nji,nj->ni", R, world[:, 3:])], axis=1)
+
+
+def _check_invariance(
+    report: Report, where: str, name: str, loaded: Robot, states: Sequence[State], t: float, tolerance: float
+) -> None:
+    links = [replace(link, at=ELSEWHERE @ link.at) if link.parent == WORLD else link for link in loaded.links]
+    moved = bare(loaded, loads=loaded.description.loads, links=tuple(links))  # type: ignore[arg-type]
+    for k, state in enumerate(states):
+        here, there = (_wrenches(robot, name, state, t) for robot in (loaded, moved))
+        size, error = np.abs(here).max(), np.abs(here - there)
+        report.note("wrench when the robot is moved", float(error.max() / size) if size > 0.0 else 0.0)
+        if error.max() > tolerance * size:
+            node, entry = (int(i) for i in np.unravel_index(np.argmax(error), error.shape))
+            numbers = f"{WRENCH[entry]} was {here[node, entry]:.9g}, is {there[node, entry]:.9g}"
+            place, at = loaded.engine.layout.place_of(node), in_words(k, state)
+            hint = "the load knows the world: a place or a direction in it, or the axes of a matrix are mixed up"
+            raise ContractError(f"{where}, at {place}, {at}", f"when the robot was moved and turned, {numbers}", hint)
+
+
+def _check_power(report: Report, where: str, name: str, loaded: Robot, states: Sequence[State], t: float) -> None:
+    for k, state in enumerate(states):
+        power = loaded.engine.load_power(name, t, *state)
+        twists = np.abs(loaded.engine.workspace.twist[:-1, 0]).max(initial=0.0)
+        size = float(np.abs(_wrenches(loaded, name, state, t)).max() * twists)
+        report.note("power that it gives", max(power, 0.0) / size if size > 0.0 else 0.0)
+        if power > 1e-12 * size:
+            hint = "a passive load never drives the robot: look at its signs"
+            raise ContractError(f"{where}, {in_words(k, state)}", f"it does {power:.6g} W on the robot", hint)

@@ -1,0 +1,334 @@
+"""Actuators inside rods: derivatives, and forces against second formulas; what they refuse."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from helpers.limbs import limbs, with_actuators
+from numpy.testing import assert_allclose
+
+import sorosim
+from sorosim.actuation.base import ActuatorValues
+from sorosim.actuation.chamber import Chamber
+from sorosim.actuation.distributed_moment import DistributedMoment
+from sorosim.actuation.route import Run
+from sorosim.actuation.servo import Servo
+from sorosim.actuation.tendon import SLACK_PART, Tendon
+from sorosim.errors import ModelError
+from sorosim.expressions import parse
+from sorosim.lie.so3 import skew
+from sorosim.model.description import Description
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
+from sorosim.robot import Robot
+from sorosim.testing import check_actuator
+from sorosim.testing.differences import jacobian
+
+PLACE = ("X", "s", "L", "r", "radius")
+
+
+def place(text):
+    return parse(text, PLACE)
+
+
+HELIX = Run("arm", y=place("0.5*r*cos(4*s)"), z=place("0.5*r*sin(4*s)"))
+STRAIGHT = Run("leg", y=0.005, z=0.002)
+
+
+class Muscle:
+    """A law without any structure, in two rods."""
+
+    unit, rods = "Pa", ("arm", "leg")
+
+    def bind(self, sections):
+        n = len(sections.X)
+        rng = np.random.default_rng(3)
+        C, E = rng.normal(size=(n, 6, 6)), rng.normal(size=(n, 6))
+
+        class Bound:
+            def evaluate(self, u, xi, xid):
+                by_sine = np.einsum("nij,nj->ni", C, np.sin(xi))
+                wrench = u * by_sine + 0.1 * np.einsum("nij,nj->ni", C, xid) + u * u * E
+                return ActuatorValues(wrench, u * C * np.cos(xi)[:, None, :], 0.1 * C, by_sine + 2.0 * u * E)
+
+        return Bound()
+
+
+ACTUATORS = {
+    "tendon": (Tendon(HELIX), (1.0, 5.0)),
+    "tendon that pushes": (Tendon(HELIX, pushes=True), (-5.0, 5.0)),
+    "friction": (Tendon(HELIX, friction=0.3), (5.0,)),
+    "friction, straight": (Tendon(STRAIGHT, friction=0.5), (5.0,)),
+    "wound": (Tendon(HELIX, stiffness=2e3), (0.2, 0.3)),
+    "chamber": (Chamber((HELIX,), area=place("1e-4*(1+s)")), (2e4, -1e4)),
+    "moment": (DistributedMoment("arm", bending_y=place("1-s"), torsion=0.2), (0.3,)),
+    "servo": (Servo("leg", stiffness=2.0, damping=0.1, limit=0.5), (0.4, -3.0)),
+    "servo without limit": (Servo("leg", stiffness=2.0), (0.4,)),
+    "in Python": (Muscle(), (0.0, 0.3)),
+}
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return limbs()
+
+
+@pytest.fixture(scope="module")
+def state(robot):
+    rng = np.random.default_rng(3)
+    return 0.3 * rng.normal(size=robot.ndof), 0.7 * rng.normal(size=robot.ndof)
+
+
+@pytest.mark.parametrize("name", ACTUATORS)
+def test_actuator_keeps_its_contract(robot, name):
+    actuator, inputs = ACTUATORS[name]
+    assert check_actuator(actuator, robot, name=name, inputs=inputs, n_states=2).worst < 1e-9
+
+
+def force(robot, actuator, q, u, qd=None):
+    """What an actuator adds to internal forces."""
+    qd = np.zeros(robot.ndof) if qd is None else qd
+    return with_actuators(robot, a=actuator).internal_force(q, qd, [u]) - robot.internal_force(q, qd)
+
+
+# -- tendons
+
+
+def test_a_tendon_does_as_much_work_as_it_gets_shorter(robot, state):
+    q, _ = state
+    tendons = with_actuators(robot, a=Tendon(HELIX))
+    by_length = jacobian(lambda d: np.array([tendons.tendon_lengths(q + d)["a"]]), robot.ndof, 0.1)[0]
+    assert_allclose(force(robot, Tendon(HELIX), q, 5.0), -5.0 * by_length, atol=1e-11)
+
+
+def test_the_length_of_a_tendon_is_that_of_its_way_through_the_world(robot, state):
+    q, _ = state
+    s = np.linspace(0.0, 1.0, 4001)
+    r = 0.03 - 0.02 * s
+    route = 0.5 * r[:, None] * np.stack([np.zeros_like(s), np.cos(4 * s), np.sin(4 * s)], axis=1)
+    g = robot.poses(q, "arm", s)
+    points = g[:, :3, 3] + np.einsum("nij,nj->ni", g[:, :3, :3], route)
+    length = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+    found = with_actuators(robot, a=Tendon(HELIX)).tendon_lengths(q)["a"]
+    assert_allclose(found, length, rtol=1e-4)
+
+
+def test_a_slack_tendon_carries_nothing_and_a_rod_that_pushes_does(robot, state):
+    q, qd = state
+    assert not force(robot, Tendon(HELIX), q, -5.0).any()
+    assert_allclose(force(robot, Tendon(HELIX, pushes=True), q, -5.0), -force(robot, Tendon(HELIX), q, 5.0), atol=1e-13)
+    slack = with_actuators(robot, a=Tendon(HELIX)).internal_force_derivatives(q, qd, [-5.0])
+    assert not slack.B.any()
+    assert_allclose(slack.dtau_dq, robot.internal_force_derivatives(q, qd).dtau_dq, atol=1e-15)
+
+
+@pytest.mark.parametrize("pull", [-0.5, -1e-3, 0.0, 0.3, 1.0, 5.0])
+def test_a_wound_tendon_is_a_spring_that_cannot_push(robot, state, pull):
+    # pull: by how much it is stretched, in units of the part of its length that only takes up slack
+    q, _ = state
+    lengths = [with_actuators(robot, a=Tendon(HELIX)).tendon_lengths(x)["a"] for x in (q, np.zeros(robot.ndof))]
+    onset, k = SLACK_PART * lengths[1], 2e3
+    stretch = pull * onset
+    if pull <= 0.0:
+        tension = 0.0
+    elif pull < 1.0:
+        tension = 0.5 * k * stretch**2 / onset
+    else:
+        tension = k * (stretch - 0.5 * onset)
+    found = force(robot, Tendon(HELIX, stiffness=k), q, stretch - (lengths[0] - lengths[1]))
+    assert_allclose(found, force(robot, Tendon(HELIX), q, tension), atol=1e-10)
+
+
+def test_the_tension_of_a_wound_tendon_has_no_jumps_and_no_kinks(robot, state):
+    q, qd = state
+    lengths = [with_actuators(robot, a=Tendon(HELIX)).tendon_lengths(x)["a"] for x in (q, np.zeros(robot.ndof))]
+    onset, wound = SLACK_PART * lengths[1], with_actuators(robot, a=Tendon(HELIX, stiffness=2e3))
+    taut = wound.internal_force_derivatives(q, qd, [2.0 * onset - (lengths[0] - lengths[1])])
+    for edge in (0.0, onset):
+        u = edge - (lengths[0] - lengths[1])
+        below, above = (wound.internal_force_derivatives(q, qd, [u + d]) for d in (-1e-9 * onset, 1e-9 * onset))
+        for part in ("tau", "dtau_dq", "B"):
+            size = np.abs(getattr(taut, part)).max()
+            assert_allclose(getattr(below, part), getattr(above, part), atol=1e-7 * size)
+
+
+def planar_rod(actuator, bending=0, **options):
+    """A rod of 0.4 m that only bends about z."""
+    rod = Rod((Division(0.4, Circle(0.02), Material(1e6, poisson=0.5, density=1000.0),
+                        sorosim.model.basis.strain(bending_z=bending), **options),))  # fmt: skip
+    return Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": actuator}))
+
+
+@pytest.mark.parametrize("angle", [-3.0, -0.5, 0.01, 0.8, 4.0])
+def test_friction_takes_what_a_capstan_takes(angle):
+    # a rod of constant curvature, its tendon 1 cm beside the axis: it turns by the same angle
+    T, y, mu, L = 7.0, 0.01, 0.4, 0.4
+    robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=mu), n_gauss=20)
+    tau = robot.internal_force([angle], [0.0], [T]) - robot.internal_force([angle], [0.0], [0.0])
+    # slow turning, of a thousandth of a radian on the whole way, is felt less
+    fade = 1e-3 / L
+    turn = (np.sqrt((angle / L) ** 2 + fade**2) - fade) * L
+    assert_allclose(tau, T * y * (1.0 - np.exp(-mu * turn)) / (mu * turn), rtol=1e-10)
+    assert_allclose(tau, T * y * (1.0 - np.exp(-mu * abs(angle))) / (mu * abs(angle)), rtol=1e-3)
+
+
+def test_a_straight_tendon_with_friction_loses_nothing():
+    y, T = 0.01, 7.0
+    robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=0.4))
+    assert_allclose(robot.internal_force([0.0], [0.0], [T]), T * y, rtol=1e-12)
+
+
+# -- chambers and moments
+
+
+def test_a_chamber_pushes_by_what_its_volume_grows(robot, state):
+    q, _ = state
+    area = 2e-4
+    tendons = with_actuators(robot, a=Tendon(HELIX))
+    grows = area * jacobian(lambda d: np.array([tendons.tendon_lengths(q + d)["a"]]), robot.ndof, 0.1)[0]
+    assert_allclose(force(robot, Chamber((HELIX,), area=area), q, 3e4), 3e4 * grows, atol=1e-11)
+
+
+def test_a_chamber_on_the_axis_stretches_a_rod_as_its_pressure_says():
+    # EA e = p A_chamber
+    material = Material(1e6, poisson=0.5, density=1000.0)
+    strain = sorosim.model.basis.strain(elongation=0)
+    rod = Rod((Division(0.4, Circle(0.02), material, strain),))
+    chamber = Chamber((Run("arm", y=0.0, z=0.0),), area=1e-4)
+    robot = Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": chamber}))
+    for pressure in (1e5, -5e4):
+        eq = sorosim.statics(robot, u={"a": pressure})
+        assert_allclose(eq.tip()[0], 0.4 * (1.0 + pressure * 1e-4 / (1e6 * np.pi * 0.02**2)), rtol=1e-9)
+
+
+def test_a_moment_along_a_rod_bends_it_as_it_says():
+    # E I kappa = u m(X), m = 1 - s: a curvature that a linear basis has
+    robot = planar_rod(DistributedMoment("arm", bending_z=place("1-s")), bending=1)
+    eq = sorosim.statics(robot, u={"a": 0.05})
+    stiffness = 1e6 * np.pi * 0.02**4 / 4.0
+    # angle at the tip: u L / (2 E I)
+    R = robot.pose(eq.q, "arm")[:3, :3]
+    assert_allclose(np.arctan2(R[1, 0], R[0, 0]), 0.05 * 0.4 / (2.0 * stiffness), rtol=1e-9)
+
+
+# -- servos
+
+
+@pytest.mark.parametrize("limit", [np.inf, 0.5])
+def test_a_servo_pulls_to_its_target_and_no_harder_than_it_can(robot, state, limit):
+    q, qd = state
+    k = robot.coordinate_names.index(next(name for name in robot.coordinate_names if name.startswith("leg.revolute")))
+    options = {} if np.isinf(limit) else {"limit": limit}
+    for target in (0.1, 5.0, -5.0):
+        effort = 2.0 * (target - q[k]) - 0.1 * qd[k]
+        expected = np.zeros(robot.ndof)
+        expected[k] = effort if np.isinf(limit) else limit * np.tanh(effort / limit)
+        found = force(robot, Servo("leg", stiffness=2.0, damping=0.1, **options), q, target, qd)
+        assert_allclose(found, expected, atol=1e-12)
+
+
+# -- in Python
+
+
+@dataclass(frozen=True)
+class SlowTendon:
+    """A tendon on a straight route, in Python: tension u, or u (1 + 0.3 stretch)."""
+
+    y: float
+    z: float
+    rods: tuple[str, ...] = ("leg",)
+    unit: ClassVar[str] = "N"
+
+    def bind(self, sections):
+        return self
+
+    def evaluate(self, u, xi, xid):
+        n = len(xi)
+        E = np.hstack([-skew(np.array([0.0, self.y, self.z])), np.eye(3)])
+        v = xi @ E.T
+        size = np.linalg.norm(v, axis=1)
+        t = v / size[:, None]
+        turn = (np.eye(3) - np.einsum("ni,nj->nij", t, t)) / size[:, None, None]
+        by_strain = -u * E.T @ turn @ E
+        return ActuatorValues(-u * t @ E, by_strain, np.zeros((n, 6, 6)), -t @ E)
+
+
+def test_a_tendon_in_python_is_the_compiled_one(robot, state):
+    q, qd = state
+    a, b = (with_actuators(robot, a=actuator) for actuator in (SlowTendon(0.005, 0.002), Tendon(STRAIGHT)))
+    one, two = a.internal_force_derivatives(q, qd, [5.0]), b.internal_force_derivatives(q, qd, [5.0])
+    for x, y in zip(one, two, strict=True):
+        assert_allclose(x, y, atol=1e-12 * np.abs(y).max())
+    zero = np.zeros(robot.ndof)
+    assert_allclose(a.forward_dynamics(zero, zero, [5.0]), b.forward_dynamics(zero, zero, [5.0]), rtol=1e-9, atol=1e-9)
+
+
+def test_the_way_of_an_actuator_in_python_through_statics_and_motion_is_that_of_a_compiled_one():
+    a, b = planar_rod(SlowTendon(0.01, 0.0, ("arm",)), 2), planar_rod(Tendon(Run("arm", y=0.01, z=0.0)), 2)
+    assert_allclose(sorosim.statics(a, u=[3.0]).q, sorosim.statics(b, u=[3.0]).q, atol=1e-12)
+    for method in ("bdf", "newmark"):
+        one, two = (sorosim.simulate(robot, 0.05, u={"a": "10*t"}, method=method) for robot in (a, b))
+        assert_allclose(one.q, two.q, atol=1e-6)
+
+
+RIGHT = ActuatorValues(np.zeros((5, 6)), np.zeros((5, 6, 6)), np.zeros((5, 6, 6)), np.zeros((5, 6)))
+
+
+def raising(u, xi, xid):
+    raise ZeroDivisionError("no air")
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "message"),
+    [
+        (raising, "actuators.a: expected wrenches and their derivatives, got ZeroDivisionError: no air; look at "
+         f"{__name__}.Bad.evaluate"),
+        (lambda u, xi, xid: None,
+         "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got nothing"),
+        (lambda u, xi, xid: RIGHT[:3],
+         "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got"),
+        (lambda u, xi, xid: RIGHT._replace(wrench=np.zeros(6)),
+         "actuators.a.wrench: expected shape (5, 6), got shape (6,)"),
+        (lambda u, xi, xid: RIGHT._replace(by_rate="none"),
+         "actuators.a.by_rate: expected an array of shape (5, 6, 6), got 'none'"),
+        (lambda u, xi, xid: RIGHT._replace(by_input=np.full((5, 6), np.nan)),
+         "actuators.a.by_input: expected finite numbers, got NaN or infinity at s = 0.04691 of rod 'arm', input 3"),
+    ],
+)  # fmt: skip
+def test_an_actuator_that_goes_wrong_is_one_error_that_names_it_and_the_point(evaluate, message):
+    robot = planar_rod(type("Bad", (SlowTendon,), {"evaluate": staticmethod(evaluate)})(0.0, 0.0, ("arm",)))
+    with pytest.raises(ModelError) as caught:
+        robot.internal_force([0.0], [0.0], [3.0])
+    assert str(caught.value).startswith(message)
+
+
+def test_what_is_no_actuator():
+    link = planar_rod(SlowTendon(0.0, 0.0, ("arm",))).description
+    for actuator, message in (
+        (SlowTendon, "actuators.a: expected an actuator, got type"),
+        (3.0, "actuators.a: expected an actuator, got float without unit, rods, bind"),
+        (SlowTendon(0, 0, ()), "actuators.a.rods: expected names of rods, got none"),
+        (SlowTendon(0, 0, ("amr",)),
+         "actuators.a.rods: expected the name of a link with a rod, got 'amr'; did you mean arm?"),
+    ):  # fmt: skip
+        with pytest.raises(ModelError) as caught:
+            Robot(replace(link, actuators={"a": actuator}))
+        assert str(caught.value) == message
+
+
+# -- energy
+
+
+@pytest.mark.parametrize("name", ["tendon", "friction", "wound", "chamber", "moment", "servo"])
+def test_work_of_actuators_is_accounted_for(name):
+    actuator, inputs = ACTUATORS[name]
+    robot = with_actuators(limbs((0, 0, 0)), a=actuator)
+    # inputs that begin softly
+    size = {"wound": 0.01, "friction": 1.0, "tendon": 1.0}.get(name, inputs[0])
+    run = sorosim.simulate(robot, 0.1, u={"a": f"{size}*(1-cos(20*t))/2"}, dt_out=2.5e-4, rtol=1e-8, atol=1e-10)
+    energy = run.energy()
+    assert np.abs(energy.work).max() > 1e-6
+    assert np.abs(energy.balance).max() < 2e-4 * np.abs(energy.work).max()

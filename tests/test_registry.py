@@ -1,0 +1,218 @@
+"""Registers of plug-ins: names, entry points, parameters."""
+
+from dataclasses import dataclass
+from importlib import metadata
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim import plug_ins
+from sorosim.errors import FileError, ModelError
+from sorosim.io import dump, load_text
+from sorosim.loads.base import LoadValues
+from sorosim.plug_ins import ACTUATORS, LOADS, Registry, given_of, make, parameters_of, register_actuator, register_load
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Registers that forget after the test what it registers."""
+    for registry in (LOADS, ACTUATORS):
+        monkeypatch.setattr(registry, "_known", dict(registry._known))
+
+
+@pytest.fixture
+def installed(fresh, monkeypatch):
+    """Set the entry points that are found."""
+    found = []
+
+    def install(group, name, thing, value="package.module:thing"):
+        class Point:
+            def load(self):
+                if isinstance(thing, Exception):
+                    raise thing
+                return thing
+
+        point = Point()
+        point.group, point.name, point.value = group, name, value
+        found.append(point)
+
+    monkeypatch.setattr(metadata, "entry_points", lambda *, group: [p for p in found if p.group == group])
+    return install
+
+
+@dataclass(frozen=True)
+class Breeze:
+    """A force in the world along x."""
+
+    link: str
+    force: float
+    gain: float = 1.0
+    more: tuple[float, ...] = ()
+    quantities: ClassVar[dict[str, str]] = {"force": "force", "more": "length"}
+    dissipates: ClassVar[bool] = False
+
+    @property
+    def places(self):
+        return ((self.link, 1.0),)
+
+    def bind(self, layout):
+        bound = type("Bound", (), {"dissipates": False, "evaluate": self.evaluate})()
+        bound.nodes = np.array([layout.link(self.link).node_at(1.0)])
+        return bound
+
+    def evaluate(self, t, g, eta):
+        wrench, K = np.zeros((1, 6)), np.zeros((1, 6, 6))
+        wrench[0, 3:] = g[0, 0, :3] * self.force * self.gain
+        f = wrench[0, 3:]
+        K[0, 3:, :3] = [[0, -f[2], f[1]], [f[2], 0, -f[0]], [-f[1], f[0], 0]]
+        return LoadValues(wrench, K, np.zeros((1, 6, 6)))
+
+
+TEXT = """
+sorosim: 1
+links: {ball: {joint: free, body: {sphere: {radius: 5 cm}, mass: 1 kg}}}
+loads: {blow: {breeze: {link: ball, force: 3 cN}}}
+"""
+
+
+def message_of(text):
+    with pytest.raises(FileError) as caught:
+        load_text(text.lstrip("\n"), "robot.yaml")
+    return str(caught.value)
+
+
+def test_a_registered_load_is_named_in_a_file_and_comes_back_from_it(fresh):
+    register_load("breeze", Breeze)
+    register_load("breeze", Breeze)
+    robot = load_text(TEXT, "robot.yaml")
+    assert robot.description.loads["blow"] == Breeze("ball", 0.03)
+    again = load_text(dump(robot), "again.yaml")
+    assert again.description.loads["blow"] == Breeze("ball", 0.03)
+
+
+def test_units_are_read_for_the_quantities_that_a_type_names(fresh):
+    register_load("breeze", Breeze)
+    robot = load_text(TEXT.replace("3 cN", "3, gain: 2, more: [1 cm, 2]"), "robot.yaml")
+    assert robot.description.loads["blow"] == Breeze("ball", 3.0, 2, (0.01, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("breeze:", "breze:", "3:16: loads.blow.breze: expected {wrench: ...}, {line: ...}, {spring: ...}, "
+         "{fluid: ...} or {breeze: ...}, got 'breze'; did you mean breeze?"),
+        ("force: 3 cN", "force: 3 cm", "3:44: loads.blow.breeze.force: expected a force such as 5 N, got '3 cm', a "
+         "length"),
+        ("force: 3 cN", "fore: 3 cN", "3:37: loads.blow.breeze.fore: expected a parameter of breeze, got 'fore'; did "
+         "you mean force or more?"),
+        (", force: 3 cN", "", "3:24: loads.blow.breeze: expected the key 'force', got nothing"),
+        ("{link: ball, force: 3 cN}", "3", "3:24: loads.blow.breeze: expected a mapping with link, force, gain, more, "
+         "got 3"),
+        ("link: ball", "link: bal", "3:31: loads.blow.breeze.link: expected the name of a link, got 'bal'; did you "
+         "mean ball?"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_placed_in_the_file(fresh, old, new, message):
+    register_load("breeze", Breeze)
+    assert message_of(TEXT.replace(old, new)) == f"robot.yaml:{message}"
+
+
+def test_a_type_that_refuses_its_parameters(fresh):
+    def picky(link, force):
+        raise ValueError("too windy")
+
+    register_load("breeze", picky)
+    assert message_of(TEXT) == (
+        "robot.yaml:3:24: loads.blow.breeze: expected parameters that breeze takes, got ValueError: too windy"
+    )
+
+
+def test_a_dimension_that_nobody_knows_is_the_plug_ins_mistake(fresh):
+    register_load("breeze", type("Odd", (Breeze,), {"quantities": {"force": "windiness"}}))
+    assert "expected a plug-in whose quantities are of known dimensions (number, angle," in message_of(TEXT)
+
+
+def test_a_plug_in_that_does_not_load_is_named_with_its_place(installed):
+    installed("sorosim.loads", "breeze", ImportError("no module named wind"))
+    assert message_of(TEXT) == (
+        "robot.yaml:3:24: loads.blow.breeze: expected a plug-in that loads, got ImportError: no module named wind"
+    )
+    # others are not hindered
+    assert sorosim.load("pendulum").name
+
+
+def test_an_entry_point_that_is_no_type(installed):
+    installed("sorosim.actuators", "muscle", 3.0)
+    with pytest.raises(ModelError) as caught:
+        ACTUATORS.get("muscle")
+    assert str(caught.value) == (
+        "actuator muscle (plug-in package.module:thing): expected a class, or a function that makes one, got 3.0"
+    )
+
+
+def test_two_packages_with_the_same_name(installed):
+    installed("sorosim.loads", "breeze", Breeze, "one:Breeze")
+    installed("sorosim.loads", "breeze", Breeze, "two:Breeze")
+    with pytest.raises(ModelError) as caught:
+        LOADS.get("breeze")
+    assert str(caught.value) == (
+        "load breeze: expected one plug-in of this name, got one:Breeze and two:Breeze; uninstall one of them"
+    )
+
+
+def test_names_that_are_taken_or_impossible(fresh):
+    register_actuator("breeze", Breeze)
+    for name, message in (
+        (
+            "breeze",
+            "register_actuator: expected a name that is not taken, got 'breeze'; give the actuator another name",
+        ),
+        ("my breeze", "register_actuator: expected a name of letters, digits and _, got 'my breeze'"),
+        (3, "register_actuator: expected a name of letters, digits and _, got 3"),
+    ):
+        with pytest.raises(ModelError) as caught:
+            register_actuator(name, LoadValues)
+        assert str(caught.value) == message
+    with pytest.raises(ModelError, match=r"^register_load: expected a class, or a function that makes one, got 3"):
+        register_load("number", 3)
+
+
+def test_names_that_files_have_for_built_in_kinds_are_reserved():
+    from sorosim.io.schema_actuators import ActuatorBlock
+    from sorosim.io.schema_loads import LoadBlock
+
+    assert LOADS.reserved == set(LoadBlock.model_fields)
+    assert ACTUATORS.reserved == set(ActuatorBlock.model_fields)
+
+
+@pytest.mark.parametrize("name", ["wrench", "fluid", "line", "spring"])
+def test_names_of_the_built_in_loads_are_not_to_be_had(fresh, name):
+    with pytest.raises(ModelError, match="expected a name that is not taken"):
+        register_load(name, Breeze)
+
+
+@pytest.mark.parametrize("name", ["tendon", "chamber", "moment", "joint", "servo", "loop"])
+def test_names_of_the_built_in_actuators_are_not_to_be_had(fresh, name):
+    with pytest.raises(ModelError, match="expected a name that is not taken"):
+        register_actuator(name, Breeze)
+
+
+def test_a_name_that_nobody_has():
+    registry = Registry("sorosim.none", "thing", {"one": 1})
+    with pytest.raises(ModelError) as caught:
+        registry.get("oen")
+    assert str(caught.value) == "thing: expected the name of a thing, got 'oen'; did you mean one?"
+    assert registry.name_of(int) is None
+
+
+def test_parameters():
+    assert parameters_of(Breeze) == {"link": False, "force": False, "gain": True, "more": True}
+    assert make("breeze", Breeze, {"link": "a", "force": 1.0}) == Breeze("a", 1.0)
+    assert given_of(Breeze("a", 1.0)) == {"link": "a", "force": 1.0, "gain": 1.0, "more": ()}
+    assert given_of(Breeze) is None
+    assert given_of(3) is None
+    with pytest.raises(ModelError, match=r"^plug-in: expected a class or a function, got 3"):
+        parameters_of(3)
+    assert plug_ins.LOADS.what == "load"
