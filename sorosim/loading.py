@@ -34,6 +34,16 @@ class Points(NamedTuple):
     names: tuple[str, ...]  # for messages
 
 
+class Seen(NamedTuple):
+    """What a load that Python computes sees of its n points, and where that is in the world."""
+
+    g: Array  # (n, 4, 4) poses, seen from the bodies that the load names
+    eta: Array  # (n, 6) twists relative to them, in the axes of the points
+    g_w: Array  # (n, 4, 3) poses in the world, rotation and position
+    V: Array  # (n, 6) world twists of the nodes of the points
+    V_other: Array  # (n, 6) and of those they are seen from
+
+
 class Packed(NamedTuple):
     """Compiled laws with their signals."""
 
@@ -119,12 +129,20 @@ class Loading:
 
     def add_other(self, name: str, external: External, t: float, ws: Workspace) -> None:
         """A load that Python computes."""
-        load, points = self.others[name], self.points[name]
-        n = len(load.nodes)
-        g_w, V, V_other, g, eta = (np.empty(shape) for shape in ((n, 4, 3), (n, 6), (n, 6), (n, 4, 4), (n, 6)))
-        see_points(load.nodes, points.frames, points.others, points.other_frames, ws, g_w, V, V_other, g, eta)
-        f, K, D = evaluate_checked(name, load, points.names, t, g, eta)
-        add_loads_at(load.nodes, points.others, points.pairs, g_w, V, V_other, f, K, D, external)
+        load, points, seen = self.others[name], self.points[name], self.see(name, ws)
+        f, K, D = evaluate_checked(name, load, points.names, t, seen.g, seen.eta)
+        add_loads_at(load.nodes, points.others, points.pairs, seen.g_w, seen.V, seen.V_other, f, K, D, external)
+
+    def see(self, name: str, ws: Workspace) -> Seen:
+        """What a load that Python computes sees, after a sweep of poses."""
+        points, nodes = self.points[name], self.others[name].nodes
+        n = len(nodes)
+        seen = Seen(np.empty((n, 4, 4)), np.empty((n, 6)), np.empty((n, 4, 3)), np.empty((n, 6)), np.empty((n, 6)))
+        see_points(
+            nodes, points.frames, points.others, points.other_frames, ws, seen.g_w, seen.V, seen.V_other, seen.g,
+            seen.eta,
+        )  # fmt: skip
+        return seen
 
     def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
         """Actuators that Python computes."""

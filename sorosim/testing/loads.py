@@ -134,8 +134,8 @@ class _Points:
     def seen(self, state: State) -> tuple[Array, Array]:
         """Poses and twists of the points as the load sees them."""
         self.engine.sweep(*state, 0)
-        g, eta, *_ = self.engine.loading.seen(self.load.nodes, self.points, self.engine.workspace)
-        return g, eta
+        seen = self.engine.loading.see(self.name, self.engine.workspace)
+        return seen.g, seen.eta
 
     def values(self, g: Array, eta: Array) -> LoadValues:
         """What the load returns; refuses one that changes its arguments."""

@@ -62,7 +62,7 @@ ACTUATORS = {
     "tendon that pushes": (Tendon(HELIX, pushes=True), (-5.0, 5.0)),
     "friction": (Tendon(HELIX, friction=0.3), (5.0,)),
     "friction, straight": (Tendon(STRAIGHT, friction=0.5), (5.0,)),
-    "wound": (Tendon(HELIX, stiffness=2e3), (0.2, 0.3)),
+    "wound": (Tendon(HELIX, stiffness=2e3), (0.1, 0.2)),
     "chamber": (Chamber((HELIX,), area=place("1e-4*(1+s)")), (2e4, -1e4)),
     "moment": (DistributedMoment("arm", bending_y=place("1-s"), torsion=0.2), (0.3,)),
     "servo": (Servo("leg", stiffness=2.0, damping=0.1, limit=0.5), (0.4, -3.0)),

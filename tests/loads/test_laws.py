@@ -168,9 +168,9 @@ def fluid_on(R, eta, U, U_t, gravity, share, part):
     force = -part * RHO * np.linalg.norm(v_r) * drag @ v_r
     force += part * RHO * share["volume"] * R.T @ (U_t - gravity)
     du = R.T @ U_t - np.cross(w, u)
-    force += RHO * (m * du + np.cross(w, m * u))
+    force += part * RHO * (m * du + np.cross(w, m * u))
     moment = -part * RHO * share["rotary_drag"] * np.abs(w) * w
-    moment += RHO * (np.cross(v, m * v) - np.cross(v_r, m * v_r))
+    moment += part * RHO * (np.cross(v, m * v) - np.cross(v_r, m * v_r))
     return np.concatenate([moment, force])
 
 
