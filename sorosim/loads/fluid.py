@@ -77,7 +77,7 @@ class Fluid:
         up = np.array(vector3("fluid.up", self.up))
         if not np.linalg.norm(up) > 0.0:
             raise ModelError("fluid.up", "a direction", describe(self.up))
-        object.__setattr__(self, "up", tuple((up / np.linalg.norm(up)).tolist()))
+        object.__setattr__(self, "up", tuple((up / np.linalg.norm(up) + 0.0).tolist()))
         links: Any = self.links
         if links is not None and not isinstance(links, Mapping):
             if isinstance(links, str) or not isinstance(links, Sequence):
