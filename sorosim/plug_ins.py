@@ -6,10 +6,12 @@ A file names a registered type, never a path of Python: loading one runs no code
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import metadata
 from typing import Any
+
+import numpy as np
 
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
@@ -162,6 +164,53 @@ def make(name: str, kind: Any, given: Any) -> Any:
         raise
     except (TypeError, ValueError) as error:
         raise ModelError("", f"parameters that {name} takes", f"{type(error).__name__}: {error}") from error
+
+
+def evaluated(
+    where: str, function: Callable[..., Any], arguments: Sequence[Any], record: Any,
+    shapes: Sequence[tuple[int, ...]], point: Callable[[int], str],
+) -> Any:  # fmt: skip
+    """Call a plug-in for arrays, refusing what the kernels could not take.
+
+    Parameters
+    ----------
+    where : str
+        For messages.
+    record : NamedTuple type
+        What it returns, or a tuple like it; the first axis of each of its arrays is that of its points.
+    shapes : sequence of tuple
+        Of these arrays.
+    point : callable
+        A point in words, from its number.
+
+    Raises
+    ------
+    ModelError
+        It raised an error, or returned another count of arrays, wrong shapes, or numbers that are not finite.
+    """
+    answer = f"{record.__name__}({', '.join(record._fields)})"
+    try:
+        returned = function(*arguments)
+    except ModelError:
+        raise
+    except Exception as error:
+        code, got = f"{function.__module__}.{function.__qualname__}", f"{type(error).__name__}: {error}"
+        raise ModelError(where, answer, got, f"look at {code}") from error
+    if not isinstance(returned, tuple) or len(returned) != len(shapes):
+        raise ModelError(where, answer, describe(returned))
+    checked = []
+    for part, shape, given in zip(record._fields, shapes, returned, strict=True):
+        try:
+            array = np.ascontiguousarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
+        if array.shape != shape:
+            raise ModelError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
+        if not np.isfinite(array).all():
+            worst = int(np.argmin(np.isfinite(array).reshape(shape[0], -1).all(axis=1)))
+            raise ModelError(f"{where}.{part}", "finite numbers", f"NaN or infinity at {point(worst)}")
+        checked.append(array)
+    return record._make(checked)
 
 
 def given_of(thing: Any) -> dict[str, Any] | None:

@@ -13,13 +13,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
-from sorosim.errors import ModelError
+from sorosim.plug_ins import evaluated
 
 Array = NDArray[np.float64]
 
@@ -68,30 +67,14 @@ class SectionActuator(Protocol):
         ...
 
 
-def actuate_checked(name: str, actuator: BoundActuator, sections: Sections, u: float, xi: Array, xid: Array) -> Any:
+def actuate_checked(
+    name: str, actuator: BoundActuator, sections: Sections, u: float, xi: Array, xid: Array
+) -> ActuatorValues:
     """Evaluate an actuator, refusing what the kernels could not take (ModelError)."""
-    n, where = len(sections.X), f"actuators.{name}"
-    shapes = {"wrench": (n, 6), "by_strain": (n, 6, 6), "by_rate": (n, 6, 6), "by_input": (n, 6)}
-    try:
-        returned = actuator.evaluate(u, xi, xid)
-    except ModelError:
-        raise
-    except Exception as error:
-        got, hint = f"{type(error).__name__}: {error}", f"{type(actuator).__module__}.{type(actuator).__qualname__}"
-        raise ModelError(where, "wrenches and their derivatives", got, f"look at {hint}.evaluate") from error
-    if not isinstance(returned, tuple) or len(returned) != len(shapes):
-        raise ModelError(where, "ActuatorValues(wrench, by_strain, by_rate, by_input)", describe(returned))
-    checked = []
-    for (part, shape), given in zip(shapes.items(), returned, strict=True):
-        try:
-            array = np.ascontiguousarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ModelError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
-        if array.shape != shape:
-            raise ModelError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
-        if not np.isfinite(array).all():
-            worst = int(np.argmin(np.isfinite(array).reshape(n, -1).all(axis=1)))
-            got = f"NaN or infinity at s = {sections.s[worst]:.4g} of rod '{sections.rod[worst]}', input {u:g}"
-            raise ModelError(f"{where}.{part}", "finite numbers", got)
-        checked.append(array)
-    return ActuatorValues(*checked)
+    n = len(sections.X)
+    found: ActuatorValues = evaluated(
+        f"actuators.{name}", actuator.evaluate, (u, xi, xid), ActuatorValues,
+        ((n, 6), (n, 6, 6), (n, 6, 6), (n, 6)),
+        lambda k: f"s = {sections.s[k]:.4g} of rod '{sections.rod[k]}', input {u:g}",
+    )  # fmt: skip
+    return found

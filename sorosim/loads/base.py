@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sorosim.door import describe, number
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
+from sorosim.plug_ins import evaluated
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -95,30 +96,12 @@ def evaluate_checked(name: str, load: BoundLoad, points: Sequence[str], t: float
     ModelError
         It raised an error, or did not return three arrays of the right shapes, or numbers that are not finite.
     """
-    n, where = len(load.nodes), f"loads.{name}"
-    shapes = {"wrench": (n, 6), "K": (n, 6, 6), "D": (n, 6, 6)}
-    try:
-        returned = load.evaluate(t, g, eta)
-    except ModelError:
-        raise
-    except Exception as error:
-        got, hint = f"{type(error).__name__}: {error}", f"{type(load).__module__}.{type(load).__qualname__}.evaluate"
-        raise ModelError(where, "a wrench and its tangents", got, f"look at {hint}") from error
-    if not isinstance(returned, tuple) or len(returned) != len(shapes):
-        raise ModelError(where, "LoadValues(wrench, K, D)", describe(returned))
-    checked = []
-    for (part, shape), given in zip(shapes.items(), returned, strict=True):
-        try:
-            array = np.ascontiguousarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ModelError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
-        if array.shape != shape:
-            raise ModelError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
-        if not np.isfinite(array).all():
-            worst = int(np.argmin(np.isfinite(array).reshape(n, -1).all(axis=1)))
-            raise ModelError(f"{where}.{part}", "finite numbers", f"NaN or infinity at {points[worst]}, t = {t:g} s")
-        checked.append(array)
-    return LoadValues(*checked)
+    n = len(load.nodes)
+    found: LoadValues = evaluated(
+        f"loads.{name}", load.evaluate, (t, g, eta), LoadValues, ((n, 6), (n, 6, 6), (n, 6, 6)),
+        lambda k: f"{points[k]}, t = {t:g} s",
+    )  # fmt: skip
+    return found
 
 
 def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledLoad:

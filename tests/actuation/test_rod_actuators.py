@@ -284,7 +284,8 @@ def raising(u, xi, xid):
 @pytest.mark.parametrize(
     ("evaluate", "message"),
     [
-        (raising, "actuators.a: expected wrenches and their derivatives, got ZeroDivisionError: no air; look at "
+        (raising, "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got "
+         "ZeroDivisionError: no air; look at "
          f"{__name__}.Bad.evaluate"),
         (lambda u, xi, xid: None,
          "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got nothing"),

@@ -58,7 +58,7 @@ HOLE[1, 2, 3] = np.nan
 @pytest.mark.parametrize(
     ("evaluate", "message"),
     [
-        (raising, "loads.push: expected a wrench and its tangents, got ZeroDivisionError: no wind; look at "
+        (raising, "loads.push: expected LoadValues(wrench, K, D), got ZeroDivisionError: no wind; look at "
          f"{__name__}.Push.evaluate"),
         (refusing, "loads.push: expected a time before 1 s, got 0.5 s"),
         (lambda t, g, eta: None, "loads.push: expected LoadValues(wrench, K, D), got nothing"),
@@ -92,7 +92,7 @@ def test_solvers_pass_it_on_and_keep_what_they_have():
     for method in ("bdf", "newmark"):
         with pytest.raises((ModelError, ConvergenceError)) as caught:
             sorosim.simulate(robot, 1.0, method=method)
-        assert "loads.push: expected a wrench and its tangents, got ZeroDivisionError: no wind" in str(caught.value)
+        assert "loads.push: expected LoadValues(wrench, K, D), got ZeroDivisionError: no wind" in str(caught.value)
     with pytest.raises(ModelError, match=r"^loads.push: expected a wrench"):
         sorosim.statics(ROBOT.with_loads(push=Push(evaluate=raising)))
 
