@@ -29,6 +29,8 @@ import yaml
 import sorosim
 from sorosim.cli import show
 from sorosim.cli.main import app, main
+from sorosim.model.basis import BASES
+from sorosim.plug_ins import ACTUATORS, LOADS
 from sorosim.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]
@@ -85,6 +87,8 @@ class Reader:
     def __init__(self, monkeypatch):
         self.monkeypatch, self.names, self.printed = monkeypatch, {"__name__": "document"}, ""
         monkeypatch.setattr(films, "movie", film_without_pictures)
+        for registry in (LOADS, ACTUATORS, BASES):  # what a page registers is forgotten after it
+            monkeypatch.setattr(registry, "_known", dict(registry._known))
 
     def follow(self, block):
         step = {"python": self.python, "text": self.text, "yaml": self.yaml, "console": self.console}.get(block.kind)

@@ -229,13 +229,13 @@ def test_a_load_that_never_acts_is_not_checked(robot):
 
 def test_a_load_that_knows_the_world_is_not_invariant(robot):
     with pytest.raises(ContractError, match=r"^load rope, at s = .* of 'arm', state 0 .*: when the robot was moved"):
-        check_load(Rope(), robot, name="rope", invariant=True)
-    assert check_load(Rope(stiffness=0.0), robot, name="drag", invariant=True, passive=True).worst < 1e-9
+        check_load(Rope(), robot, name="rope", n_states=2, invariant=True)
+    assert check_load(Rope(stiffness=0.0), robot, name="drag", n_states=2, invariant=True, passive=True).worst < 1e-9
 
 
 def test_a_load_that_drives_the_robot_is_not_passive(robot):
     with pytest.raises(ContractError, match=r"state 1 \(moving\): it does .* W on the robot; a passive load never"):
-        check_load(Rope(stiffness=0.0, drag=-3.0), robot, name="rope", passive=True)
+        check_load(Rope(stiffness=0.0, drag=-3.0), robot, name="rope", n_states=2, passive=True)
 
 
 def test_contract_errors_are_assertions_and_can_be_carried_between_processes():
@@ -287,7 +287,7 @@ class BoundMuscle:
 
 
 def test_a_right_actuator_passes(robot):
-    report = check_actuator(Muscle(("arm", "leg")), robot, name="muscle", inputs=(0.0, 2e3))
+    report = check_actuator(Muscle(("arm", "leg")), robot, name="muscle", n_states=2, inputs=(0.0, 2e3))
     assert list(report.errors) == [
         "by_strain", "by_rate", "by_input", "dtau/dq inside the robot", "dtau/dqd inside the robot",
         "B inside the robot",

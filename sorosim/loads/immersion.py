@@ -110,6 +110,9 @@ def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
     wide_y, wide_z = (np.ptp(outline[:, :, axis], axis=1) for axis in (0, 1))
     perimeter = np.linalg.norm(np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1), axis=2).sum(axis=1)
     flat = isinstance(section, Rectangle)
+    if not flat:
+        # chords of a round outline are shorter than its arcs
+        perimeter = perimeter / np.sinc(1.0 / outline.shape[1])
     across = FLAT_DRAG if flat else ROUND_DRAG
     drag = (FRICTION, across, across) if given.drag is None else given.drag
     none = 0.0 * wide_y

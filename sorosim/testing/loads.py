@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.errors import InputError
 from sorosim.lie.se3 import exp_se3
 from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
+from sorosim.loads.compiled import CompiledLaw
 from sorosim.model.link import WORLD
 from sorosim.robot import Robot
 from sorosim.testing.differences import STRAIGHT, jacobian
@@ -36,15 +37,11 @@ class _Nothing:
 
     places: Sequence[tuple[str, float]]
     nodes = np.zeros(0, dtype=np.int64)
-    dissipates = False
+    law = CompiledLaw([])
 
     def bind(self, layout: Any) -> _Nothing:
         """Look nothing up."""
         return self
-
-    def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
-        """Nothing."""
-        return LoadValues(np.zeros((0, 6)), np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
 
 
 def check_load(

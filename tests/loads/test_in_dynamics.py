@@ -186,3 +186,19 @@ def test_loads_between_links_of_a_closed_loop():
     assert np.abs(energy.balance).max() < 2e-5 * energy.kinetic.max()
     gaps = tied.loop_gaps(run.q[-1])
     assert max(distance for distance, _ in gaps.values()) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["four_bar", "soft_gripper_parallel"])
+def test_derivatives_under_loops(name):
+    robot = sorosim.load(name)
+    names = [link.name for link in robot.links if link.body is not None]
+    tied = robot.with_loads(
+        band=Spring(names[0], names[-1], stiffness=20.0, damping=1.0, rest=0.01),
+        push=PointWrench(names[1], wrench=(0, 0, 0, 1.0, 0, 2.0)),
+    )
+    q, zero = sorosim.assemble(tied).q, np.zeros(tied.ndof)
+    found = tied.forward_dynamics_derivatives(q, zero)
+    by_q = jacobian(lambda d: tied.forward_dynamics(q + d, zero), tied.ndof, 0.05)
+    by_qd = jacobian(lambda d: tied.forward_dynamics(q, d), tied.ndof, 0.05)
+    assert_allclose(found.dqdd_dq, by_q, atol=1e-8 * np.abs(by_q).max())
+    assert_allclose(found.dqdd_dqd, by_qd, atol=1e-8 * np.abs(by_qd).max())

@@ -161,8 +161,8 @@ def test_a_swimmer_in_a_steady_current_is_one_in_still_water_seen_from_a_bank_th
     q0[:3] = 0.0
     moved = qd0.copy()
     moved[3:6] += U
-    here = sorosim.simulate(still, 0.2, q0=q0, qd0=qd0, dt_out=0.05, **EXACT)
-    there = sorosim.simulate(flowing, 0.2, q0=q0, qd0=moved, dt_out=0.05, **EXACT)
+    here = sorosim.simulate(still, 0.1, q0=q0, qd0=qd0, dt_out=0.02, **EXACT)
+    there = sorosim.simulate(flowing, 0.1, q0=q0, qd0=moved, dt_out=0.02, **EXACT)
     a, b = seen_from(still, here, lambda t: 0.0), seen_from(flowing, there, lambda t: U * t)
     assert np.abs(a[-1] - a[0]).max() > 0.02
     assert_allclose(a, b, atol=1e-7)
@@ -175,8 +175,8 @@ def test_a_current_that_speeds_up_acts_as_less_gravity_in_still_water():
     n = still.ndof
     q0, qd0 = 0.2 * np.cos(np.arange(n)), 0.5 * np.sin(np.arange(n))
     q0[:3] = 0.0
-    here = sorosim.simulate(still, 0.2, q0=q0, qd0=qd0, dt_out=0.05, **EXACT)
-    there = sorosim.simulate(flowing, 0.2, q0=q0, qd0=qd0, dt_out=0.05, **EXACT)
+    here = sorosim.simulate(still, 0.1, q0=q0, qd0=qd0, dt_out=0.02, **EXACT)
+    there = sorosim.simulate(flowing, 0.1, q0=q0, qd0=qd0, dt_out=0.02, **EXACT)
     a, b = seen_from(still, here, lambda t: 0.0), seen_from(flowing, there, lambda t: 0.5 * U_t * t**2)
     assert np.abs(a[-1] - a[0]).max() > 0.02
     assert_allclose(a, b, atol=1e-7)
