@@ -12,6 +12,7 @@ from sorosim.analysis import statics
 from sorosim.assembly import open_loops
 from sorosim.drive import Partition, driven_motion
 from sorosim.errors import ConvergenceError, ModelError
+from sorosim.kernels.fibres import WOUND_LENGTH
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
 from sorosim.model.material import Material
@@ -186,6 +187,9 @@ def _loops(robot: Robot) -> Iterator[Finding]:
         yield Finding(OK, "loops", rows)
 
 
+INPUT_SIZES = {"Pa": 1e4}  # of inputs that are tried, by their unit; 1 for others
+
+
 def _some_state(robot: Robot) -> tuple[Array, Array, Array, Array]:
     """A state in motion in which rods are clearly bent, and inputs."""
     rng = np.random.default_rng(1)
@@ -195,7 +199,9 @@ def _some_state(robot: Robot) -> tuple[Array, Array, Array, Array]:
         first = layout.column + layout.n_joint
         scale[first : first + len(rows)] = np.where(rows < 3, 0.2, 0.02)
     q, qd, qdd = (rng.uniform(-1.0, 1.0, robot.ndof) * scale for _ in range(3))
-    return q, qd, qdd, rng.uniform(0.0, 1.0, len(robot.actuator_names))
+    sizes = np.array([INPUT_SIZES.get(unit, 1.0) for unit in robot.actuator_units])
+    wound = robot.engine.fibres.input[:, WOUND_LENGTH]
+    return q, qd, qdd, rng.uniform(0.0, 1.0, len(sizes)) * np.where(wound > 0.0, 0.05 * wound, sizes)
 
 
 def _derivatives(robot: Robot) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.compiled import entry
 from sorosim.edges import rough_time
 from sorosim.errors import InputError, nearest
+from sorosim.kernels.fibres import MODE, WOUND, WOUND_LENGTH, Fibres
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.model.compile import Layout
 from sorosim.signals import (
@@ -191,3 +192,12 @@ def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
     if len(entries) != len(names):
         raise InputError(where, f"{len(names)} inputs", f"{len(entries)}")
     return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
+
+
+def check_wound(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
+    """Refuse inputs (..., n_actuators) by which a tendon would be wound up by more than its length (InputError)."""
+    for i in np.flatnonzero(fibres.input[:, MODE] == WOUND):
+        most, length = float(np.max(u[..., i], initial=-np.inf)), float(fibres.input[i, WOUND_LENGTH])
+        if most >= length:
+            hint = "with a stiffness, the input is the length that is wound up"
+            raise InputError(f"{where}.{names[int(i)]}", f"less than its length, {length:.6g} m", f"{most:.6g} m", hint)

@@ -13,11 +13,10 @@ from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
-from sorosim.drive import Motion, Partition, driven_motion
+from sorosim.drive import Motion, Partition, check_wound, driven_motion
 from sorosim.engine import Engine, Evaluation
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.fibres import MODE, WOUND, WOUND_LENGTH
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization, linearize
 from sorosim.model.chart import Turns
@@ -77,19 +76,10 @@ class Dynamics:
                 if name not in self.actuator_names:
                     raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, self.actuator_names))
                 values[self.actuator_names.index(name)] = number(f"{where}.{name}", value)
-            return self.check_inputs(values, where)
-        return self.check_inputs(vector(where, u, len(self.actuator_names)), where)
-
-    def check_inputs(self, u: Array, where: str = "u") -> Array:
-        """Return inputs (..., n_actuators), refusing tendons that would be wound up by more than their length."""
-        table = self.engine.fibres.input
-        for i in np.flatnonzero(table[:, MODE] == WOUND):
-            most, length = float(np.max(u[..., i], initial=-np.inf)), float(table[i, WOUND_LENGTH])
-            if most >= length:
-                expected = f"less than its length, {length:.6g} m"
-                hint = "with a stiffness, the input is the length that is wound up"
-                raise InputError(f"{where}.{self.actuator_names[i]}", expected, f"{most:.6g} m", hint)
-        return u
+        else:
+            values = vector(where, u, len(self.actuator_names))
+        check_wound(self.engine.fibres, self.actuator_names, values, where)
+        return values
 
     @staticmethod
     def _time(t: float) -> float:

@@ -48,6 +48,10 @@ class ModelError(_Described):
     """A description (material, section, rod, tree, actuator...) is not a possible one."""
 
 
+class PlugInError(ModelError):
+    """A plug-in failed: it raised an error, or returned something of another kind. Smaller steps do not help."""
+
+
 class ExpressionError(_Described):
     """An expression is malformed, too large, or uses a name that is not allowed."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sorosim.door import as_real, number
 from sorosim.drive import Held
 from sorosim.edges import Edges, edges
-from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError
+from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
 from sorosim.index2 import StabilisedIndex2
 from sorosim.marching import Marching
 from sorosim.result import Checkpoints, Run
@@ -132,6 +132,8 @@ class Integration:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
             interrupted, found = True, self.so_far()
+        except ModelError as error:
+            found = self.so_far(f"stopped at t = {self.rows[-1][0][-1] if self.rows else start.t:.6g} s: {error}")
         except FileError as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
@@ -246,14 +248,14 @@ class Integration:
         now = {**stats, "wall_time": time.perf_counter() - self.begin}
         return {name: value + type(value)(self.start.stats.get(name, 0)) for name, value in now.items()}
 
-    def so_far(self) -> OdeSolution:
+    def so_far(self, message: str = "") -> OdeSolution:
         """What there is, as a solution that ends there."""
         n = 2 * self.system.n_free
         t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
         x = np.concatenate([np.zeros((0, n)), *(x for _, x in self.rows)])
         stats = {"n_rhs": self.trials.n_rhs}
         none = [np.zeros(0) for _ in self.events], [np.zeros((0, n)) for _ in self.events]
-        return OdeSolution(t, x, False, f"interrupted at t = {self.trials.t:.6g} s", stats, None, *none)
+        return OdeSolution(t, x, False, message or f"interrupted at t = {self.trials.t:.6g} s", stats, None, *none)
 
     # -- results ---------------------------------------------------------------------------------------------------
 
@@ -331,6 +333,8 @@ class _Trials:
             self.progress(t)
         try:
             return self.system.rhs(self.within(t), x)
+        except PlugInError:
+            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
@@ -338,6 +342,8 @@ class _Trials:
     def jacobian(self, t: float, x: Array) -> Array:
         try:
             return self.system.jacobian(self.within(t), x)
+        except PlugInError:
+            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full((len(x), len(x)), np.nan)

@@ -66,6 +66,7 @@ class Loading:
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
         self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
         self.others: dict[str, Any] = {name: load for name, load in self.loads.items() if name not in self.compiled}
+        self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
         self.added = self._added()
         weightless = CompiledLaw([
             LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel()) for node, inertia in self.added.items()
@@ -173,8 +174,10 @@ class Loading:
             raise ModelError("load", "the name of a load", f"'{name}'")
         n = ws.pose.shape[0] - 1
         if name in self.compiled:
-            law = self.compiled[name]
-            packed = pack([law.losses if lost else law])
+            law, key = self.compiled[name], (name, lost)
+            if key not in self._apart:
+                self._apart[key] = pack([law.losses if lost else law])
+            packed = self._apart[key]
             external = self.make_external(n, ndof, packed.pairs)
             self.add_packed(packed, external, t, gravity, ws)
             return external

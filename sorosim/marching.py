@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 
 # steps between two looks of Python: at reports, interrupts
 STEPS_AT_ONCE = 100
+MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 GLANCE = 1e-6
 
@@ -140,7 +141,8 @@ class Marching:
             h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
         number[m.WANTED] = min(h, span)
         left = float(problem.t_out[1]) - t0
-        state.counts[m.TO_GO] = max(int(np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))), 1)
+        steps = np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))
+        state.counts[m.TO_GO] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
         number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.TO_GO]
         state.counts[m.MOST_RANK] = int(system.closing[2])
         a, v = self.like_its_own(t0, problem.x0, number[m.STEP], found)

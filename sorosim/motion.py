@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
 from sorosim.door import choice, describe, number, positive
-from sorosim.drive import Held, Motion, check_smooth, input_motion
+from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
@@ -293,7 +293,7 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     inputs = Held(len(names)) if controller else input_motion(names, u)
     system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
-        robot.check_inputs(inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
+        check_wound(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
     motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
     check_smooth(motions, options["t_end"], options["dt_out"])
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):

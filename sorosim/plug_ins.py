@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.door import describe
-from sorosim.errors import ModelError, nearest
+from sorosim.errors import ModelError, PlugInError, nearest
 
 
 class Registry:
@@ -162,15 +162,15 @@ def make(name: str, kind: Any, given: Any) -> Any:
         return kind(**given)
     except ModelError:
         raise
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever a plug-in raises
         raise ModelError("", f"parameters that {name} takes", f"{type(error).__name__}: {error}") from error
 
 
 def evaluated(
-    where: str, function: Callable[..., Any], arguments: Sequence[Any], record: Any,
+    where: str, plug_in: Any, arguments: Sequence[Any], record: Any,
     shapes: Sequence[tuple[int, ...]], point: Callable[[int], str],
 ) -> Any:  # fmt: skip
-    """Call a plug-in for arrays, refusing what the kernels could not take.
+    """Call `evaluate` of a plug-in for arrays, refusing what the kernels could not take.
 
     Parameters
     ----------
@@ -185,27 +185,30 @@ def evaluated(
 
     Raises
     ------
+    PlugInError
+        It raised an error, or returned another count of arrays, or wrong shapes.
     ModelError
-        It raised an error, or returned another count of arrays, wrong shapes, or numbers that are not finite.
+        Numbers that are not finite, which may come from the state.
     """
     answer = f"{record.__name__}({', '.join(record._fields)})"
     try:
-        returned = function(*arguments)
+        returned = plug_in.evaluate(*arguments)
     except ModelError:
         raise
     except Exception as error:
-        code, got = f"{function.__module__}.{function.__qualname__}", f"{type(error).__name__}: {error}"
-        raise ModelError(where, answer, got, f"look at {code}") from error
+        kind, got = type(plug_in), f"{type(error).__name__}: {error}"
+        hint = f"look at {kind.__module__}.{kind.__qualname__}.evaluate"
+        raise PlugInError(where, answer, got, hint) from error
     if not isinstance(returned, tuple) or len(returned) != len(shapes):
-        raise ModelError(where, answer, describe(returned))
+        raise PlugInError(where, answer, describe(returned))
     checked = []
     for part, shape, given in zip(record._fields, shapes, returned, strict=True):
         try:
             array = np.ascontiguousarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ModelError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
+            raise PlugInError(f"{where}.{part}", f"an array of shape {shape}", describe(given)) from None
         if array.shape != shape:
-            raise ModelError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
+            raise PlugInError(f"{where}.{part}", f"shape {shape}", f"shape {array.shape}")
         if not np.isfinite(array).all():
             worst = int(np.argmin(np.isfinite(array).reshape(shape[0], -1).all(axis=1)))
             raise ModelError(f"{where}.{part}", "finite numbers", f"NaN or infinity at {point(worst)}")

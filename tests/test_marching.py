@@ -11,6 +11,7 @@ import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.errors import ConvergenceError, InputError
+from sorosim.loads.base import LoadValues
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.marching import coefficients
 from sorosim.model.basis import strain
@@ -192,16 +193,19 @@ def test_python_in_between_changes_nothing():
     assert_array_equal(called.q, compiled.q)
 
     class Own:
-        """The same load, but its law is not known to be compiled."""
+        """The same load in Python."""
 
-        def __init__(self, load):
-            self.load, self.places = load, load.places
+        places = (("arm", 0.7),)
+        dissipates = False
 
         def bind(self, layout):
-            bound = self.load.bind(layout)
-            return type("Bound", (), {"nodes": bound.nodes, "dissipates": False, "evaluate": bound.evaluate})
+            self.nodes = np.array([layout.link("arm").node_at(0.7)])
+            return self
 
-    own = Robot(replace(robot.description, loads={"push": Own(robot.description.loads["push"])}))
+        def evaluate(self, t, g, eta):
+            return LoadValues(np.array([[0, 0, 0, 0, 0.1 * t, 0.05]]), np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
+
+    own = Robot(replace(robot.description, loads={"push": Own()}))
     assert_allclose(sorosim.simulate(own, u={"cable1": "3*t"}, **options).q, compiled.q, rtol=0, atol=1e-12)
 
 

@@ -294,9 +294,7 @@ def test_initial_coordinates_come_by_name():
 
 
 def test_actuators_that_are_none_are_refused():
-    with pytest.raises(
-        ModelError, match=re.escape("actuators.pull: expected a Tendon, a JointForce or a LoopForce, got float")
-    ):
+    with pytest.raises(ModelError, match=re.escape("actuators.pull: expected an actuator, got float without unit")):
         Robot(Description("x", small_tree().links, actuators={"pull": 1.0}))
 
 

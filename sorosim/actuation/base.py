@@ -73,7 +73,7 @@ def actuate_checked(
     """Evaluate an actuator, refusing what the kernels could not take (ModelError)."""
     n = len(sections.X)
     found: ActuatorValues = evaluated(
-        f"actuators.{name}", actuator.evaluate, (u, xi, xid), ActuatorValues,
+        f"actuators.{name}", actuator, (u, xi, xid), ActuatorValues,
         ((n, 6), (n, 6, 6), (n, 6, 6), (n, 6)),
         lambda k: f"s = {sections.s[k]:.4g} of rod '{sections.rod[k]}', input {u:g}",
     )  # fmt: skip

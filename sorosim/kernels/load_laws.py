@@ -143,6 +143,8 @@ def add_spring(f, A, B, pair, p_A, p_B, V_A, V_B, room, external):
         rate += n[i] * (v_B[i] - v_A[i])
     # F/length without the length where there is no rest length to divide
     pull = f[STIFFNESS] * (1.0 - f[REST] / safe) + f[DAMPING] * rate / safe
+    if length < TOGETHER and f[REST] > 0.0:
+        pull = 0.0  # without a direction there is no force, whatever is near
     for i in range(3):
         force[i] = 0.0
         force[3 + i] = pull * length * n[i]
@@ -201,7 +203,7 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external):
     t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); stack (n, 3):
     room for tapes.
     """
-    scratch = external.scratch
+    scratch = external.scratch  # 0 to 3 belong to add_load, 10 to 15 to the law
     f, K, D, values, flow = scratch[4, 0], scratch[5], scratch[6], scratch[8, 0], scratch[9].reshape(36)[:N_FLOW]
     poses, room = scratch[7].reshape(12, 3), scratch[10:16]
     g, g_B, b = poses[0:4], poses[4:8], poses[8]

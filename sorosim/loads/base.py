@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import describe, number
-from sorosim.errors import ModelError, nearest
+from sorosim.errors import ModelError, PlugInError, nearest
 from sorosim.model.compile import Layout
 from sorosim.plug_ins import evaluated
 
@@ -98,7 +98,7 @@ def evaluate_checked(name: str, load: BoundLoad, points: Sequence[str], t: float
     """
     n = len(load.nodes)
     found: LoadValues = evaluated(
-        f"loads.{name}", load.evaluate, (t, g, eta), LoadValues, ((n, 6), (n, 6, 6), (n, 6, 6)),
+        f"loads.{name}", load, (t, g, eta), LoadValues, ((n, 6), (n, 6, 6), (n, 6, 6)),
         lambda k: f"{points[k]}, t = {t:g} s",
     )  # fmt: skip
     return found
@@ -106,7 +106,14 @@ def evaluate_checked(name: str, load: BoundLoad, points: Sequence[str], t: float
 
 def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledLoad:
     """Bind a load, refusing what breaks the contract (ModelError)."""
-    bound, where = load.bind(layout), f"loads.{name}"
+    where = f"loads.{name}"
+    try:
+        bound = load.bind(layout)
+    except ModelError:
+        raise
+    except Exception as error:
+        got, code = f"{type(error).__name__}: {error}", f"{type(load).__module__}.{type(load).__qualname__}.bind"
+        raise PlugInError(where, "a load that finds its nodes", got, f"look at {code}") from error
     needed = ("nodes",) if hasattr(bound, "law") else ("nodes", "dissipates", "evaluate")
     missing = [member for member in needed if not hasattr(bound, member)]
     if missing:

@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 
 # variables of a current: place in the world [m] and time [s]
 VARIABLES = ("x", "y", "z", "t")
+# a current has to be finite at one of these at least: it may have a pole, at the origin for instance
+PLACES = ((0.0, 0.0, 0.0, 0.0), (1.0, 2.0, 3.0, 0.5), (-2.0, -1.0, -3.0, 1.5), (3.0, -1.0, 2.0, 0.1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class Fluid:
     height : float, optional
         Of its surface along `up` [m]; above it there is none. Without it the fluid is everywhere.
     up : three numbers
-        Direction against gravity; a unit vector is made of it.
+        Direction in which heights are measured; a unit vector is made of it. Files take the one against gravity.
     links : mapping of str to Immersed, or sequence of str
         The links in it. Default: all that have a body.
 
@@ -78,13 +80,19 @@ class Fluid:
         up = np.array(vector3("fluid.up", self.up))
         if not np.linalg.norm(up) > 0.0:
             raise ModelError("fluid.up", "a direction", describe(self.up))
-        # no minus before a zero
-        object.__setattr__(self, "up", tuple((up / np.linalg.norm(up) + 0.0).tolist()))
+        # one that was made a unit vector stays the same to the bit; and no minus before a zero
+        size = float(np.linalg.norm(up))
+        unit = up if abs(size - 1.0) < 1e-14 else up / size
+        object.__setattr__(self, "up", tuple((unit + 0.0).tolist()))
         links: Any = self.links
         if links is not None and not isinstance(links, Mapping):
             if isinstance(links, str) or not isinstance(links, Sequence):
                 raise ModelError("fluid.links", "names of links", describe(links))
-            links = {name: Immersed() for name in links}
+            if not all(isinstance(name, str) for name in links):
+                raise ModelError("fluid.links", "names of links", describe(links))
+            links = dict.fromkeys(links, Immersed())
+        if links is not None and not links:
+            raise ModelError("fluid.links", "at least one link", "none", "leave links out for all of them")
         if links is not None:
             for name, immersed in links.items():
                 if not isinstance(immersed, Immersed):
@@ -143,9 +151,10 @@ def _entry(where: str, entry: Any) -> float | Expression | Signal:
                 expected, hint = "an expression of x, y, z [m] and t [s]", nearest(name, VARIABLES)
                 raise ModelError(where, expected, f"the variable '{name}'", hint)
         with np.errstate(all="ignore"):
-            there = entry(**dict.fromkeys(entry.variables, 0.0))
-        if not np.isfinite(there):
-            raise ModelError(where, "a finite speed", f"{there} at the origin and t = 0 of {entry.text!r}")
+            values = (dict(zip(VARIABLES, place, strict=True)) for place in PLACES)
+            tried = [entry(**{name: value[name] for name in entry.variables}) for value in values]
+        if not np.isfinite(tried).any():
+            raise ModelError(where, "a finite speed", f"{tried[0]} at the origin and elsewhere of {entry.text!r}")
         return entry
     signal = as_signal(entry, where)
     if isinstance(signal, CallableSignal):

@@ -149,7 +149,8 @@ def wet_parts(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array,
     for solid in solids:
         if not isinstance(solid, Solid):
             expected, hint = "a body made of shapes", "say what shape it has in the fluid: shape: {sphere: ...}"
-            raise ModelError(where, expected, "mass and inertia without a shape", hint)
+            name = where.rsplit(".", 1)[-1]
+            raise ModelError(where, expected, f"'{name}', mass and inertia without a shape", hint)
         pose = np.array(solid.at)
         pose[:3, 3] += pose[:3, :3] @ solid.shape.moments.centroid
         out.append((pose, _wet_shape(solid.shape, given)))

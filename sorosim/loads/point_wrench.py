@@ -17,7 +17,7 @@ from sorosim.model.anchor import Anchor
 from sorosim.model.compile import Layout
 from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
-from sorosim.signals import ConstantSignal, Signal, as_signal
+from sorosim.signals import CallableSignal, ConstantSignal, Signal, as_signal
 
 FRAMES = ("body", "world", "line")
 KINDS = dict(zip(FRAMES, (FOLLOWER, DEAD, FIXED_LINE), strict=True))
@@ -30,7 +30,7 @@ class PointWrench:
     Parameters
     ----------
     link : str or Anchor
-        The name of a link, or a frame on it.
+        The name of a link, or a frame on it, which `anchor` is in either case.
     s : float
         Place on a rod, 0 to 1, beside a name; without meaning for a rigid link.
     wrench : six numbers or signals
@@ -54,7 +54,8 @@ class PointWrench:
     def __post_init__(self) -> None:
         object.__setattr__(self, "wrench", six_entries("wrench", self.wrench))
         object.__setattr__(self, "anchor", as_anchor("wrench", self.link, self.s))
-        object.__setattr__(self, "link", self.anchor.link)
+        if self.anchor == Anchor(self.anchor.link, s=self.anchor.s):  # no more than its name and place
+            object.__setattr__(self, "link", self.anchor.link)
         object.__setattr__(self, "s", self.anchor.s)
         if self.frame not in FRAMES:
             hint = nearest(str(self.frame), FRAMES)
@@ -103,6 +104,11 @@ class BoundLaw:
 def as_anchor(where: str, link: Any, s: float = 1.0) -> Anchor:
     """A frame on a link, from itself or from the name of the link and a place on it."""
     if isinstance(link, Anchor):
+        if s not in (1.0, link.s):
+            raise ModelError(f"{where}.s", "a place s here or in the Anchor, one of them", "both")
+        if isinstance(link.at, str):
+            hint = "only the end of a loop may be taken as built"
+            raise ModelError(f"{where}.at", "a pose", f"'{link.at}'", hint)
         return link
     place = real_number(f"{where}.s", s, "a place from 0 to 1", least=0.0, upto=1.0)
     if not isinstance(link, str):
@@ -122,6 +128,10 @@ def number_or_signal(where: str, value: Any) -> float | Signal:
     if as_real(value) is not None:
         return real_number(where, value, "a finite number")
     signal = as_signal(value, where)
+    if not isinstance(signal, CallableSignal):
+        with np.errstate(all="ignore"):
+            if not np.isfinite(first := signal.value(0.0)):
+                raise ModelError(where, "a signal that is finite at t = 0", f"{first}")
     return signal.level if isinstance(signal, ConstantSignal) else signal
 
 

@@ -10,6 +10,7 @@ from sorosim.errors import ModelError
 from sorosim.model.link import Link, ordered_links
 from sorosim.model.pose import vector3
 
+BLOCKS = ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -60,5 +61,42 @@ class Description:
             raise ModelError("name", "a name", repr(self.name))
         object.__setattr__(self, "links", ordered_links(tuple(self.links)))
         object.__setattr__(self, "gravity", vector3("gravity", self.gravity, "three numbers [m/s^2]"))
-        for name in ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates"):
+        for name in BLOCKS:
             object.__setattr__(self, name, dict(getattr(self, name)))
+        object.__setattr__(self, "text", self._own_text())
+
+    def _own_text(self) -> str:
+        """The text, if it is of these very parts: none of that which `dataclasses.replace` hands on to others."""
+        parts: list[Any] = [self.name, self.gravity, *self.links]
+        for name in BLOCKS:
+            parts += [*getattr(self, name).items()]
+        if isinstance(self.text, _Text) and not _same(self.text.parts, parts):
+            return ""
+        return _Text(self.text, parts) if self.text else ""
+
+
+class _Text(str):
+    """The text of a description, which knows the parts that it describes."""
+
+    parts: list[Any]
+
+    def __new__(cls, text: str, parts: list[Any]) -> _Text:
+        out = super().__new__(cls, text)
+        out.parts = parts
+        return out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Text, (str(self), self.parts)
+
+
+def _same(parts: list[Any], others: list[Any]) -> bool:
+    """Whether two lists hold the same objects, pairs of names and objects among them, or equal numbers and texts."""
+    if len(parts) != len(others):
+        return False
+    for a, b in zip(parts, others, strict=True):
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            if not _same(list(a), list(b)):
+                return False
+        elif a is not b and not (isinstance(a, str | float | int) and a == b):
+            return False
+    return True

@@ -18,8 +18,8 @@ from validation.planar_beam import PlanarBeam
 
 from sorosim.analysis import statics
 from sorosim.lie import exp_se3
+from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -127,29 +127,30 @@ def test_rod_that_spins_across_its_axis_stretches_as_the_exact_rod():
 class Pulse:
     """A dead wrench times a function of time."""
 
-    wrench: PointWrench
+    link: str
+    wrench: tuple[float, ...]
     size: Callable[[float], float]
 
     @property
     def places(self):
-        return self.wrench.places
+        return ((self.link, 0.0),)
 
     def bind(self, layout):
-        return BoundPulse(self.wrench.bind(layout), self.size)
+        return BoundPulse(np.array([layout.link(self.link).node_at(0.0)]), np.array(self.wrench), self.size)
 
 
 @dataclass(frozen=True)
 class BoundPulse:
-    wrench: object
+    nodes: np.ndarray
+    wrench: np.ndarray
     size: Callable[[float], float]
     dissipates = False
 
-    @property
-    def nodes(self):
-        return self.wrench.nodes
-
     def evaluate(self, t, g, eta):
-        return LoadValues(*(self.size(t) * part for part in self.wrench.evaluate(t, g, eta)))
+        R, K = g[0, :3, :3], np.zeros((1, 6, 6))
+        m, f = (self.size(t) * (R.T @ part) for part in (self.wrench[:3], self.wrench[3:]))
+        K[0, :3, :3], K[0, 3:, :3] = skew(m), skew(f)
+        return LoadValues(np.concatenate([m, f])[None], K, np.zeros((1, 6, 6)))
 
 
 class Thick(Division):
@@ -164,7 +165,7 @@ def flying(varying, joint, wrench, size, n_gauss, at=None):
     section = Properties(1.0, 0.05, 0.05, 0.05)
     rod = Rod((Thick(10.0, section, Material(1e4, shear=1e4, density=1.0), varying, n_gauss=n_gauss),))
     link = Link("rod", rod, joint=Joint(joint), at=np.eye(4) if at is None else at)
-    loads = {"end": Pulse(PointWrench("rod", 0.0, wrench=wrench), size)}
+    loads = {"end": Pulse("rod", wrench, size)}
     return Robot(Description("flying rod", (link,), gravity=NO_GRAVITY, loads=loads))
 
 
