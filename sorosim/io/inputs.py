@@ -44,18 +44,20 @@ class SignalBuilder:
         if isinstance(block, SignalFile):
             return self.from_file(path, block)
         signal = self.todo.attempt(path, lambda: _plain_signal(block, dimension))
-        if isinstance(signal, ExpressionSignal):
-            self.check_values(path, signal)
+        if isinstance(signal, ExpressionSignal) and not self.is_finite(path, signal):
+            return None
         return signal
 
-    def check_values(self, path: Path, signal: Signal) -> None:
-        """Note where a signal is not finite."""
+    def is_finite(self, path: Path, signal: Signal) -> bool:
+        """Whether a signal is finite throughout; notes where it is not."""
         end = self.t_end or 1.0
         times = np.linspace(0.0, end, N_SAMPLES)
         values = signal.sample(times)
-        if not np.isfinite(values).all():
-            worst = int(np.argmin(np.isfinite(values)))
-            self.todo.add(path, f"a finite value from t = 0 to {end:g} s", f"{values[worst]} at t = {times[worst]:g} s")
+        if np.isfinite(values).all():
+            return True
+        worst = int(np.argmin(np.isfinite(values)))
+        self.todo.add(path, f"a finite value from t = 0 to {end:g} s", f"{values[worst]} at t = {times[worst]:g} s")
+        return False
 
     def from_file(self, path: Path, block: SignalFile) -> Signal | None:
         """A signal from a CSV file."""
