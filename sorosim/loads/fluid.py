@@ -53,7 +53,7 @@ class Fluid:
 
     Notes
     -----
-    Drag and lift of a section, and of a body, are -rho/2 |v| C A v of the velocity v relative to the fluid, in its own
+    Drag and lift of a section, and of a body, are ``-rho/2 |v| C A v``, v relative to the fluid, in its own
     axes. Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
     weight. Left out are the wake and what a trailing edge sheds, what bodies do to each other's flow, the gradient of
     the current across a body and the acceleration along it, the moment by which a floating body rights itself, waves,
