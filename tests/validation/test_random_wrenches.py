@@ -29,8 +29,8 @@ def middle(robot, q):
     return (robot.pose(q, "plate") @ robot.links[1].frames["middle"])[:3, 3]
 
 
-def equilibria(n, starts, seed=0):
-    """Positions of the plate (n, 2, 3), CPU times (n, 2), and the cases where other starts led elsewhere."""
+def equilibria(n, n_others, seed=0):
+    """Positions of the plate (n, 2, 3), CPU times (n, 2); of the first n_others, where another start led elsewhere."""
     robot, rng = sorosim.load("hybrid_parallel"), np.random.default_rng(seed)
     statics(loaded(robot, LARGEST))  # compile
     places, times, others = np.empty((n, 2, 3)), np.empty((n, 2)), []
@@ -44,7 +44,7 @@ def equilibria(n, starts, seed=0):
             places[i, j] = middle(r, eq.q)
             assert eq.stable
             assert max(max(gap) for gap in r.loop_gaps(eq.q).values()) < 1e-9
-        for _ in range(starts):
+        if i < n_others:
             try:
                 other = statics(r, q0=0.5 * rng.normal(size=r.ndof))
             except ConvergenceError:
@@ -63,13 +63,13 @@ def test_both_jacobians_lead_to_the_same_equilibrium():
 
 @pytest.mark.slow
 def test_a_thousand_wrenches():
-    places, times, others = equilibria(1000, 1)
+    places, times, others = equilibria(1000, 100)
     apart = np.abs(places[:, 0] - places[:, 1]).max(axis=1)
     several = np.flatnonzero(apart > ALIKE)
     median = 1e3 * np.median(times, axis=0)
     print(f"median CPU time: analytic {median[0]:.1f} ms, differences {median[1]:.1f} ms")
     print(f"the Jacobians lead to different equilibria: {several.tolist()}, largest {apart.max():.1e} m")
-    print(f"from other starts {len(others)} of 1000 lead elsewhere (case, distance [m], stable): {others}")
+    print(f"from another start {len(others)} of 100 lead elsewhere (case, distance [m], stable): {others}")
     assert len(several) == 0
     # most starts half a radian off come back
-    assert len(others) < 100
+    assert len(others) < 10
