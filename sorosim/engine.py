@@ -19,7 +19,7 @@ from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
-from sorosim.kernels.external import External, scale_external
+from sorosim.kernels.external import External
 from sorosim.kernels.fibres import fibre_lengths, tensions
 from sorosim.kernels.forces import elastic_energy
 from sorosim.kernels.joints import LAW, MOTOR, SERVO
@@ -209,10 +209,10 @@ class Engine:
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
-    def load_values(self, q: Array, qd: Array, t: float, external: External) -> None:
-        """Wrenches and tangents of all loads at all nodes."""
+    def load_values(self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0) -> None:
+        """Wrenches and tangents of all loads at all nodes; `scale` multiplies all but contacts."""
         self.sweep(q, qd, POSES)
-        self.loading.fill(external, t, self.gravity, self.workspace)
+        self.loading.fill(external, t, self.gravity, self.workspace, scale)
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
@@ -247,9 +247,7 @@ class Engine:
             out.tau[:] = tau
         gravity, external = self.gravity, self.external
         if what >= task.INVERSE and self.loading:
-            self.load_values(q, qd, t, external)
-            if scale != 1.0:
-                scale_external(external, scale)
+            self.load_values(q, qd, t, external, scale)
         if scale != 1.0:
             gravity = scale * gravity
         if self.loading.actuators:

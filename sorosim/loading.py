@@ -12,16 +12,28 @@ from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
 from sorosim.drive import Motion
 from sorosim.errors import ModelError
-from sorosim.kernels.external import External, add_loads_at, clear_external, make_external, see_points
+from sorosim.kernels.contacts import add_contacts
+from sorosim.kernels.external import (
+    External,
+    add_loads_at,
+    clear_external,
+    make_external,
+    scale_external,
+    see_points,
+)
 from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_room
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.surfaces import make_touch
 from sorosim.kernels.tree import Tree, Workspace
 from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
 from sorosim.model.compile import Layout
 
 Array = NDArray[np.float64]
+
+# room for contacts, at the begin
+FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
 
 
 class Points(NamedTuple):
@@ -109,18 +121,29 @@ class Loading:
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 
-    def make_external(self, n_nodes: int, ndof: int, pairs: IntArray | None = None) -> External:
-        """Room for what acts on a robot."""
+    def make_external(self, n_nodes: int, ndof: int, packed: Packed | None = None) -> External:
+        """Room for what acts on a robot, or for those laws of it that are packed apart."""
         n_rows = sum(len(actuator.rows) for actuator in self.actuators)
-        between = self.pairs if pairs is None else pairs
-        return make_external(n_nodes if self.loads else 0, between, n_rows, make_fibre_room(self.fibres), ndof)
+        between = self.pairs if packed is None else packed.pairs
+        surfaces = (self.packed if packed is None else packed).laws.surfaces
+        elements = len(surfaces.core) + len(surfaces.solid)
+        touch = make_touch(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        return make_external(n_nodes if self.loads else 0, between, n_rows, make_fibre_room(self.fibres), touch, ndof)
 
-    def fill(self, external: External, t: float, gravity: Array, ws: Workspace) -> None:
-        """All loads, after a sweep of poses."""
+    def fill(self, external: External, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
+        """All loads, after a sweep of poses; `scale` multiplies all but contacts."""
         clear_external(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
             self.add_other(name, external, t, ws)
+        if scale != 1.0:
+            scale_external(external, scale)
+        self.add_contacts(self.packed, external, ws)
+
+    def add_contacts(self, packed: Packed, external: External, ws: Workspace) -> None:
+        """Contacts."""
+        if len(packed.laws.surfaces.group):
+            add_contacts(packed.laws.surfaces, ws, external)
 
     def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
         """Compiled laws."""
@@ -178,8 +201,9 @@ class Loading:
             if key not in self._apart:
                 self._apart[key] = pack([law.losses if lost else law])
             packed = self._apart[key]
-            external = self.make_external(n, ndof, packed.pairs)
+            external = self.make_external(n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)
+            self.add_contacts(packed, external, ws)
             return external
         external = self.make_external(n, ndof)
         if not lost or self.others[name].dissipates:

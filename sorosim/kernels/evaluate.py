@@ -7,6 +7,7 @@ the sweeps from being compiled half a dozen times.
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
+from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
@@ -28,6 +29,7 @@ from sorosim.kernels.loops import (
 )
 from sorosim.kernels.saddle import factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.kernels.small import clear, clear_matrix, copy
+from sorosim.kernels.surfaces import LINKED
 
 # what is wanted, and what is filled for it
 INTERNAL = 0  # tau: the internal force
@@ -171,6 +173,8 @@ def evaluate(
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
+            if external.touch.count[LINKED] > 0:
+                contact_matrices(tree, external.touch, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)
         if looped and (forward or jets):

@@ -10,6 +10,7 @@ from sorosim.compiled import kernel_in_place
 from sorosim.kernels.fibres import FibreRoom
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
+from sorosim.kernels.surfaces import ACTIVE, LINKED, Touch
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
 
@@ -31,19 +32,22 @@ class External(NamedTuple):
     section_D: np.ndarray  # (n_rows, 6, 6) by the rate of the strain
     section_B: np.ndarray  # (n_rows, 6) by the input
     fibres: FibreRoom
+    touch: Touch  # contacts
     columns: np.ndarray  # (6, 6 ndof) room for the columns of a pair; of length 0 where there are none
     member: np.ndarray  # (2, ndof) int room
     scratch: np.ndarray  # (16, 6, 6)
 
 
-def make_external(n_nodes: int, pairs: np.ndarray, n_rows: int, fibres: FibreRoom, ndof: int) -> External:
+def make_external(
+    n_nodes: int, pairs: np.ndarray, n_rows: int, fibres: FibreRoom, touch: Touch, ndof: int
+) -> External:  # fmt: skip
     """Allocate for nodes (0: no loads), pairs of nodes (n_pairs, 2) and rows of actuators in Python."""
     n, m = len(pairs), ndof if len(pairs) else 0
     return External(
         np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
         np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2), np.zeros((n, 2, 6, 6)), np.zeros((n, 2, 6, 6)),
         np.zeros((n_rows, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6)),
-        fibres, np.zeros((6, 6 * m)), np.zeros((2, m), dtype=np.int64), np.zeros((16, 6, 6)),
+        fibres, touch, np.zeros((6, 6 * m)), np.zeros((2, m), dtype=np.int64), np.zeros((16, 6, 6)),
     )  # fmt: skip
 
 
@@ -58,6 +62,8 @@ def clear_external(external):
         for side in range(2):
             clear_matrix(external.pair_K[k, side])
             clear_matrix(external.pair_D[k, side])
+    external.touch.count[ACTIVE] = 0
+    external.touch.count[LINKED] = 0
 
 
 @kernel_in_place

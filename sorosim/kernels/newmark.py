@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import kernel_in_place
+from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, evaluate
 from sorosim.kernels.external import External, clear_external
@@ -118,6 +119,7 @@ def evaluate_at(model, march, ws, closure, saddle, what):
         forward_sweep(model.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
         t = march.number[TIME] + march.number[STEP]
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
+        add_contacts(model.loads.surfaces, ws, external)
     copy(march.multiplier[L_NEW], closure.multiplier)
     evaluate(
         model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],

@@ -283,3 +283,32 @@ def add_ad_columns(x, Y, n, scale, out):
         out[3 * n + j] += v1 * a2 - v2 * a1 + w1 * b2 - w2 * b1
         out[4 * n + j] += v2 * a0 - v0 * a2 + w2 * b0 - w0 * b2
         out[5 * n + j] += v0 * a1 - v1 * a0 + w0 * b1 - w1 * b0
+
+
+@kernel_in_place
+def cross(a, b, out):
+    """out = a x b, all (3,)."""
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@kernel_in_place
+def add_cross(a, b, scale, out):
+    """out += scale a x b, all (3,)."""
+    out[0] += scale * (a[1] * b[2] - a[2] * b[1])
+    out[1] += scale * (a[2] * b[0] - a[0] * b[2])
+    out[2] += scale * (a[0] * b[1] - a[1] * b[0])
+
+
+@kernel_in_place
+def dot(a, b):
+    """a . b, both (3,)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel_in_place
+def into_world(g, x, out):
+    """out = R x + p; g (4, 3)."""
+    for i in range(3):
+        out[i] = g[i, 0] * x[0] + g[i, 1] * x[1] + g[i, 2] * x[2] + g[3, i]

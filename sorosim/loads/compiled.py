@@ -11,6 +11,7 @@ import numpy as np
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
 from sorosim.loads.base import Array, BoundLoad, CompiledLoad
+from sorosim.loads.contact_cores import ContactGroup, pack_surfaces
 from sorosim.signals import Signal, compile_signals
 
 NOTHING = np.zeros(0)
@@ -58,16 +59,20 @@ class CompiledLaw:
         That part of them whose work counts as lost: brakes, dampers, drag.
     medium : Medium, optional
         Of rows of a fluid.
+    contacts : sequence of ContactGroup
+        Surfaces that touch.
     """
 
     rows: Sequence[LawRow]
     lost: Sequence[LawRow] = ()
     medium: Medium | None = None
+    contacts: Sequence[ContactGroup] = ()
 
     @property
     def losses(self) -> CompiledLaw:
         """The law of what is lost."""
-        return replace(self, rows=self.lost, lost=())
+        contacts = [group.lost for group in self.contacts if group.dissipates]
+        return replace(self, rows=self.lost, lost=(), contacts=contacts)
 
 
 def compiled_law(load: BoundLoad | CompiledLoad) -> CompiledLaw | None:
@@ -145,5 +150,6 @@ def compile_load_laws(laws: Sequence[CompiledLaw]) -> tuple[LoadLaws, list[Signa
     packed = LoadLaws(
         np.array(packer.rows, dtype=np.int64).reshape(-1, N_ROW), np.concatenate([NOTHING, *packer.values]),
         np.array(packer.frames).reshape(-1, 4, 3), compile_signals(packer.signals)[0], media,
+        pack_surfaces([group for law in laws for group in law.contacts]),
     )  # fmt: skip
     return packed, packer.signals, packer.pairs

@@ -1,0 +1,366 @@
+"""Signed distances to solids, with their first and second derivatives (docs/theory.md, 12)."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.small import clear_matrix
+
+# kinds, and what their values are: nothing twice; radius, half the length (infinite: a tube) of the hole in a block;
+# radius of a hollow ball; half edges and rounding; radius, half length, rounding; a grid of splines; triangles
+HALF_SPACE, SHEET, HOLE, BOWL, BOX, CYLINDER, HEIGHT_FIELD, POLYHEDRON = range(8)
+# layout of a height field: numbers of coefficients along x and y, place of the first and spacing, then coefficients
+FIELD_NX, FIELD_NY, FIELD_X, FIELD_Y, FIELD_DX, FIELD_DY, FIELD_DATA = range(7)
+# layout of a polyhedron: number of triangles, rounding, then of each the outward normal and three corners
+TRIANGLE, FIRST_TRIANGLE = 12, 2
+# nearer than this a point is on the surface, on an axis or at a corner [m]
+TOGETHER = 1e-12
+MAX_FOOT_STEPS = 30
+
+
+@kernel_in_place
+def add_round(y, m, scale, n, H):
+    """H += scale (1 - t t^T), t a unit vector along y in the first m axes, and n in the first m axes the t."""
+    r = 0.0
+    for i in range(m):
+        r += y[i] * y[i]
+    r = sqrt(r)
+    safe = max(r, TOGETHER)
+    for i in range(m):
+        n[i] = y[i] / safe
+    if r < TOGETHER:
+        n[0] = 1.0
+    for i in range(m):
+        for j in range(m):
+            H[i, j] += scale / safe * ((1.0 if i == j else 0.0) - n[i] * n[j])
+    return r
+
+
+@kernel_in_place
+def box_distance(f, y, n, H):
+    """Distance to a box with half edges and rounding in f."""
+    total, nearest, least = 0.0, 0, -inf
+    for i in range(3):
+        q = abs(y[i]) - f[i]
+        n[i] = 0.0
+        if q > 0.0:
+            total += q * q
+        if q > least:
+            least, nearest = q, i
+    if least <= 0.0:
+        n[nearest] = 1.0 if y[nearest] >= 0.0 else -1.0
+        return least - f[3]
+    d = sqrt(total)
+    for i in range(3):
+        q = abs(y[i]) - f[i]
+        if q > 0.0:
+            n[i] = (q if y[i] >= 0.0 else -q) / d
+            H[i, i] = 1.0 / d
+    for i in range(3):
+        for j in range(3):
+            if n[i] != 0.0 and n[j] != 0.0:
+                H[i, j] -= n[i] * n[j] / d
+    return d - f[3]
+
+
+@kernel_in_place
+def around_axis(radial, axial, r, z, y, n, H):
+    """Gradient and Hessian from the normal (radial, axial) and the distance r of a point from a circle, or 0.
+
+    n holds the radial direction on entry; z: the side of the axis; r = 0: no curvature in the plane through the axis.
+    """
+    x0, x1 = n[0], n[1]
+    rho = max(sqrt(y[0] * y[0] + y[1] * y[1]), TOGETHER)
+    n[0], n[1], n[2] = radial * x0, radial * x1, axial * z
+    t0, t1 = -x1, x0
+    around = radial / rho
+    H[0, 0] = around * t0 * t0
+    H[0, 1] = around * t0 * t1
+    H[1, 0] = H[0, 1]
+    H[1, 1] = around * t1 * t1
+    if r > 0.0:
+        # along the unit vector across n in the plane through the axis
+        a0, a1, a2 = -axial * x0, -axial * x1, radial * z
+        H[0, 0] += a0 * a0 / r
+        H[0, 1] += a0 * a1 / r
+        H[0, 2] += a0 * a2 / r
+        H[1, 0] += a1 * a0 / r
+        H[1, 1] += a1 * a1 / r
+        H[1, 2] += a1 * a2 / r
+        H[2, 0] += a2 * a0 / r
+        H[2, 1] += a2 * a1 / r
+        H[2, 2] += a2 * a2 / r
+
+
+@kernel_in_place
+def radial_direction(y, n):
+    """The distance of y from the axis z; n (3,): the direction from there."""
+    rho = sqrt(y[0] * y[0] + y[1] * y[1])
+    n[0], n[1], n[2] = 1.0, 0.0, 0.0
+    if rho > TOGETHER:
+        n[0], n[1] = y[0] / rho, y[1] / rho
+    return rho
+
+
+@kernel_in_place
+def cylinder_distance(f, y, n, H):
+    """Distance to a cylinder around the axis z."""
+    rho = radial_direction(y, n)
+    side, end, up = rho - f[0], abs(y[2]) - f[1], 1.0 if y[2] >= 0.0 else -1.0
+    if side > 0.0 and end > 0.0:
+        d = sqrt(side * side + end * end)
+        around_axis(side / d, end / d, d, up, y, n, H)
+        return d - f[2]
+    if side >= end:
+        around_axis(1.0, 0.0, 0.0, up, y, n, H)
+        return side - f[2]
+    n[0], n[1], n[2] = 0.0, 0.0, up
+    return end - f[2]
+
+
+@kernel_in_place
+def hole_distance(f, y, n, H):
+    """Distance to what is around a hole along the axis z; beyond its ends the block around it ends, too."""
+    rho = radial_direction(y, n)
+    side, end, up = f[0] - rho, abs(y[2]) - f[1], 1.0 if y[2] >= 0.0 else -1.0
+    if side > 0.0 and end > 0.0:
+        d = sqrt(side * side + end * end)
+        around_axis(-side / d, end / d, d, up, y, n, H)
+        return d
+    if side >= end:
+        around_axis(-1.0, 0.0, 0.0, up, y, n, H)
+        return side
+    n[0], n[1], n[2] = 0.0, 0.0, up
+    return end
+
+
+@kernel_in_place
+def cubic_pieces(s, b):
+    """Values, first and second derivatives b (3, 4) of the four cubic B-splines over a piece at s from 0 to 1."""
+    r = 1.0 - s
+    b[0, 0], b[0, 3] = r * r * r / 6.0, s * s * s / 6.0
+    b[0, 1] = 2.0 / 3.0 - s * s * (1.0 - 0.5 * s)
+    b[0, 2] = 2.0 / 3.0 - r * r * (1.0 - 0.5 * r)
+    b[1, 0], b[1, 3] = -0.5 * r * r, 0.5 * s * s
+    b[1, 1], b[1, 2] = s * (1.5 * s - 2.0), -r * (1.5 * r - 2.0)
+    b[2, 0], b[2, 1], b[2, 2], b[2, 3] = r, 3.0 * s - 2.0, 3.0 * r - 2.0, s
+
+
+@kernel_in_place
+def surface_height(f, x, y, b, out):
+    """Height of a field over (x, y) and its derivatives in out (6,): z, z_x, z_y, z_xx, z_xy, z_yy; b (6, 4) room.
+
+    Beyond the grid its last pieces go on.
+    """
+    nx, ny = int(f[FIELD_NX]), int(f[FIELD_NY])
+    u, v = (x - f[FIELD_X]) / f[FIELD_DX], (y - f[FIELD_Y]) / f[FIELD_DY]
+    i, j = int(min(max(u, 0.0), nx - 4.0)), int(min(max(v, 0.0), ny - 4.0))
+    cubic_pieces(u - i, b[0:3])
+    cubic_pieces(v - j, b[3:6])
+    for k in range(6):
+        out[k] = 0.0
+    for p in range(4):
+        for q in range(4):
+            c = f[FIELD_DATA + (i + p) * ny + j + q]
+            out[0] += c * b[0, p] * b[3, q]
+            out[1] += c * b[1, p] * b[3, q]
+            out[2] += c * b[0, p] * b[4, q]
+            out[3] += c * b[2, p] * b[3, q]
+            out[4] += c * b[1, p] * b[4, q]
+            out[5] += c * b[0, p] * b[5, q]
+    out[1] /= f[FIELD_DX]
+    out[2] /= f[FIELD_DY]
+    out[3] /= f[FIELD_DX] * f[FIELD_DX]
+    out[4] /= f[FIELD_DX] * f[FIELD_DY]
+    out[5] /= f[FIELD_DY] * f[FIELD_DY]
+
+
+@kernel_in_place
+def height_distance(f, y, n, H, room):
+    """Distance to a height field: the point of the surface whose normal goes through y, by Newton's method from below.
+
+    H = S (1 - d S)^-1 with the shape operator S of the surface there. Exact where the surface is less curved than y is
+    far from it; elsewhere the nearest of several such points is not looked for.
+    """
+    b, z = room[0].reshape(36)[:24].reshape(6, 4), room[1, 0]
+    u, v = y[0], y[1]
+    for _ in range(MAX_FOOT_STEPS):
+        surface_height(f, u, v, b, z)
+        # grad of 1/2 |(u, v, z) - y|^2 and its Hessian, without its curvature where that is not positive definite
+        h = z[0] - y[2]
+        g0, g1 = u - y[0] + h * z[1], v - y[1] + h * z[2]
+        a, c, e = 1.0 + z[1] * z[1] + h * z[3], z[1] * z[2] + h * z[4], 1.0 + z[2] * z[2] + h * z[5]
+        if a <= 0.1 or a * e - c * c <= 0.1 * a:
+            a, c, e = 1.0 + z[1] * z[1], z[1] * z[2], 1.0 + z[2] * z[2]
+        det = a * e - c * c
+        du, dv = -(e * g0 - c * g1) / det, -(a * g1 - c * g0) / det
+        u += du
+        v += dv
+        if du * du + dv * dv <= 1e-30:
+            break
+    surface_height(f, u, v, b, z)
+    w = sqrt(1.0 + z[1] * z[1] + z[2] * z[2])
+    n[0], n[1], n[2] = -z[1] / w, -z[2] / w, 1.0 / w
+    d = n[0] * (y[0] - u) + n[1] * (y[1] - v) + n[2] * (y[2] - z[0])
+    # tangents r_u = (1, 0, z_u), r_v = (0, 1, z_v); first and second fundamental forms; II = -(second derivatives) n
+    E, F, G = 1.0 + z[1] * z[1], z[1] * z[2], 1.0 + z[2] * z[2]
+    L, M, N = -z[3] / w, -z[4] / w, -z[5] / w
+    # dn = H dy: with dy = r_a da + ..., (I + d II) d(u, v) = (r_u . dy, r_v . dy), dn . r_b = II d(u, v)
+    a, c, e = E + d * L, F + d * M, G + d * N
+    det = a * e - c * c
+    if not abs(det) > 1e-9:
+        return d  # at a centre of curvature
+    i00, i01, i11 = e / det, -c / det, a / det
+    # X = II (I + d II)^-1, then to vectors through the dual tangents I^-1 (r_u, r_v)
+    first = E * G - F * F
+    x00, x01 = L * i00 + M * i01, L * i01 + M * i11
+    x10, x11 = M * i00 + N * i01, M * i01 + N * i11
+    q00, q01 = (G * x00 - F * x10) / first, (G * x01 - F * x11) / first
+    q10, q11 = (E * x10 - F * x00) / first, (E * x11 - F * x01) / first
+    for i in range(3):
+        left0 = (1.0 if i == 0 else 0.0) + (z[1] if i == 2 else 0.0)
+        left1 = (1.0 if i == 1 else 0.0) + (z[2] if i == 2 else 0.0)
+        for j in range(3):
+            right0 = (1.0 if j == 0 else 0.0) + (z[1] if j == 2 else 0.0)
+            right1 = (1.0 if j == 1 else 0.0) + (z[2] if j == 2 else 0.0)
+            H[i, j] = left0 * (q00 * right0 + q01 * right1) + left1 * (q10 * right0 + q11 * right1)
+    return d
+
+
+@kernel_in_place
+def triangle(f, k):
+    """Triangle k of a polyhedron."""
+    at = FIRST_TRIANGLE + TRIANGLE * k
+    return f[at : at + TRIANGLE]
+
+
+@kernel_in_place
+def on_triangle(t, y, near):
+    """Nearest point of a triangle (corners in t[3:12]) to y; returns 0 inside, 1 on an edge, 2 at a corner."""
+    a, b, c = t[3:6], t[6:9], t[9:12]
+    d1, d2, d3, d4, d5, d6 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(3):
+        ab, ac = b[i] - a[i], c[i] - a[i]
+        d1 += ab * (y[i] - a[i])
+        d2 += ac * (y[i] - a[i])
+        d3 += ab * (y[i] - b[i])
+        d4 += ac * (y[i] - b[i])
+        d5 += ab * (y[i] - c[i])
+        d6 += ac * (y[i] - c[i])
+    va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
+    s, r, region = 0.0, 0.0, 2  # near = a + s (b - a) + r (c - a)
+    if d1 <= 0.0 and d2 <= 0.0:
+        region = 2
+    elif d3 >= 0.0 and d4 <= d3:
+        s = 1.0
+    elif d6 >= 0.0 and d5 <= d6:
+        r = 1.0
+    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        s, region = d1 / (d1 - d3), 1
+    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        r, region = d2 / (d2 - d6), 1
+    elif va <= 0.0 and d4 >= d3 and d5 >= d6:
+        r = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        s, region = 1.0 - r, 1
+    else:
+        s, r, region = vb / (va + vb + vc), vc / (va + vb + vc), 0
+    for i in range(3):
+        near[i] = a[i] + s * (b[i] - a[i]) + r * (c[i] - a[i])
+    return region
+
+
+@kernel_in_place
+def polyhedron_distance(f, y, n, H, room):
+    """Distance to a convex polyhedron: inside that of the nearest plane, outside that of the nearest triangle."""
+    count, rounding, deepest, facing = int(f[0]), f[1], -inf, 0
+    near, best, across = room[0, 0, :3], room[0, 1, :3], room[0, 2, :3]
+    for k in range(count):
+        t = triangle(f, k)
+        d = t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5])
+        if d > deepest:
+            deepest, facing = d, k
+    t = triangle(f, facing)
+    for i in range(3):
+        n[i] = t[i]
+    if deepest <= 0.0:
+        return deepest - rounding
+    least, region, found = inf, 0, 0
+    for k in range(count):
+        t = triangle(f, k)
+        if t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5]) <= 0.0:
+            continue
+        where = on_triangle(t, y, near)
+        d = (y[0] - near[0]) ** 2 + (y[1] - near[1]) ** 2 + (y[2] - near[2]) ** 2
+        # edges inside a face belong to two triangles: the plane of the nearer one is the better answer
+        if d < least * (1.0 - 1e-14) or (d <= least * (1.0 + 1e-14) and where < region):
+            least, region, found = d, where, k
+            for i in range(3):
+                best[i] = near[i]
+    d = sqrt(least)
+    if region == 0 or d < TOGETHER:
+        t = triangle(f, found)
+        for i in range(3):
+            n[i] = t[i]
+        return d - rounding
+    for i in range(3):
+        n[i] = (y[i] - best[i]) / d
+    if region == 2:
+        for i in range(3):
+            for j in range(3):
+                H[i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d
+        return d - rounding
+    # an edge: curved across it only
+    t = triangle(f, found)
+    a, b, c = t[3:6], t[6:9], t[9:12]
+    least = inf
+    for k in range(3):
+        p = a if k == 0 else (b if k == 1 else c)
+        q = b if k == 0 else (c if k == 1 else a)
+        length, along = 0.0, 0.0
+        for i in range(3):
+            length += (q[i] - p[i]) ** 2
+            along += (q[i] - p[i]) * (best[i] - p[i])
+        off = 0.0
+        for i in range(3):
+            off += (best[i] - p[i] - along / length * (q[i] - p[i])) ** 2
+        if off < least:
+            least = off
+            for i in range(3):
+                near[i] = (q[i] - p[i]) / sqrt(length)
+    across[0] = n[1] * near[2] - n[2] * near[1]
+    across[1] = n[2] * near[0] - n[0] * near[2]
+    across[2] = n[0] * near[1] - n[1] * near[0]
+    for i in range(3):
+        for j in range(3):
+            H[i, j] = across[i] * across[j] / d
+    return d - rounding
+
+
+@kernel_in_place
+def solid_distance(kind, f, y, n, H, room):
+    """Signed distance of y (3,) from a solid in its frame, negative inside; n (3,), H (3, 3): gradient and Hessian.
+
+    f: its values. room: at least (2, 6, 6).
+    """
+    clear_matrix(H)
+    if kind == HALF_SPACE or kind == SHEET:
+        n[0], n[1], n[2] = 0.0, 0.0, 1.0
+        if kind == SHEET and y[2] < 0.0:
+            n[2] = -1.0
+            return -y[2]
+        return y[2]
+    if kind == HOLE:
+        return hole_distance(f, y, n, H)
+    if kind == BOWL:
+        r = add_round(y, 3, -1.0, n, H)
+        for i in range(3):
+            n[i] = -n[i]
+        return f[0] - r
+    if kind == BOX:
+        return box_distance(f, y, n, H)
+    if kind == CYLINDER:
+        return cylinder_distance(f, y, n, H)
+    if kind == HEIGHT_FIELD:
+        return height_distance(f, y, n, H, room)
+    return polyhedron_distance(f, y, n, H, room)

@@ -1,0 +1,116 @@
+"""Surfaces that touch each other, as arrays, and what an evaluation finds of their contacts (docs/theory.md, 12).
+
+A *core* is what a surface is a constant distance away from: a point or a segment, each with a radius, which varies
+linearly between the ends of a segment; or an ellipsoid. Its ends sit on one node or on two. It meets other cores, or
+solids, which their signed distance describes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# forms of cores
+POINT, SEGMENT, ELLIPSOID = range(3)
+# what a core can meet: cores, planes, other open solids, closed ones
+CORES, PLANES, OPEN, CLOSED = 1, 2, 4, 8
+# columns of Surfaces.core: form, what it can meet, nodes of its two ends, whether both move with one body, offset of
+# its values, the surface that it belongs to
+FORM, MEETS, NODE_0, NODE_1, ONE_BODY, CORE_AT, CORE_SURFACE = range(7)
+N_CORE = 7
+# layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
+# length at rest, where it begins and ends along its rod; of an ellipsoid its centre, a radius around, and the squares of
+# its half axes as a matrix
+END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1 = 0, 3, 4, 7, 8, 9, 10
+AXES = 4
+N_CORE_VALUES = 13
+# columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is
+SOLID_KIND, SOLID_NODE, SOLID_AT, SOLID_SURFACE, SOLID_CLASS = range(5)
+N_SOLID = 5
+# columns of Surfaces.group: ranges of its cores and solids, those of its first side before those of the second; whether
+# there is a second; where what may not meet begins in `apart`, and its first surface and their number
+CORES_A, CORES_B, CORES_END, SOLIDS_A, SOLIDS_B, SOLIDS_END, AMONG, APART, SURFACE_0, N_SURFACES = range(10)
+N_GROUP = 10
+# columns of Surfaces.law: force k h^p, length over which it sets in, damping of Hunt and Crossley, friction and its
+# speed; whether only what is lost is wanted
+LAW_K, LAW_P, LAW_ONSET, LAW_DAMPING, LAW_FRICTION, LAW_SLIP, LAW_LOST = range(7)
+N_LAW = 7
+
+# columns of Touch.entry and Touch.value
+GROUP, CORE, OTHER, N_ENTRIES, ENTRY_NODE = range(5)
+N_ENTRY = 8
+AT_POINT, NORMAL, FORCE, SLIP, DISTANCE, PRESSURE = 0, 3, 6, 9, 12, 13
+N_VALUE = 14
+# rows of Touch.left and Touch.right: force, moments by the arms on either side, weights along either segment
+BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
+N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
+# Touch.count: contacts, how many of them have rows, whether there was no room for all, pairs that were looked at
+ACTIVE, LINKED, OVERFLOW, LOOKED = range(4)
+# Touch.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments; the form
+N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
+# Touch.number: places on segments, gap, distance of the axes, second derivatives by places, how the middles draw,
+# radius and its slope; the law
+LA, MB, GAP, AXIAL, HAA, HAB, HBB, REG_A, REG_B, R_A, SLOPE_A = range(11)
+PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION = range(11, 17)
+N_NUMBER = 17
+# rows of Touch.room: vectors of the contact under way
+(
+    A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B, TURN, MOVE, XI, DN, SLIDE,
+    DH, D_ARM, D_U, D_UT, D_F, WORK, AXIS, OWN,
+) = range(32)  # fmt: skip
+WEIGHTS, H_ROWS, SOLID_POSE = 32, 34, 37
+# and of Touch.entries: points, their velocities, angular velocities of their nodes
+P, V, W = 0, 4, 8
+
+
+class Surfaces(NamedTuple):
+    """All surfaces of a robot that may touch something, by groups with one law."""
+
+    core: np.ndarray  # (n_cores, 7) int
+    value: np.ndarray  # flat
+    solid: np.ndarray  # (n_solids, 5) int
+    frame: np.ndarray  # (n_solids, 4, 3) poses on nodes
+    extent: np.ndarray  # (n_solids, 4) centre in its frame and radius of a ball around it, infinite if it has none
+    group: np.ndarray  # (n_groups, 10) int
+    law: np.ndarray  # (n_groups, 7)
+    apart: np.ndarray  # flat int: whether two surfaces of a group cannot meet
+
+
+class Touch(NamedTuple):
+    """Contacts as an evaluation finds them, and room."""
+
+    count: np.ndarray  # (4,) int
+    entry: np.ndarray  # (cap, 8) int
+    value: np.ndarray  # (cap, 14)
+    linked: np.ndarray  # (cap,) int: which contacts have rows
+    left: np.ndarray  # (cap, 11, 24) how the nodes of the contact move what its rows are about
+    right: np.ndarray  # (cap, 11, 24) how these rows change with the nodes
+    rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
+    flag: np.ndarray  # (8,) int
+    number: np.ndarray  # (17,)
+    room: np.ndarray  # (41, 3)
+    entries: np.ndarray  # (12, 3)
+    wide: np.ndarray  # (4, 6, 6)
+    columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
+    member: np.ndarray  # (3, ndof) int
+    ball: np.ndarray  # (n_elements, 4) centre and radius of a ball around each
+    cell: np.ndarray  # (n_elements, 3) int
+    bucket: np.ndarray  # (n_buckets + 2,) int
+    order: np.ndarray  # (n_elements,) int
+
+
+def make_touch(surfaces: Surfaces, ndof: int, capacity: int) -> Touch:
+    """Allocate for up to `capacity` contacts."""
+    n = int((surfaces.group[:, [CORES_END, SOLIDS_END]] - surfaces.group[:, [CORES_A, SOLIDS_A]]).sum(1).max(initial=0))
+    room = capacity if n else 0
+    buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
+    integers, columns = np.int64, (ndof if n else 0)
+    return Touch(
+        np.zeros(4, dtype=integers), np.zeros((room, N_ENTRY), dtype=integers), np.zeros((room, N_VALUE)),
+        np.zeros(room, dtype=integers), np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)),
+        np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((room, 3, 3)), np.zeros(8, dtype=integers),
+        np.zeros(N_NUMBER), np.zeros((41, 3)), np.zeros((12, 3)), np.zeros((4, 6, 6)),
+        np.zeros((5, N_COLUMNS_OF_CONTACT * columns)), np.zeros((3, columns), dtype=integers), np.zeros((n, 4)),
+        np.zeros((n, 3), dtype=integers), np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
+    )  # fmt: skip

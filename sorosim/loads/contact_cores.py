@@ -1,0 +1,382 @@
+"""Surfaces as the compiled contacts know them: cores, and solids by their signed distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sorosim.errors import ModelError
+from sorosim.kernels import solids, surfaces
+from sorosim.kernels.surfaces import CLOSED, CORES, OPEN, PLANES, Surfaces
+from sorosim.loads.base import Array, IntArray
+from sorosim.model.body import Assembly
+from sorosim.model.compile import LinkLayout
+from sorosim.model.mesh import Mesh
+from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
+from sorosim.model.shape import Box, Capsule, Cylinder, Ellipsoid, Sphere
+
+# corners on the rim of a cylinder, which meet what is not a plane
+RIM = 24
+# the dome on the end of a cylinder that stands on a plane, relative to its radius: it has just one lowest point
+DOME = 1e-4
+# edges of boxes, cylinders and meshes are rounded by this part of their smallest half extent
+ROUNDED = 0.02
+# a mesh is convex if it fills its hull up to this part
+CONVEX = 1e-6
+EVERYTHING = CORES | PLANES | OPEN | CLOSED
+
+
+class Core(NamedTuple):
+    """A core, see kernels.surfaces."""
+
+    form: int
+    meets: int
+    nodes: tuple[int, int]
+    values: Array  # (13,)
+    s: float | None = None  # where it is on its rod, its middle
+
+
+class SolidPart(NamedTuple):
+    """A solid, see kernels.surfaces."""
+
+    kind: int
+    node: int
+    values: Array
+    frame: Array  # (4, 4)
+    extent: Array  # (4,)
+    mask: int
+
+
+@dataclass(frozen=True)
+class Skin:
+    """The surface of one link, or one in the world."""
+
+    link: str
+    is_rod: bool
+    cores: tuple[Core, ...]
+    solids: tuple[SolidPart, ...]
+
+    @property
+    def nodes(self) -> list[int]:
+        """Nodes that it is on, -1 the world."""
+        return [node for core in self.cores for node in core.nodes] + [solid.node for solid in self.solids]
+
+    @property
+    def needs(self) -> int:
+        """What the ellipsoids among its cores can meet; everything if there is none."""
+        masks = [c.meets for c in self.cores if c.form == surfaces.ELLIPSOID and c.s is None]
+        return min(masks, default=EVERYTHING)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactGroup:
+    """Surfaces of two sides, or of one among themselves, with one law."""
+
+    a: tuple[Skin, ...]
+    b: tuple[Skin, ...] | None
+    law: Array  # (7,)
+    apart: IntArray  # (n, n)
+
+    @property
+    def skins(self) -> tuple[Skin, ...]:
+        """All surfaces, those of the first side first."""
+        return (*self.a, *(self.b or ()))
+
+    def check(self) -> None:
+        """Refuse sides that cannot touch each other (ModelError)."""
+        for i, mine in enumerate(self.skins):
+            for j, theirs in enumerate(self.skins):
+                across = (i < len(self.a)) != (j < len(self.a))
+                if i == j or (self.b is not None and not across) or self.apart[i, j]:
+                    continue
+                flat = theirs.solids and all(solid.mask == PLANES for solid in theirs.solids)
+                if mine.needs == PLANES and not flat:
+                    expected = "planes and half spaces opposite an ellipsoid"
+                    got = f"the surface of '{theirs.link}'"
+                    raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
+                if not mine.cores and not theirs.cores:
+                    got = f"'{mine.link}' and '{theirs.link}', which are all around"
+                    raise ModelError("contact", "two surfaces that can touch each other", got)
+
+    @property
+    def dissipates(self) -> bool:
+        """Whether something is lost."""
+        return bool(self.law[surfaces.LAW_DAMPING] or self.law[surfaces.LAW_FRICTION])
+
+    @property
+    def lost(self) -> ContactGroup:
+        """The same, what is lost alone."""
+        law = self.law.copy()
+        law[surfaces.LAW_LOST] = 1.0
+        return ContactGroup(self.a, self.b, law, self.apart)
+
+
+# -- cores ---------------------------------------------------------------------------------------------------------
+
+
+def point(node: int, x: Any, radius: float, meets: int, s: float | None = None, arc: float = 0.0) -> Core:
+    """A point of a node with a radius."""
+    return Core(surfaces.POINT, meets, (node, node), np.array([*x, radius, *x, radius, 0.0, arc, arc, 0, 0]), s)
+
+
+def segment(
+    nodes: tuple[int, int], a: Any, b: Any, radii: tuple[float, float], length: float, meets: int,
+    s: float | None = None, arcs: tuple[float, float] = (0.0, 0.0),
+) -> Core:  # fmt: skip
+    """A segment between points of two nodes, or of one."""
+    return Core(surfaces.SEGMENT, meets, nodes, np.array([*a, radii[0], *b, radii[1], length**2, *arcs, 0, 0]), s)
+
+
+def ellipsoid(node: int, at: Array, squares: Sequence[float], s: float | None = None) -> Core:
+    """An ellipsoid at a pose (4, 4), by the squares of its half axes; s: any number if it is part of something else."""
+    R = at[:3, :3]
+    around = np.sqrt(max(squares))
+    return Core(surfaces.ELLIPSOID, PLANES, (node, node),
+                np.array([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()]), s)  # fmt: skip
+
+
+def solid(kind: int, node: int, at: Array, values: Sequence[float], radius: float, mask: int) -> SolidPart:
+    """A solid at a pose (4, 4), in a ball around its origin."""
+    return SolidPart(kind, node, np.array(values, dtype=float), at, np.array([0.0, 0.0, 0.0, radius]), mask)
+
+
+def _polyhedron(
+    node: int, at: Array, corners: Array, edges: Iterable[tuple[int, int]], rounding: float
+) -> list[Core]:  # fmt: skip
+    """Corners and edges of a polyhedron, with a radius."""
+    x = corners @ at[:3, :3].T + at[:3, 3]
+    lines = [
+        segment((node, node), x[i], x[j], (rounding, rounding), float(np.linalg.norm(x[i] - x[j])), CLOSED) for i, j in edges
+    ]
+    return [*(point(node, corner, rounding, PLANES | OPEN | CLOSED) for corner in x), *lines]
+
+
+def _sphere(shape: Sphere, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    return [point(node, at[:3, 3], shape.radius, EVERYTHING)], []
+
+
+def _capsule(shape: Capsule, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    r, ends = shape.radius, [at[:3, 3] + sign * 0.5 * shape.length * at[:3, 2] for sign in (-1.0, 1.0)]
+    line = segment((node, node), *ends, (r, r), shape.length, CORES | CLOSED)
+    return [line, *(point(node, end, r, PLANES | OPEN) for end in ends)], []
+
+
+def _box(shape: Box, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    half = 0.5 * np.array(shape.size)
+    rounding = ROUNDED * float(half.min())
+    core = half - rounding
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    edges = [(i, j) for i in range(8) for j in range(i) if np.abs(signs[i] - signs[j]).sum() == 2]
+    part = solid(solids.BOX, node, at, [*core, rounding], float(np.linalg.norm(half)), CLOSED)
+    return _polyhedron(node, at, core * signs, edges, rounding), [part]
+
+
+def _cylinder(shape: Cylinder, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    r, h, turn = shape.radius, 0.5 * shape.length, 2.0 * np.pi * np.arange(RIM) / RIM
+    rounding = ROUNDED * min(r, h)
+    cores = []
+    for sign in (-1.0, 1.0):
+        end = at.copy()
+        end[:3, 3] += sign * h * at[:3, 2]
+        cores.append(ellipsoid(node, end, (r * r, r * r, (DOME * r) ** 2), 0.0))
+    corners = np.array([[np.cos(a), np.sin(a), sign] for sign in (-1.0, 1.0) for a in turn])
+    corners *= (r - rounding, r - rounding, h - rounding)
+    rims = _polyhedron(node, at, corners, [(i, RIM + i) for i in range(RIM)], rounding)
+    cores += [core._replace(meets=core.meets & ~PLANES) for core in rims]
+    part = solid(solids.CYLINDER, node, at, [r - rounding, h - rounding, rounding], float(np.hypot(r, h)), CLOSED)
+    return cores, [part]
+
+
+def _ellipsoid(shape: Ellipsoid, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    return [ellipsoid(node, at, [a * a for a in shape.radii])], []
+
+
+def _mesh(shape: Mesh, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+
+    try:
+        hull = ConvexHull(shape.vertices)
+    except QhullError:
+        raise ModelError("mesh", "a mesh with a volume, to be touched", "a flat one") from None
+    filled = shape.moments.volume
+    if filled < (1.0 - CONVEX) * hull.volume:
+        got = f"one that fills {100.0 * filled / hull.volume:.4g} % of its convex hull"
+        hint = "cut it into convex pieces, each a part of the body or a surface of its own"
+        raise ModelError("mesh", "a convex mesh", got, hint)
+    inside = hull.points[hull.vertices].mean(axis=0)
+    depth = -hull.equations @ np.append(inside, 1.0)
+    rounding = ROUNDED * float(depth.min())
+    # the polyhedron whose faces are that much further inside
+    inner = ConvexHull(HalfspaceIntersection(hull.equations + [0.0, 0.0, 0.0, rounding], inside).intersections)
+    normals, corners = inner.equations[:, :3], inner.points[inner.simplices]
+    # edges between faces of one plane are none
+    pairs = {tuple(sorted((t, int(n)))) for t, row in enumerate(inner.neighbors) for n in row
+             if normals[t] @ normals[n] < 1.0 - 1e-9}  # fmt: skip
+    edges = [tuple(set(inner.simplices[t].tolist()) & set(inner.simplices[n].tolist())) for t, n in sorted(pairs)]
+    order = {int(v): k for k, v in enumerate(inner.vertices)}
+    triangles = np.hstack([normals, corners.reshape(-1, 9)])
+    radius = float(np.linalg.norm(hull.points[hull.vertices] - inside, axis=1).max())
+    values = np.array([len(triangles), rounding, *triangles.ravel()])
+    part = SolidPart(solids.POLYHEDRON, node, values, at, np.array([*inside, radius]), CLOSED)
+    lines = [(order[a], order[b]) for a, b in edges]
+    return _polyhedron(node, at, inner.points[inner.vertices], lines, rounding), [part]
+
+
+def _pipe(shape: Pipe, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    half = np.inf if shape.length is None else 0.5 * shape.length
+    return [], [solid(solids.HOLE, node, at, [shape.radius, half], np.inf, OPEN)]
+
+
+def _pole(shape: Pole, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    return [], [solid(solids.CYLINDER, node, at, [shape.radius, np.inf, 0.0], np.inf, CLOSED)]
+
+
+def _bowl(shape: Bowl, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    return [], [solid(solids.BOWL, node, at, [shape.radius], np.inf, OPEN)]
+
+
+def _half_space(shape: HalfSpace, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    return [], [solid(solids.HALF_SPACE, node, at, [0.0], np.inf, PLANES)]
+
+
+def _plane(shape: Plane, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    return [], [solid(solids.SHEET, node, at, [0.0], np.inf, PLANES)]
+
+
+def _height_field(shape: HeightField, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+    heights, coefficients = shape.heights, shape.heights
+    steps = [size / (n - 1) for size, n in zip(shape.size, heights.shape, strict=True)]
+    for axis, n in enumerate(heights.shape):
+        coefficients = _spline_coefficients(coefficients, axis, n)
+    nx, ny = coefficients.shape
+    first = [-0.5 * size for size in shape.size]
+    values = [nx, ny, *first, *steps, *coefficients.ravel()]
+    return [], [solid(solids.HEIGHT_FIELD, node, at, values, np.inf, OPEN)]
+
+
+def _spline_coefficients(values: Array, axis: int, n: int) -> Array:
+    """Coefficients (n + 2) of uniform cubic B-splines through n values, without curvature at the ends."""
+    moved = np.moveaxis(values, axis, 0)
+    A = np.zeros((n + 2, n + 2))
+    for i in range(n):
+        A[i + 1, i : i + 3] = 1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0
+    A[0, :3] = A[-1, -3:] = 1.0, -2.0, 1.0
+    right = np.zeros((n + 2, *moved.shape[1:]))
+    right[1:-1] = moved
+    return np.moveaxis(np.linalg.solve(A, right), 0, axis)
+
+
+_SKINS: dict[str, Callable[..., tuple[list[Core], list[SolidPart]]]] = {
+    "sphere": _sphere, "capsule": _capsule, "cylinder": _cylinder, "box": _box, "ellipsoid": _ellipsoid, "mesh": _mesh,
+    "half_space": _half_space, "plane": _plane, "pipe": _pipe, "pole": _pole, "bowl": _bowl,
+    "height_field": _height_field,
+}  # fmt: skip
+SOLID_SHAPES = tuple(_SKINS)
+
+
+def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool) -> Skin:
+    """The skin of a surface; `link`: None in the world."""
+    if surface.shape is None and link is not None and link.link.rod is not None:
+        return _rod(surface, link, capsules)
+    if surface.radius is not None or surface.pieces is not None:
+        raise ModelError(where, "a rod, to be given a radius or pieces", f"'{surface.link}'")
+    node = -1 if link is None else int(link.nodes[0])
+    if surface.shape is not None:
+        if link is not None and link.link.rod is not None:
+            hint = "hang a link on the rod that has it"
+            raise ModelError(where, "no shape on a rod, which has its own", f"a {surface.shape.kind}", hint)
+        parts = [(surface.shape, surface.at)]
+    else:
+        assert link is not None  # for the type checker: a surface in the world has a shape
+        parts = _parts(where, surface, link)
+    made = [_SKINS[shape.kind](shape, node, at) for shape, at in parts]
+    return Skin(surface.link, False, tuple(c for cores, _ in made for c in cores), tuple(s for _, p in made for s in p))
+
+
+def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
+    body = link.link.body
+    given = body.parts if isinstance(body, Assembly) else ()
+    parts = [(part.shape, surface.at @ part.at) for part in given if hasattr(part, "shape")]
+    if not parts:
+        hint = "give the surface a shape: {link: ..., sphere: {radius: 2 cm}}"
+        raise ModelError(where, "a link with shapes", f"'{surface.link}', known by numbers only", hint)
+    for shape, _ in parts:
+        if shape.kind not in _SKINS:
+            hint = "give the surface another shape"
+            raise ModelError(where, f"one of {', '.join(_SKINS)}", f"'{surface.link}' with a {shape.kind}", hint)
+    return parts
+
+
+def _rod(surface: Any, link: LinkLayout, capsules: bool) -> Skin:
+    rod, length = link.link.rod, float(link.X[-1])
+    assert rod is not None  # for the type checker
+    if surface.pieces is None:
+        chosen = np.flatnonzero(link.counted)
+    else:
+        chosen = np.array(sorted({int(np.argmin(np.abs(link.X - length * k / surface.pieces)))
+                                  for k in range(surface.pieces + 1)}))  # fmt: skip
+    X, nodes = link.X[chosen], [int(node) for node in link.nodes[chosen]]
+    radii = [surface.radius or thickness(rod, float(x)) for x in X]
+    zero, name = np.zeros(3), surface.link
+    meets = PLANES | OPEN if capsules else EVERYTHING
+    cores = [point(node, zero, r, meets, x / length, x) for node, r, x in zip(nodes, radii, X, strict=True)]
+    if capsules:
+        cores += [
+            segment((m, n), zero, zero, (r, t), y - x, CORES | CLOSED, 0.5 * (x + y) / length, (x, y))
+            for (m, r, x), (n, t, y) in pairwise(zip(nodes, radii, X, strict=True))
+        ]
+    return Skin(name, True, tuple(cores), ())
+
+
+def thickness(rod: Any, X: float) -> float:
+    """Half of the thickness of a rod at X, which is the radius of a round one [m]."""
+    starts = rod.starts
+    k = max(i for i, start in enumerate(starts) if start <= X * (1.0 + 1e-12))
+    division = rod.divisions[k]
+    outline = division.section.outline([min(X - starts[k], division.length)], division.length)
+    return float(np.abs(outline).max(axis=-2).min())
+
+
+# -- arrays --------------------------------------------------------------------------------------------------------
+
+
+def pack_surfaces(groups: Sequence[ContactGroup]) -> Surfaces:
+    """Arrays of groups."""
+    core, value, parts, frames, extents, rows, laws, apart = ([] for _ in range(8))  # type: ignore[var-annotated]
+    size, n_apart, n_surfaces = 0, 0, 0
+    for group in groups:
+        first, first_solid = len(core), len(parts)
+        marks = []
+        for side in (group.a, group.b or ()):
+            for skin in side:
+                for one in skin.cores:
+                    same = one.nodes[0] == one.nodes[1]
+                    core.append([one.form, one.meets, *one.nodes, same, size, n_surfaces])
+                    value.append(one.values)
+                    size += len(one.values)
+                for part in skin.solids:
+                    parts.append([part.kind, part.node, size, n_surfaces, part.mask])
+                    frames.append(np.vstack([part.frame[:3, :3], part.frame[:3, 3]]))
+                    extents.append(part.extent)
+                    value.append(part.values)
+                    size += len(part.values)
+                n_surfaces += 1
+            marks.append((len(core), len(parts)))
+        (core_b, solid_b), (core_end, solid_end) = marks
+        n = len(group.skins)
+        rows.append([first, core_b, core_end, first_solid, solid_b, solid_end, group.b is None, n_apart,
+                     n_surfaces - n, n])  # fmt: skip
+        laws.append(group.law)
+        apart.append(group.apart.ravel())
+        n_apart += n * n
+    integers = np.int64
+    return Surfaces(
+        np.array(core, dtype=integers).reshape(-1, surfaces.N_CORE), np.concatenate([np.zeros(0), *value]),
+        np.array(parts, dtype=integers).reshape(-1, surfaces.N_SOLID), np.array(frames).reshape(-1, 4, 3),
+        np.array(extents).reshape(-1, 4), np.array(rows, dtype=integers).reshape(-1, surfaces.N_GROUP),
+        np.array(laws).reshape(-1, surfaces.N_LAW), np.concatenate([np.zeros(0, dtype=integers), *apart]),
+    )  # fmt: skip
