@@ -50,6 +50,7 @@ def statics(
     q0: ArrayLike | None = None,
     *,
     jacobian: str = "analytic",
+    sticking: ArrayLike | Equilibrium | None = None,
 ) -> Equilibrium:
     """Equilibrium of a robot under constant inputs.
 
@@ -65,6 +66,10 @@ def statics(
         depends on it.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
+    sticking : (ndof,) array_like or Equilibrium
+        Where contacts stuck before, for their friction, which resists the way that surfaces slid from there: fully
+        beyond a hundredth of a second of `slip_speed`. Follow slow motions in steps, each from the one before. Default:
+        contacts have no friction.
 
     Returns
     -------
@@ -94,7 +99,10 @@ def statics(
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     held = robot.description.statics.get("driven") if driven is None else driven
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
-    system = StaticSystem(robot, inputs, given)
+    if isinstance(sticking, Equilibrium):
+        sticking = sticking.q
+    stuck = None if sticking is None else robot.coordinates(sticking, "sticking")
+    system = StaticSystem(robot, inputs, given, stuck)
     n = system.n_free
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
@@ -124,6 +132,7 @@ def statics(
     equilibrium = Equilibrium(
         robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
         found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
+        system.sliding(q),
     )  # fmt: skip
     why, hint = found.message, "start nearer to the solution (q0)"
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""

@@ -10,11 +10,13 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.extending import intrinsic, overload
 
 _PACKAGE = Path(__file__).parent
 _MARK = b"@kernel"  # what compiled sources have in common
@@ -25,7 +27,7 @@ def _digest() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(_PACKAGE.rglob("*.py")):
         content = source.read_bytes()
-        if _MARK in content:
+        if _MARK in content or source.parent.name in ("kernels", "lie"):  # constants count as well
             digest.update(source.relative_to(_PACKAGE).as_posix().encode())
             digest.update(content)
     return digest.hexdigest()[:16]
@@ -99,3 +101,57 @@ def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
         return function
     compiled: Callable[..., Any] = function.compile(tuple(numba.typeof(x) for x in examples))
     return compiled
+
+
+def pointer_to(function: Callable[..., Any], *examples: Any) -> Any:
+    """What `call_at` needs to call a kernel for arguments of the types of the examples; it must return an integer.
+
+    Compiled code is optimised anew inside every caller; code that is called by its address is not.
+    """
+    if not hasattr(function, "compile"):  # not compiled at all
+        return function
+    types = tuple(numba.typeof(x) for x in examples)
+    function.compile(types)
+    found = function.overloads[types]  # type: ignore[attr-defined]  # numba's
+    address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
+    return address, _key_of(types)
+
+
+def _key_of(types: Iterable[Any]) -> int:
+    """A number that differs where the types of arguments do."""
+    text = "; ".join(str(numba.types.unliteral(one)) for one in types)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+WRONG_TYPES = -1_000_000
+
+
+def call_at(pointer: Any, arguments: tuple[Any, ...]) -> int:
+    """Call a kernel by its address; WRONG_TYPES if the arguments have other types than it was compiled for."""
+    result: int = pointer(*arguments)  # where nothing is compiled
+    return result
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call_at(context: Any, address: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kinds = [numba.types.unliteral(one) for one in arguments.types]
+        given = [
+            context.cast(builder, builder.extract_value(values[1], i), one, kind)
+            for i, (one, kind) in enumerate(zip(arguments.types, kinds, strict=True))
+        ]
+        value_types = [context.get_value_type(kind) for kind in kinds]
+        kind = ir.FunctionType(context.get_value_type(numba.types.int64), value_types)
+        return builder.call(builder.inttoptr(values[0], kind.as_pointer()), given)
+
+    return numba.types.int64(address, arguments), generate
+
+
+@overload(call_at)  # type: ignore[untyped-decorator]
+def _compiled_call_at(pointer: Any, arguments: Any) -> Any:
+    key = _key_of(arguments.types)
+
+    def call(pointer: Any, arguments: Any) -> Any:
+        return _call_at(pointer[0], arguments) if pointer[1] == key else WRONG_TYPES
+
+    return call

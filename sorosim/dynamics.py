@@ -22,6 +22,7 @@ from sorosim.linear import Linearization, linearize
 from sorosim.model.chart import Turns
 from sorosim.model.description import Description
 from sorosim.records import (
+    Contacts,
     Energy,
     ForwardDynamicsDerivatives,
     HybridDynamics,
@@ -262,6 +263,32 @@ class Dynamics:
         """Kinetic, elastic and gravitational energy [J]."""
         return Energy(*self.engine.energy(self.coordinates(q), self.coordinates(qd, "qd")))
 
+    def contacts(self, q: ArrayLike, qd: ArrayLike | None = None) -> Contacts:
+        """Contacts in a state: where, how deep, with which force, sliding how fast.
+
+        Parameters
+        ----------
+        q : (ndof,) array_like
+        qd : (ndof,) array_like, optional
+            Default: at rest.
+        """
+        rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
+        return self.engine.contacts(self.coordinates(q), rates)
+
+    def contact_gaps(self, q: ArrayLike, reach: float = 0.1) -> dict[str, float]:
+        """Smallest gap of each contact [m] by the name of its load, negative where surfaces touch; at most `reach`."""
+        return self.engine.contact_gaps(
+            self.coordinates(q), number("reach", reach, "a distance of 0 or more", least=0.0)
+        )
+
+    def onset(self, load: str, *, terminal: bool = False) -> ContactEvent:
+        """An event for `simulate`: the moment in which the first surfaces of a contact touch."""
+        return ContactEvent(self, load, -1.0, terminal)
+
+    def release(self, load: str, *, terminal: bool = False) -> ContactEvent:
+        """An event for `simulate`: the moment in which the last surfaces of a contact part."""
+        return ContactEvent(self, load, 1.0, terminal)
+
     def tendon_lengths(self, q: ArrayLike) -> dict[str, float]:
         """Length of each tendon inside its rods [m], by name."""
         lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
@@ -336,3 +363,17 @@ class Dynamics:
         if failed:
             where = self.coordinate_names[rows[failed - 1]] if len(mass) == len(rows) else self.description.name
             raise ModelError(where, "a mass matrix that is positive definite", "no inertia along this coordinate")
+
+
+class ContactEvent:
+    """The smallest gap of a contact along a motion, whose zeros are events; see `Robot.onset`."""
+
+    def __init__(self, robot: Dynamics, load: str, direction: float, terminal: bool) -> None:
+        known = [name for name, law in robot.engine.loading.compiled.items() if law.contacts]
+        if load not in known:
+            raise InputError("load", "the name of a contact", f"'{load}'", nearest(str(load), known))
+        self.robot, self.load, self.direction, self.terminal = robot, load, direction, terminal
+
+    def __call__(self, t: float, q: ArrayLike, qd: ArrayLike) -> float:
+        """Gap [m]."""
+        return self.robot.contact_gaps(q)[self.load]

@@ -41,6 +41,7 @@ from sorosim.loading import Loading
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
 from sorosim.model.link import Link
+from sorosim.records import Contacts
 
 DERIVATIVE_TASKS = (
     task.INTERNAL_DERIVATIVES,
@@ -209,21 +210,43 @@ class Engine:
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
-    def load_values(self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0) -> None:
-        """Wrenches and tangents of all loads at all nodes; `scale` multiplies all but contacts."""
+    def load_values(
+        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Array | None = None,
+        tangents: bool = True,
+    ) -> None:  # fmt: skip
+        """Wrenches and tangents of all loads at all nodes; `scale` multiplies all but contacts.
+
+        `sliding`: rates for contacts, in the place of qd; then other loads have no tangents by rates.
+        """
         self.sweep(q, qd, POSES)
         self.loading.fill(external, t, self.gravity, self.workspace, scale)
+        if sliding is not None:
+            external.D[:] = 0.0
+            external.pair_D[:] = 0.0
+            self.sweep(q, sliding, POSES)
+        self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
+
+    def contacts(self, q: Array, qd: Array) -> Contacts:
+        """Contacts in a state."""
+        self.sweep(q, qd, POSES)
+        return self.loading.contacts(self.external, self.workspace)
+
+    def contact_gaps(self, q: Array, reach: float) -> dict[str, float]:
+        """Smallest gap of each contact by name, up to `reach`; negative where surfaces touch."""
+        self.sweep(q, self.zero_rates, POSES)
+        return self.loading.nearest(self.external, self.workspace, reach)
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
         known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
-        closing: Array | None = None,
+        closing: Array | None = None, sliding: Array | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
         (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
-        how forward dynamics brings loops back that are open, see kernels.evaluate; default: not at all.
+        how forward dynamics brings loops back that are open, see kernels.evaluate; default: not at all. `sliding`
+        (ndof,): rates that contacts see in the place of qd, see `load_values`.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
@@ -247,7 +270,7 @@ class Engine:
             out.tau[:] = tau
         gravity, external = self.gravity, self.external
         if what >= task.INVERSE and self.loading:
-            self.load_values(q, qd, t, external, scale)
+            self.load_values(q, qd, t, external, scale, sliding, what in DERIVATIVE_TASKS)
         if scale != 1.0:
             gravity = scale * gravity
         if self.loading.actuators:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +26,27 @@ from sorosim.kernels.external import (
 from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_room
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.kernels.signals import signal_workspace
-from sorosim.kernels.surfaces import make_touch
+from sorosim.kernels.surfaces import (
+    ACTIVE,
+    AT_POINT,
+    CORE,
+    DISTANCE,
+    FORCE,
+    GROUP,
+    NO_TANGENTS,
+    NORMAL,
+    OTHER,
+    OVERFLOW,
+    PRESSURE,
+    SLIP,
+    make_touch,
+)
 from sorosim.kernels.tree import Tree, Workspace
 from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
 from sorosim.model.compile import Layout
+from sorosim.model.link import WORLD
+from sorosim.records import Contacts
 
 Array = NDArray[np.float64]
 
@@ -78,6 +96,7 @@ class Loading:
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
         self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
         self.others: dict[str, Any] = {name: load for name, load in self.loads.items() if name not in self.compiled}
+        self._local = threading.local()
         self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
         self.added = self._added()
         weightless = CompiledLaw([
@@ -95,6 +114,11 @@ class Loading:
 
     def __bool__(self) -> bool:
         return bool(self.loads)
+
+    @property
+    def touches(self) -> bool:
+        """Whether there are contacts."""
+        return bool(len(self.packed.laws.surfaces.group))
 
     def _added(self) -> dict[int, Array]:
         """Inertia without weight (6, 6) that loads add to nodes."""
@@ -131,19 +155,22 @@ class Loading:
         return make_external(n_nodes if self.loads else 0, between, n_rows, make_fibre_room(self.fibres), touch, ndof)
 
     def fill(self, external: External, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
-        """All loads, after a sweep of poses; `scale` multiplies all but contacts."""
+        """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
         clear_external(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
             self.add_other(name, external, t, ws)
         if scale != 1.0:
             scale_external(external, scale)
-        self.add_contacts(self.packed, external, ws)
 
-    def add_contacts(self, packed: Packed, external: External, ws: Workspace) -> None:
-        """Contacts."""
+    def add_contacts(self, packed: Packed, external: External, ws: Workspace, tangents: bool = True) -> None:
+        """Contacts, after a sweep of poses."""
         if len(packed.laws.surfaces.group):
+            external.touch.counts[NO_TANGENTS] = not tangents
             add_contacts(packed.laws.surfaces, ws, external)
+            if external.touch.counts[OVERFLOW]:
+                hint = "look for surfaces that lie inside each other, or for a state that is absurd"
+                raise ModelError("loads", f"at most {len(external.touch.entry)} contacts at once", "more", hint)
 
     def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
         """Compiled laws."""
@@ -187,6 +214,51 @@ class Loading:
             nodes += [other for other in self.points[name].others if other >= 0]
         return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
 
+    def contacts(self, external: External, ws: Workspace) -> Contacts:
+        """Contacts after a sweep of poses, ordered by their groups and surfaces."""
+        clear_external(external)
+        self.add_contacts(self.packed, external, ws, tangents=False)
+        touch = external.touch
+        n = int(touch.counts[ACTIVE])
+        entry, value = touch.entry[:n], touch.value[:n]
+        order = np.lexsort((entry[:, OTHER], entry[:, CORE], entry[:, GROUP]))
+        entry, value = entry[order], value[order].copy()
+        cores, parts = self._touching
+        return Contacts(
+            tuple(self._groups[k] for k in entry[:, GROUP]), tuple(cores[k] for k in entry[:, CORE]),
+            tuple(cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, OTHER]), value[:, AT_POINT : AT_POINT + 3],
+            value[:, NORMAL : NORMAL + 3], value[:, DISTANCE], value[:, FORCE : FORCE + 3], value[:, SLIP : SLIP + 3],
+            value[:, PRESSURE],
+        )  # fmt: skip
+
+    def nearest(self, external: External, ws: Workspace, reach: float) -> dict[str, float]:
+        """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""
+        clear_external(external)
+        external.touch.reach[0] = reach
+        try:
+            self.add_contacts(self.packed, external, ws, tangents=False)
+        finally:
+            external.touch.reach[0] = 0.0
+        return dict(zip(self._groups, map(float, external.touch.nearest), strict=True))
+
+    @cached_property
+    def _groups(self) -> list[str]:
+        """Name of the load of each group of surfaces."""
+        return [name for name, law in self.compiled.items() for _ in law.contacts]
+
+    @cached_property
+    def _touching(self) -> tuple[list[str], list[str]]:
+        """Cores and solids in words."""
+        cores, parts = [], []
+        for law in self.compiled.values():
+            for group in law.contacts:
+                for skin in group.skins:
+                    link = "the world" if skin.link == WORLD else f"'{skin.link}'"
+                    for core in skin.cores:
+                        cores.append(f"s = {core.s:.4g} of {link}" if skin.is_rod else link)
+                    parts += [link] * len(skin.solids)
+        return cores, parts
+
     # -- one load --------------------------------------------------------------------------------------------------
 
     def of_load(
@@ -201,7 +273,7 @@ class Loading:
             if key not in self._apart:
                 self._apart[key] = pack([law.losses if lost else law])
             packed = self._apart[key]
-            external = self.make_external(n, ndof, packed)
+            external = self._room(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)
             self.add_contacts(packed, external, ws)
             return external
@@ -209,6 +281,14 @@ class Loading:
         if not lost or self.others[name].dissipates:
             self.add_other(name, external, t, ws)
         return external
+
+    def _room(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
+        """Cleared room of this thread for a load."""
+        rooms: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("rooms", {})
+        if (name, lost) not in rooms:
+            rooms[name, lost] = self.make_external(n_nodes, ndof, packed)
+        clear_external(rooms[name, lost])
+        return rooms[name, lost]
 
 
 def _rows(poses: Array) -> Array:

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
-from sorosim.compiled import entry
+from sorosim.compiled import entry, pointer_to
 from sorosim.drive import Held, Motion
 from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
+from sorosim.kernels.contacts import add_contacts
+from sorosim.kernels.evaluate import evaluate
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
@@ -75,14 +77,23 @@ class Marching:
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
-    def model(self, inputs: Motion) -> Model:
+    def model(self, inputs: Motion, state: March) -> Model:
         engine, partition = self.system.robot.engine, self.system.partition
+        laws, closing, q = engine.loading.packed.laws, np.zeros(3), state.state
+        evaluation = pointer_to(
+            evaluate, engine.tree, engine.elastic, engine.fibres, engine.loops, task.RESIDUAL, partition.mask, q[m.Q],
+            q[m.QD], q[m.QDD], state.u, engine.gravity, state.external, closing, engine.workspace, *engine.closure,
+            state.tau, state.mass, state.dq, state.dqd, state.B,
+        )  # fmt: skip
+        touching = evaluation  # of no use without surfaces
+        if engine.loading.touches:
+            touching = pointer_to(add_contacts, laws.surfaces, engine.workspace, state.external)
         return Model(
-            engine.tree, engine.elastic, engine.fibres, engine.loops, engine.loading.packed.laws, inputs.arrays,
-            self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, np.zeros(3),
+            engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
+            partition.driven, partition.mask, engine.gravity, closing, evaluation, touching,
         )  # fmt: skip
 
-    def state(self, inputs: Motion, external: bool) -> March:
+    def state(self, inputs: Motion) -> March:
         engine = self.system.robot.engine
         n, n_rows, n_inputs = engine.ndof, engine.closed.m, engine.n_actuators
         loading = engine.loading
@@ -110,7 +121,8 @@ class Marching:
             inputs = Motion([ConstantSignal(float(u)) for u in inputs.value(t0)])
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
-        model, state = self.model(inputs), self.state(inputs, external)
+        state = self.state(inputs)
+        model = self.model(inputs, state)
         self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))

@@ -112,7 +112,9 @@ def _makes_things(where: str, name: str, kind: Any) -> None:
         raise ModelError(where, "a class, or a function that makes one", describe(kind))
 
 
-LOADS = Registry("sorosim.loads", "load", reserved=("wrench", "line", "spring", "fluid"), check=_makes_things)
+LOADS = Registry(
+    "sorosim.loads", "load", reserved=("wrench", "line", "spring", "fluid", "contact"), check=_makes_things
+)
 ACTUATORS = Registry(
     "sorosim.actuators",
     "actuator",

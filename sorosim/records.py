@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,3 +86,48 @@ class LoopRows(NamedTuple):
     error: Array  # (m,) [rad or m], zero where closed
     rate: Array  # (m,) its rate of change where closed, A qd
     A: Array  # (m, ndof) constraint matrix
+
+
+class Contacts(NamedTuple):
+    """Contacts of a robot at one moment, n of them; world frame."""
+
+    load: tuple[str, ...]  # (n,) names of the loads that they belong to
+    a: tuple[str, ...]  # (n,) what touches, such as "s = 0.3 of 'arm'"
+    b: tuple[str, ...]  # (n,) and what it touches
+    position: Array  # (n, 3) [m]
+    normal: Array  # (n, 3) from b to a
+    gap: Array  # (n,) negative: penetration [m]
+    force: Array  # (n, 3) on a, friction included [N]
+    slip: Array  # (n, 3) velocity with which a slides on b [m/s]
+    pressure: Array  # (n,) normal force [N]
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.gap)
+
+    def rows(self, chosen: NDArray[Any]) -> Contacts:
+        """Some of them, by a mask or by their numbers."""
+        numbers = np.arange(self.n)[chosen]
+        texts = [tuple(part[k] for k in numbers) for part in (self.load, self.a, self.b)]
+        return Contacts._make([*texts, *(values[numbers] for values in self[3:])])
+
+
+class ContactHistory(NamedTuple):
+    """Contacts along a run."""
+
+    row: NDArray[np.int64]  # (m,) row of the run that each belongs to
+    contacts: Contacts  # m of them
+
+    def at(self, row: int) -> Contacts:
+        """Those of one row of the run."""
+        return self.contacts.rows(self.row == row)
+
+    @classmethod
+    def of(cls, found: Sequence[Contacts]) -> ContactHistory:
+        """From the contacts of each row."""
+        rows = np.repeat(np.arange(len(found)), [one.n for one in found]).astype(np.int64)
+        names = (tuple(name for one in found for name in one[part]) for part in range(3))
+        empty = [np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)]
+        values = (np.concatenate([none, *(one[3 + part] for one in found)]) for part, none in enumerate(empty))
+        return cls(rows, Contacts._make([*names, *values]))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sorosim.door import number
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.readings import Readings, readings_along
+from sorosim.records import ContactHistory, Contacts
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
 
@@ -60,6 +61,12 @@ class Equilibrium:
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
     free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
+    sliding: Array | None = None  # (ndof,) rates that friction resisted, see `statics`
+
+    @cached_property
+    def contacts(self) -> Contacts:
+        """Where surfaces touch, and with which forces."""
+        return self.robot.contacts(self.q, self.sliding)
 
     @cached_property
     def stable(self) -> bool:
@@ -219,6 +226,11 @@ class Run:
         driven = kept_signals({name: specs.get(name) for name in self.driven}, "driven")
         return readings_along(self.robot, self.t, (self.q, self.qd, self.u, self.lam), driven, self.options)
 
+    @cached_property
+    def contacts(self) -> ContactHistory:
+        """Where surfaces touched along the run, and with which forces."""
+        return ContactHistory.of([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
+
     def at(self, t: float) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
@@ -359,7 +371,7 @@ def open_run(path: str | Path) -> Run | Equilibrium:
 
 def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
     names = ("q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free")
-    return Equilibrium(robot, **{name: stored[name] for name in names})
+    return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=stored.get("sliding"))
 
 
 def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:

@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 FAINT = 3e-2
 # what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
 REGULAR = 1e-6
+# time in which friction of statics thinks that its way was made [s]
+STICKING = 0.01
 
 
 class StaticSystem:
@@ -37,15 +39,16 @@ class StaticSystem:
     The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
     unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T
     multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
-    as in the unloaded state.
+    as in the unloaded state. Contacts keep their stiffness at any load; `sticking` (ndof,): where they stuck, and what
+    their friction resists is the way from there, as if it took the time STICKING.
 
     Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
     Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its
     end.
     """
 
-    def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float]) -> None:
-        self.robot, self.u = robot, u
+    def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float], sticking: Array | None = None) -> None:
+        self.robot, self.u, self.sticking = robot, u, sticking
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
@@ -101,8 +104,24 @@ class StaticSystem:
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
+        zero, sliding = self._zero, self.sliding(q)
+        return self.robot.engine.evaluate(
+            what, q, zero, zero, load * self.u, scale=load, multiplier=multiplier, sliding=sliding
+        )  # fmt: skip
+
+    def sliding(self, q: Array) -> Array | None:
+        """Rates (ndof,) that contacts see, None for those of rest."""
+        return None if self.sticking is None else (q - self.sticking) / STICKING
+
+    def tangent(self, found: Evaluation, q: Array, load: float) -> Array:
+        """Derivative of the residual by q, with that of friction."""
+        if self.sticking is None:
+            return found.dq
         zero = self._zero
-        return self.robot.engine.evaluate(what, q, zero, zero, load * self.u, scale=load, multiplier=multiplier)
+        by_rates = self.robot.engine.evaluate(
+            task.INVERSE_DERIVATIVES, q, zero, zero, load * self.u, scale=load, sliding=self.sliding(q)
+        ).dqd  # fmt: skip
+        return np.asarray(found.dq + by_rates / STICKING)
 
     def accelerations(self, y: Array, derivatives: bool) -> tuple[Array, Array]:
         """Accelerations of the free coordinates y from rest, loops closing within a second, and their derivatives."""
@@ -132,7 +151,8 @@ class StaticSystem:
         """Residual of the unknowns and its derivative by them."""
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
         free, m = self.partition.free, self.robot.n_multipliers
-        K = found.dq if self.n_free == self.robot.ndof else found.dq[np.ix_(free, free)]
+        K = self.tangent(found, self.q(x, load), load)
+        K = K if self.n_free == self.robot.ndof else K[np.ix_(free, free)]
         if m:
             A, E = (self.weight[:, None] * found.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
             K = np.block([[K, -A.T], [E, (REGULAR if self.rank < m else 0.0) * np.eye(m)]])

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from sorosim.io.descriptions_acting import ACTING, OF_ACTING, SHAPE_KEYS, Keys
+from sorosim.io.descriptions_acting import ACTING, OF_ACTING, SHAPE_KEYS
+from sorosim.io.descriptions_contact import Keys
 from sorosim.io.descriptions_sensors import SENSORS
 from sorosim.model.joint import COORDINATES
 from sorosim.solvers.registry import METHODS

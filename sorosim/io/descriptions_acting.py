@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-Keys = dict[str, tuple[str, str]]
+from sorosim.io.descriptions_contact import CONTACT, OF_CONTACT, Keys
 
 SHAPE_KEYS: Keys = {
     "box": ("A box around the origin.", "{size: [10 cm, 5 cm, 2 cm]}"),
@@ -82,7 +82,10 @@ ACTING: dict[str, Keys] = {
         "spring": ("A spring with a damper between two points.", "{from: arm, to: ball, stiffness: 100 N/m}"),
         "fluid": ("A fluid around the robot: buoyancy, drag, added mass.",
                   "{density: 1000 kg/m^3, links: {arm: {}, knob: {}}}"),
+        "contact": ("Contact with friction between surfaces.",
+                    "{between: arm, and: {half_space: {}}, stiffness: 1e5 N/m^1.5}"),
     },
+    **CONTACT,
     "WrenchBlock": {
         "link": ("Link that it acts on.", "arm"), "s": ("Place on a rod, 0 to 1 (the tip, the default).", "0.5"),
         "at": ("Pose of its point on the link, by one of its frames or by numbers; a list of poses is one after the "
@@ -141,5 +144,5 @@ OF_ACTING = {
     "MomentBlock": "Moments inside rods", "MotorBlock": "Motors in joints", "ServoBlock": "Servos",
     "LoadBlock": "Loads", "WrenchBlock": "Point wrenches", "LineBlock": "Loads along rods", "SpringBlock": "Springs",
     "EndBlock": "Ends of springs", "FluidBlock": "Fluids", "ImmersedBlock": "Links in a fluid",
-    "WetShapeBlock": "Shapes in a fluid",
+    "WetShapeBlock": "Shapes in a fluid", **OF_CONTACT,
 }  # fmt: skip

@@ -16,7 +16,9 @@ from sorosim.actuation.route import Run
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.io.body_writer import BodyWriter
+from sorosim.io.contacts import contact_block
 from sorosim.io.value_writer import formula, formula_or_signal, inexpressible, place, signal
+from sorosim.loads.contact import Contact
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed
 from sorosim.loads.line_load import LineLoad
@@ -66,6 +68,8 @@ def load_block(where: str, load: Any, rods: Collection[str], bodies: BodyWriter)
         return {"spring": {"from": _end(load.a, rods), "to": _end(load.b, rods), **_unlike(values)}}
     if isinstance(load, Fluid):
         return {"fluid": _fluid(where, load, bodies)}
+    if isinstance(load, Contact):
+        return {"contact": contact_block(load, bodies)}
     return _own(where, "a load of sorosim, or one that is registered", load, LOADS)
 
 

@@ -10,13 +10,16 @@ import numpy as np
 
 from sorosim.expressions import Expression
 from sorosim.io.bodies import BodyBuilder
+from sorosim.io.contacts import ContactBuilder
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder
 from sorosim.io.own import own_of
 from sorosim.io.places import PlaceBuilder
 from sorosim.io.problems import Collector, Path
+from sorosim.io.schema_contact import ContactBlock
 from sorosim.io.schema_loads import EndBlock, FluidBlock, ImmersedBlock, LineBlock, LoadBlock, SpringBlock, WrenchBlock
 from sorosim.io.schema_signals import SignalFile, SignalTable
+from sorosim.loads.contact import Contact
 from sorosim.loads.fluid import VARIABLES as FLOW_VARIABLES
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed
@@ -134,6 +137,10 @@ class LoadBuilder:
         up: Any = block.up or (tuple((-g).tolist()) if np.any(g) else (0.0, 0.0, 1.0))
         options: dict[str, Any] = {"height": block.height, "up": up, "links": links}
         return self.todo.attempt(path, lambda: Fluid(block.density, current=tuple(current), **options))
+
+    def contact(self, path: Path, block: ContactBlock) -> Contact | None:
+        """Contact between surfaces."""
+        return ContactBuilder(self.todo, self.bodies, self.names).contact(path, block)
 
     def immersed(self, path: Path, block: ImmersedBlock) -> Immersed | None:
         """A link in a fluid."""

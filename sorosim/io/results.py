@@ -121,7 +121,7 @@ def _content(thing: Any, kind: str) -> dict[str, Any]:
                 raise InputError(kind, f"an entry '{name}'", "a mapping without it")
         return {"text": "", **thing}
     out = {name: getattr(thing, name) for name in KINDS[kind] if name != "text"}
-    return out | _names(thing.robot) | (_extras(thing) if kind == "run" else {})
+    return out | _names(thing.robot) | (_extras(thing) if kind == "run" else _rest(thing))
 
 
 def _text_of(robot: Any) -> str:
@@ -147,14 +147,29 @@ def _names(robot: Any) -> dict[str, Any]:
 
 
 def _extras(run: Any) -> dict[str, Any]:
-    """Energy balance, events, checkpoints and readings of a run."""
+    """Energy balance, events, checkpoints, readings and contacts of a run."""
     energy = run.energy()
     return {
         "energy": energy._asdict() | {"balance": energy.balance},
         "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
         "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
         **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),
+        **({"contacts": {"row": run.contacts.row, **_contacts(run.contacts.contacts)}} if _touches(run) else {}),
     }
+
+
+def _rest(equilibrium: Any) -> dict[str, Any]:
+    """Contacts of an equilibrium, and what their friction resisted."""
+    contacts = {"contacts": _contacts(equilibrium.contacts)} if _touches(equilibrium) else {}
+    return {**contacts, **({"sliding": equilibrium.sliding} if equilibrium.sliding is not None else {})}
+
+
+def _touches(thing: Any) -> bool:
+    return bool(thing.robot.engine.loading.touches)
+
+
+def _contacts(contacts: Any) -> dict[str, Any]:
+    return {name: list(part) if isinstance(part, tuple) else part for name, part in contacts._asdict().items()}
 
 
 def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sorosim.io.blocks import Block, OwnOneOf, by_shape, words
 from sorosim.io.fields import Choice, Name, Quantity, Vector
 from sorosim.io.problems import listed, shown
 from sorosim.io.schema_bodies import SHAPES, Fraction, Poses, ShapedBlock
+from sorosim.io.schema_contact import ContactBlock
 from sorosim.io.schema_signals import Force, LineForce, LineMoment, Moment, SignalBlock, Speeds
 from sorosim.loads.point_wrench import FRAMES
 from sorosim.plug_ins import LOADS
@@ -132,3 +133,4 @@ class LoadBlock(OwnOneOf):
     line: LineBlock | None = None
     spring: SpringBlock | None = None
     fluid: FluidBlock | None = None
+    contact: ContactBlock | None = None

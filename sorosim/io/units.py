@@ -40,6 +40,7 @@ DIMENSIONS = {
     "rate": Dimension("a rate", (0, 0, -1), "0.5 1/s"),
     "frequency": Dimension("a rate", (0, 0, -1), "100 Hz"),
     "speed": Dimension("a speed", (1, 0, -1), "3 cm/s"),
+    "inverse speed": Dimension("an inverse speed", (-1, 0, 1), "0.5 s/m"),
     "angular speed": Dimension("an angular speed", (0, 0, -1), "2 rad/s"),
     "acceleration": Dimension("an acceleration", (1, 0, -2), "9.81 m/s^2"),
     "angular acceleration": Dimension("an angular acceleration", (0, 0, -2), "2 rad/s^2"),

@@ -8,6 +8,7 @@ from sorosim.compiled import kernel_in_place
 from sorosim.kernels.small import into_world
 from sorosim.kernels.surfaces import (
     A_0,
+    ACTIVE,
     AMONG,
     APART,
     ARC_0,
@@ -23,13 +24,14 @@ from sorosim.kernels.surfaces import (
     ENTRY_NODE,
     FORM,
     LINKED,
-    LOOKED,
     MEETS,
     N_ENTRIES,
     N_ROWS,
     N_SURFACES,
     NODE_0,
     NODE_1,
+    OVERFLOW,
+    PAIRS,
     RADIUS_0,
     RADIUS_1,
     SEGMENT,
@@ -82,10 +84,10 @@ def surround(surfaces, group, ws, touch):
 
 
 @kernel_in_place
-def meet(surfaces, group, i, j, n_cores, ws, touch, external):
-    """Elements i < j of a group, if they can meet and their balls touch."""
+def meet(surfaces, group, i, j, n_cores, touch):
+    """Note elements i < j of a group as a pair, if they can meet and their balls touch."""
     p, q = touch.ball[i], touch.ball[j]
-    reach = p[3] + q[3]
+    reach = p[3] + q[3] + touch.reach[0]
     if (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2 > reach * reach or i >= n_cores:
         return
     row = surfaces.group[group]
@@ -114,8 +116,12 @@ def meet(surfaces, group, i, j, n_cores, ws, touch, external):
     first = row[SURFACE_0]
     if surfaces.apart[row[APART] + (mine[CORE_SURFACE] - first) * row[N_SURFACES] + surface - first] != 0:
         return
-    touch.count[LOOKED] += 1
-    touch_pair(surfaces, group, core, other, ws, touch, external)
+    k = touch.counts[PAIRS]
+    if k >= touch.pair.shape[0]:
+        touch.counts[OVERFLOW] = 1
+        return
+    touch.counts[PAIRS] += 1
+    touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 2] = group, core, other
 
 
 @kernel_in_place
@@ -138,7 +144,7 @@ def sort_into_cells(touch, n):
     limit = LARGE * total / max(some, 1)
     for i in range(n):
         if touch.ball[i, 3] <= limit:
-            edge = max(edge, 2.0 * touch.ball[i, 3])
+            edge = max(edge, 2.0 * touch.ball[i, 3] + touch.reach[0])
     n_buckets = touch.bucket.shape[0] - 2
     for k in range(n_buckets + 1):
         touch.bucket[k] = 0
@@ -162,13 +168,13 @@ def sort_into_cells(touch, n):
 
 
 @kernel_in_place
-def search(surfaces, group, ws, touch, external):
-    """All contacts of a group."""
+def search(surfaces, group, ws, touch):
+    """All pairs of a group that may touch."""
     n, n_cores = surround(surfaces, group, ws, touch)
     if n <= FEW:
         for i in range(n_cores):
             for j in range(i + 1, n):
-                meet(surfaces, group, i, j, n_cores, ws, touch, external)
+                meet(surfaces, group, i, j, n_cores, touch)
         return
     limit = sort_into_cells(touch, n)
     n_buckets = touch.bucket.shape[0] - 2
@@ -177,7 +183,7 @@ def search(surfaces, group, ws, touch, external):
             for j in range(n):
                 # a pair of large ones once
                 if j != i and (touch.ball[j, 3] <= limit or j > i):
-                    meet(surfaces, group, min(i, j), max(i, j), n_cores, ws, touch, external)
+                    meet(surfaces, group, min(i, j), max(i, j), n_cores, touch)
             continue
         cell = touch.cell[i]
         for x in range(cell[0] - 1, cell[0] + 2):
@@ -188,17 +194,24 @@ def search(surfaces, group, ws, touch, external):
                         j = touch.order[k]
                         there = touch.cell[j]
                         if j > i and there[0] == x and there[1] == y and there[2] == z:
-                            meet(surfaces, group, i, j, n_cores, ws, touch, external)
+                            meet(surfaces, group, i, j, n_cores, touch)
 
 
 @kernel_in_place
 def add_contacts(surfaces, ws, external):
-    """Find all contacts, after a sweep of poses, and add their wrenches and tangents to `external`."""
+    """Find all contacts, after a sweep of poses, and add their wrenches and tangents to `external`.
+
+    Returns how many there are.
+    """
     touch = external.touch
-    for k in range(touch.count.shape[0]):
-        touch.count[k] = 0
+    for k in range(PAIRS + 1):
+        touch.counts[k] = 0
     for group in range(surfaces.group.shape[0]):
-        search(surfaces, group, ws, touch, external)
+        touch.nearest[group] = touch.reach[0]
+        search(surfaces, group, ws, touch)
+    for k in range(touch.counts[PAIRS]):
+        touch_pair(surfaces, touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 2], ws, touch, external)
+    return touch.counts[ACTIVE]
 
 
 @kernel_in_place
@@ -257,7 +270,7 @@ def add_rows(X, n_rows, first, last, columns, n, stride, out):
 def contact_matrices(tree, touch, moving, ws, dq, dqd):
     """Add what contacts between nodes give to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]
-    for slot in range(touch.count[LINKED]):
+    for slot in range(touch.counts[LINKED]):
         k = touch.linked[slot]
         n = gather_entries(tree, ws, touch, k, moving)
         member, left, right, by_u = touch.member[1], touch.left[slot], touch.right[slot], touch.rate[slot]

@@ -173,7 +173,7 @@ def evaluate(
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
-            if external.touch.count[LINKED] > 0:
+            if external.touch.counts[LINKED] > 0:
                 contact_matrices(tree, external.touch, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)

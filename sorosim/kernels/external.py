@@ -62,8 +62,8 @@ def clear_external(external):
         for side in range(2):
             clear_matrix(external.pair_K[k, side])
             clear_matrix(external.pair_D[k, side])
-    external.touch.count[ACTIVE] = 0
-    external.touch.count[LINKED] = 0
+    external.touch.counts[ACTIVE] = 0
+    external.touch.counts[LINKED] = 0
 
 
 @kernel_in_place

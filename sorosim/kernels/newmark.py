@@ -12,15 +12,14 @@ ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
-from sorosim.kernels.contacts import add_contacts
+from sorosim.compiled import WRONG_TYPES, call_at, kernel_in_place
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import MASS, evaluate
+from sorosim.kernels.evaluate import MASS, RESIDUAL
 from sorosim.kernels.external import External, clear_external
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
@@ -29,6 +28,7 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, close_loo
 from sorosim.kernels.saddle import dependence, factor_constraints, of_each_loop, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import copy
+from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
@@ -89,6 +89,8 @@ class Model(NamedTuple):
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
     closing: np.ndarray  # (3,) zero: residuals know no drift
+    evaluate: tuple[int, int]  # code of kernels.evaluate, see compiled.pointer_to
+    add_contacts: tuple[int, int]  # and of kernels.contacts
 
 
 class Rows(NamedTuple):
@@ -119,14 +121,18 @@ def evaluate_at(model, march, ws, closure, saddle, what):
         forward_sweep(model.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
         t = march.number[TIME] + march.number[STEP]
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
-        add_contacts(model.loads.surfaces, ws, external)
+        if model.loads.surfaces.group.shape[0] > 0:
+            external.touch.counts[NO_TANGENTS] = what == RESIDUAL
+            call_at(model.add_contacts, (model.loads.surfaces, ws, external))
     copy(march.multiplier[L_NEW], closure.multiplier)
-    evaluate(
+    status = call_at(model.evaluate, (
         model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
         state[QDD_NEW], march.u, model.gravity, external, model.closing, ws, closure, saddle, march.tau, march.mass,
         march.dq, march.dqd, march.B,
-    )  # fmt: skip
+    ))  # fmt: skip
     copy(march.tau, state[RESIDUE])
+    if status == WRONG_TYPES or external.touch.counts[OVERFLOW] != 0:
+        state[RESIDUE, 0] = nan
 
 
 @kernel_in_place
@@ -221,11 +227,11 @@ def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
     """Change rates to the nearest, in kinetic energy, that tear the loops open by a part of what they do: A qd."""
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
     # with the mass matrix here: that of another state would turn the rest of the rates
-    evaluate(
+    call_at(model.evaluate, (
         model.tree, model.elastic, model.fibres, model.loops, MASS, model.known, state[q_row], state[qd_row],
         state[QDD], march.u, model.gravity, march.external, model.closing, ws, closure, saddle, march.tau, U, march.dq,
         march.dqd, march.B,
-    )  # fmt: skip
+    ))  # fmt: skip
     close_loops(model.loops, ws, march.u, closure)
     loop_matrices(model.tree, model.loops, True, False, ws, closure, march.dq, march.dqd, march.B)
     for i in range(n):

@@ -229,13 +229,6 @@ def height_distance(f, y, n, H, room):
 
 
 @kernel_in_place
-def triangle(f, k):
-    """Triangle k of a polyhedron."""
-    at = FIRST_TRIANGLE + TRIANGLE * k
-    return f[at : at + TRIANGLE]
-
-
-@kernel_in_place
 def on_triangle(t, y, near):
     """Nearest point of a triangle (corners in t[3:12]) to y; returns 0 inside, 1 on an edge, 2 at a corner."""
     a, b, c = t[3:6], t[6:9], t[9:12]
@@ -274,20 +267,21 @@ def on_triangle(t, y, near):
 def polyhedron_distance(f, y, n, H, room):
     """Distance to a convex polyhedron: inside that of the nearest plane, outside that of the nearest triangle."""
     count, rounding, deepest, facing = int(f[0]), f[1], -inf, 0
+    triangles = f[FIRST_TRIANGLE : FIRST_TRIANGLE + TRIANGLE * count].reshape(count, TRIANGLE)
     near, best, across = room[0, 0, :3], room[0, 1, :3], room[0, 2, :3]
     for k in range(count):
-        t = triangle(f, k)
+        t = triangles[k]
         d = t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5])
         if d > deepest:
             deepest, facing = d, k
-    t = triangle(f, facing)
+    t = triangles[facing]
     for i in range(3):
         n[i] = t[i]
     if deepest <= 0.0:
         return deepest - rounding
     least, region, found = inf, 0, 0
     for k in range(count):
-        t = triangle(f, k)
+        t = triangles[k]
         if t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5]) <= 0.0:
             continue
         where = on_triangle(t, y, near)
@@ -299,7 +293,7 @@ def polyhedron_distance(f, y, n, H, room):
                 best[i] = near[i]
     d = sqrt(least)
     if region == 0 or d < TOGETHER:
-        t = triangle(f, found)
+        t = triangles[found]
         for i in range(3):
             n[i] = t[i]
         return d - rounding
@@ -311,7 +305,7 @@ def polyhedron_distance(f, y, n, H, room):
                 H[i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d
         return d - rounding
     # an edge: curved across it only
-    t = triangle(f, found)
+    t = triangles[found]
     a, b, c = t[3:6], t[6:9], t[9:12]
     least = inf
     for k in range(3):

@@ -20,8 +20,8 @@ CORES, PLANES, OPEN, CLOSED = 1, 2, 4, 8
 FORM, MEETS, NODE_0, NODE_1, ONE_BODY, CORE_AT, CORE_SURFACE = range(7)
 N_CORE = 7
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
-# length at rest, where it begins and ends along its rod; of an ellipsoid its centre, a radius around, and the squares of
-# its half axes as a matrix
+# length at rest, where it begins and ends along its rod; of an ellipsoid its centre, a radius around, and the squares
+# of its half axes as a matrix
 END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1 = 0, 3, 4, 7, 8, 9, 10
 AXES = 4
 N_CORE_VALUES = 13
@@ -45,8 +45,9 @@ N_VALUE = 14
 # rows of Touch.left and Touch.right: force, moments by the arms on either side, weights along either segment
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
-# Touch.count: contacts, how many of them have rows, whether there was no room for all, pairs that were looked at
-ACTIVE, LINKED, OVERFLOW, LOOKED = range(4)
+# Touch.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may touch; whether
+# nobody wants tangents
+ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS = range(5)
 # Touch.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments; the form
 N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
 # Touch.number: places on segments, gap, distance of the axes, second derivatives by places, how the middles draw,
@@ -56,12 +57,15 @@ PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION = range(11, 17)
 N_NUMBER = 17
 # rows of Touch.room: vectors of the contact under way
 (
-    A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B, TURN, MOVE, XI, DN, SLIDE,
-    DH, D_ARM, D_U, D_UT, D_F, WORK, AXIS, OWN,
+    A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B, TURN, MOVE, XI, DN,
+    SLIDE, DH, D_ARM, D_U, D_UT, D_F, WORK, AXIS, OWN,
 ) = range(32)  # fmt: skip
 WEIGHTS, H_ROWS, SOLID_POSE = 32, 34, 37
 # and of Touch.entries: points, their velocities, angular velocities of their nodes
 P, V, W = 0, 4, 8
+
+# room for pairs that may touch, for each contact that there is room for
+PAIRS_EACH = 8
 
 
 class Surfaces(NamedTuple):
@@ -80,7 +84,9 @@ class Surfaces(NamedTuple):
 class Touch(NamedTuple):
     """Contacts as an evaluation finds them, and room."""
 
-    count: np.ndarray  # (4,) int
+    counts: np.ndarray  # (5,) int
+    reach: np.ndarray  # (1,) up to which distance gaps are looked for
+    nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap, 8) int
     value: np.ndarray  # (cap, 14)
     linked: np.ndarray  # (cap,) int: which contacts have rows
@@ -93,7 +99,8 @@ class Touch(NamedTuple):
     entries: np.ndarray  # (12, 3)
     wide: np.ndarray  # (4, 6, 6)
     columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
-    member: np.ndarray  # (3, ndof) int
+    member: np.ndarray  # (2, ndof) int
+    pair: np.ndarray  # (n, 3) int: group, core and what it may touch, see Touch.entry
     ball: np.ndarray  # (n_elements, 4) centre and radius of a ball around each
     cell: np.ndarray  # (n_elements, 3) int
     bucket: np.ndarray  # (n_buckets + 2,) int
@@ -107,10 +114,11 @@ def make_touch(surfaces: Surfaces, ndof: int, capacity: int) -> Touch:
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
     integers, columns = np.int64, (ndof if n else 0)
     return Touch(
-        np.zeros(4, dtype=integers), np.zeros((room, N_ENTRY), dtype=integers), np.zeros((room, N_VALUE)),
-        np.zeros(room, dtype=integers), np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((room, 3, 3)), np.zeros(8, dtype=integers),
-        np.zeros(N_NUMBER), np.zeros((41, 3)), np.zeros((12, 3)), np.zeros((4, 6, 6)),
-        np.zeros((5, N_COLUMNS_OF_CONTACT * columns)), np.zeros((3, columns), dtype=integers), np.zeros((n, 4)),
-        np.zeros((n, 3), dtype=integers), np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
+        np.zeros(5, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
+        np.zeros((room, N_ENTRY), dtype=integers), np.zeros((room, N_VALUE)), np.zeros(room, dtype=integers),
+        np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)),
+        np.zeros((room, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((41, 3)), np.zeros((12, 3)),
+        np.zeros((4, 6, 6)), np.zeros((5, N_COLUMNS_OF_CONTACT * columns)), np.zeros((2, columns), dtype=integers),
+        np.zeros((PAIRS_EACH * room, 3), dtype=integers), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
+        np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
     )  # fmt: skip

@@ -59,6 +59,7 @@ from sorosim.kernels.surfaces import (
     N_ENTRIES,
     N_HERE,
     N_NUMBER,
+    NO_TANGENTS,
     NODE_0,
     NODE_1,
     NORMAL,
@@ -302,13 +303,14 @@ def touch_pair(surfaces, group, core, other, ws, touch, external):
         meet_solid(surfaces, core, -1 - other, ws, touch)
     else:
         meet_core(surfaces, core, other, ws, touch)
+    touch.nearest[group] = min(touch.nearest[group], number[GAP])
     if not number[GAP] < 0.0:
         return
-    k = touch.count[ACTIVE]
+    k = touch.counts[ACTIVE]
     if k >= touch.entry.shape[0]:
-        touch.count[OVERFLOW] = 1
+        touch.counts[OVERFLOW] = 1
         return
-    touch.count[ACTIVE] += 1
+    touch.counts[ACTIVE] += 1
     nodes = touch.entry[k, ENTRY_NODE:]
     weights = room[WEIGHTS : WEIGHTS + 2].reshape(6)
     set_entries(surfaces, core, other, ws, touch, weights, nodes)
@@ -321,7 +323,7 @@ def touch_pair(surfaces, group, core, other, ws, touch, external):
             for i in range(3):
                 dead[3 + i] = force[i]
             add_dead(touch.entries[P + j], dead, weights[j], nodes[j], external)
-    if law[LAW_LOST] == 0.0:
+    if law[LAW_LOST] == 0.0 and touch.counts[NO_TANGENTS] == 0:
         add_tangents(surfaces, core, k, ws, touch, weights, nodes, external)
 
 

@@ -258,7 +258,7 @@ def add_tangents(surfaces, core, k, ws, touch, weights, nodes, external):
     room, flag = touch.room, touch.flag
     m, first = flag[N_HERE], flag[FIRST_B]
     linked = m > 2 or (nodes[0] >= 0 and nodes[1] >= 0)
-    slot = touch.count[LINKED]  # one that needs no rows only borrows the next
+    slot = touch.counts[LINKED]  # one that needs no rows only borrows the next
     left, right, by_u = touch.left[slot], touch.right[slot], touch.rate[slot]
     for i in range(3):
         room[D_A, i], room[D_B, i] = 0.0, 0.0
@@ -281,7 +281,7 @@ def add_tangents(surfaces, core, k, ws, touch, weights, nodes, external):
             motion_at_contact(touch, j, c, weights[j], left, 6 * j + c)
     if linked:
         touch.linked[slot] = k
-        touch.count[LINKED] += 1
+        touch.counts[LINKED] += 1
     else:
         one = 0 if nodes[0] >= 0 else 1
         to_node(left, right, by_u, 6 * one, external.K[nodes[one]], external.D[nodes[one]], room)

@@ -40,8 +40,8 @@ class Surface:
     radius : float, optional
         Of a rod, everywhere [m]. Default: its own; where it is not round, half of its thickness.
     pieces : int, optional
-        Cut the rod into so many equal pieces for contact, beside its points; for a rod bent more sharply than its points
-        show.
+        Cut a rod into so many equal pieces for contact, in place of its points: more where it bends more sharply than
+        they show, fewer where it is short.
     """
 
     link: str = WORLD

@@ -13,7 +13,7 @@ from sorosim.errors import ModelError
 from sorosim.kernels import solids, surfaces
 from sorosim.kernels.surfaces import CLOSED, CORES, OPEN, PLANES, Surfaces
 from sorosim.loads.base import Array, IntArray
-from sorosim.model.body import Assembly
+from sorosim.model.body import Assembly, Solid
 from sorosim.model.compile import LinkLayout
 from sorosim.model.mesh import Mesh
 from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
@@ -150,7 +150,8 @@ def _polyhedron(
     """Corners and edges of a polyhedron, with a radius."""
     x = corners @ at[:3, :3].T + at[:3, 3]
     lines = [
-        segment((node, node), x[i], x[j], (rounding, rounding), float(np.linalg.norm(x[i] - x[j])), CLOSED) for i, j in edges
+        segment((node, node), x[i], x[j], (rounding, rounding), float(np.linalg.norm(x[i] - x[j])), CLOSED)
+        for i, j in edges
     ]
     return [*(point(node, corner, rounding, PLANES | OPEN | CLOSED) for corner in x), *lines]
 
@@ -160,9 +161,10 @@ def _sphere(shape: Sphere, node: int, at: Array) -> tuple[list[Core], list[Solid
 
 
 def _capsule(shape: Capsule, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    r, ends = shape.radius, [at[:3, 3] + sign * 0.5 * shape.length * at[:3, 2] for sign in (-1.0, 1.0)]
-    line = segment((node, node), *ends, (r, r), shape.length, CORES | CLOSED)
-    return [line, *(point(node, end, r, PLANES | OPEN) for end in ends)], []
+    r, along = shape.radius, 0.5 * shape.length * at[:3, 2]
+    a, b = at[:3, 3] - along, at[:3, 3] + along
+    line = segment((node, node), a, b, (r, r), shape.length, CORES | CLOSED)
+    return [line, *(point(node, end, r, PLANES | OPEN) for end in (a, b))], []
 
 
 def _box(shape: Box, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
@@ -211,7 +213,8 @@ def _mesh(shape: Mesh, node: int, at: Array) -> tuple[list[Core], list[SolidPart
     depth = -hull.equations @ np.append(inside, 1.0)
     rounding = ROUNDED * float(depth.min())
     # the polyhedron whose faces are that much further inside
-    inner = ConvexHull(HalfspaceIntersection(hull.equations + [0.0, 0.0, 0.0, rounding], inside).intersections)
+    further = np.array([0.0, 0.0, 0.0, rounding])
+    inner = ConvexHull(HalfspaceIntersection(hull.equations + further, inside).intersections)
     normals, corners = inner.equations[:, :3], inner.points[inner.simplices]
     # edges between faces of one plane are none
     pairs = {tuple(sorted((t, int(n)))) for t, row in enumerate(inner.neighbors) for n in row
@@ -260,14 +263,15 @@ def _height_field(shape: HeightField, node: int, at: Array) -> tuple[list[Core],
 
 def _spline_coefficients(values: Array, axis: int, n: int) -> Array:
     """Coefficients (n + 2) of uniform cubic B-splines through n values, without curvature at the ends."""
-    moved = np.moveaxis(values, axis, 0)
+    moved: Array = np.moveaxis(values, axis, 0)
     A = np.zeros((n + 2, n + 2))
     for i in range(n):
         A[i + 1, i : i + 3] = 1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0
     A[0, :3] = A[-1, -3:] = 1.0, -2.0, 1.0
     right = np.zeros((n + 2, *moved.shape[1:]))
     right[1:-1] = moved
-    return np.moveaxis(np.linalg.solve(A, right), 0, axis)
+    found = np.asarray(np.linalg.solve(A, right), dtype=np.float64)
+    return np.moveaxis(found, 0, axis)
 
 
 _SKINS: dict[str, Callable[..., tuple[list[Core], list[SolidPart]]]] = {
@@ -300,7 +304,7 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool) -
 def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
     body = link.link.body
     given = body.parts if isinstance(body, Assembly) else ()
-    parts = [(part.shape, surface.at @ part.at) for part in given if hasattr(part, "shape")]
+    parts = [(part.shape, surface.at @ part.at) for part in given if isinstance(part, Solid)]
     if not parts:
         hint = "give the surface a shape: {link: ..., sphere: {radius: 2 cm}}"
         raise ModelError(where, "a link with shapes", f"'{surface.link}', known by numbers only", hint)

@@ -1,0 +1,91 @@
+"""Signed distances of solids: gradient, curvature, and the distance itself against points of the surface."""
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+from sorosim.kernels import solids as s
+
+N_POINTS = 200
+
+
+def polyhedron(rng: np.random.Generator) -> np.ndarray:
+    hull = ConvexHull(rng.normal(size=(14, 3)))
+    triangles = np.hstack([hull.equations[:, :3], hull.points[hull.simplices].reshape(-1, 9)])
+    return np.array([len(triangles), 0.01, *triangles.ravel()])
+
+
+def field(rng: np.random.Generator) -> np.ndarray:
+    nx, ny = 12, 11
+    return np.array([nx, ny, -1.5, -1.5, 3.0 / (nx - 3), 3.0 / (ny - 3), *(0.1 * rng.normal(size=nx * ny))])
+
+
+CASES = {
+    "half space": (s.HALF_SPACE, lambda rng: np.zeros(1)),
+    "plane": (s.SHEET, lambda rng: np.zeros(1)),
+    "hole": (s.HOLE, lambda rng: np.array([1.0, 0.7])),
+    "pipe": (s.HOLE, lambda rng: np.array([1.0, np.inf])),
+    "bowl": (s.BOWL, lambda rng: np.array([1.2])),
+    "box": (s.BOX, lambda rng: np.array([0.5, 0.7, 0.4, 0.1])),
+    "cylinder": (s.CYLINDER, lambda rng: np.array([0.6, 0.5, 0.05])),
+    "pole": (s.CYLINDER, lambda rng: np.array([0.6, np.inf, 0.0])),
+    "height field": (s.HEIGHT_FIELD, field),
+    "polyhedron": (s.POLYHEDRON, polyhedron),
+}
+
+
+def distance(kind: int, f: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    n, H = np.zeros(3), np.zeros((3, 3))
+    return s.solid_distance(kind, f, y, n, H, np.zeros((2, 6, 6))), n, H
+
+
+def points(name: str, f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    y = rng.normal(size=(N_POINTS, 3)) * 0.9
+    if name == "height field":  # nearer to the surface than it is curved
+        y[:, :2] = rng.uniform(-1.0, 1.0, (N_POINTS, 2))
+        for row in y:
+            z = np.zeros(6)
+            s.surface_height(f, row[0], row[1], np.zeros((6, 4)), z)
+            row[2] = z[0] + rng.uniform(-0.05, 0.15)
+    return y
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_normal_and_curvature_are_the_derivatives(name, rng):
+    kind, make = CASES[name]
+    f, h = make(rng), 1e-6
+    for y in points(name, f, rng):
+        _, n, H = distance(kind, f, y)
+        ends = [(distance(kind, f, y + h * e), distance(kind, f, y - h * e)) for e in np.eye(3)]
+        gradient = np.array([(a[0] - b[0]) / (2 * h) for a, b in ends])
+        curvature = np.array([(a[1] - b[1]) / (2 * h) for a, b in ends]).T
+        # rounding of the differences: 1e-16 / 1e-6, in units of the curvature for the second
+        np.testing.assert_allclose(n, gradient, atol=2e-9)
+        np.testing.assert_allclose(H, curvature, atol=2e-9 * (1.0 + np.abs(H).max()))
+        assert n @ n == pytest.approx(1.0, abs=1e-14)
+        np.testing.assert_allclose(H @ n, 0.0, atol=1e-12 * (1.0 + np.abs(H).max()))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_distance_leads_to_the_surface(name, rng):
+    kind, make = CASES[name]
+    f = make(rng)
+    for y in points(name, f, rng):
+        d, n, _ = distance(kind, f, y)
+        if name in ("box", "cylinder", "polyhedron", "hole") and d < 0.0:
+            continue  # inside, the way out may end beyond a rounded edge
+        assert distance(kind, f, y - d * n)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_height_field_goes_through_its_heights(rng):
+    from sorosim.loads.contact_cores import skin_of
+    from sorosim.loads.contact import Surface
+    from sorosim.model.obstacle import HeightField
+
+    heights = 0.02 * rng.normal(size=(6, 5))
+    (solid,) = skin_of("", Surface(shape=HeightField(heights, (0.5, 0.4))), None, True).solids
+    z = np.zeros(6)
+    for i, x in enumerate(np.linspace(-0.25, 0.25, 6)):
+        for j, y in enumerate(np.linspace(-0.2, 0.2, 5)):
+            s.surface_height(solid.values, x, y, np.zeros((6, 4)), z)
+            assert z[0] == pytest.approx(heights[i, j], abs=1e-15)
