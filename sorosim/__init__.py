@@ -21,7 +21,7 @@ from sorosim.errors import (
 )
 
 if TYPE_CHECKING:
-    from sorosim.analysis import statics
+    from sorosim.analysis import follow, statics
     from sorosim.assembly import assemble
     from sorosim.io import load
     from sorosim.motion import resume, simulate
@@ -51,6 +51,7 @@ __all__ = [
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.assembly", "assemble"),
+    "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
     "open": ("sorosim.result", "open_run"),
     "resume": ("sorosim.motion", "resume"),

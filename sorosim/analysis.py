@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.assembly import closed_gently, open_loops
 from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
-from sorosim.result import Equilibrium
+from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.solvers.equilibrium import Sinking, StaticProblem, solve_equilibrium
 from sorosim.system import StaticSystem
@@ -25,6 +25,8 @@ JACOBIANS = ("analytic", "finite-difference")
 MAX_TURNS = 5
 # loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
 OPEN = 1e-9
+# steps of `follow` are halved down to this part of the first
+SMALLEST_PART = 1e-3
 
 
 def check_robot(robot: Any) -> Robot:
@@ -47,10 +49,10 @@ def statics(
     robot: Robot,
     u: Mapping[str, float] | ArrayLike | None = None,
     driven: Mapping[str, float] | None = None,
-    q0: ArrayLike | None = None,
+    q0: ArrayLike | Equilibrium | Run | None = None,
     *,
     jacobian: str = "analytic",
-    sticking: ArrayLike | Equilibrium | None = None,
+    sticking: ArrayLike | Equilibrium | Run | None = None,
 ) -> Equilibrium:
     """Equilibrium of a robot under constant inputs.
 
@@ -61,15 +63,16 @@ def statics(
         Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
     driven : mapping of link or coordinate name to float
         Coordinates held at a value [rad or m]. Default: the robot file's `statics` block, else none.
-    q0 : (ndof,) array_like
+    q0 : (ndof,) array_like, Equilibrium or Run
         Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
-        depends on it.
+        depends on it. From an Equilibrium, or the end of a Run near to one, the search follows the curve of
+        equilibria on the straight way between its inputs and driven coordinates and the ones asked for.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
-    sticking : (ndof,) array_like or Equilibrium
+    sticking : (ndof,) array_like, Equilibrium or Run
         Where contacts stuck before, for their friction, which resists the way that surfaces slid from there: fully
-        beyond a hundredth of a second of `slip_speed`. Follow slow motions in steps, each from the one before. Default:
-        contacts have no friction.
+        beyond a hundredth of a second of `slip_speed`. An Equilibrium, or the end of a Run, knows with which forces
+        they did. Follow slow motions in steps, each from the one before. Default: contacts have no friction.
 
     Returns
     -------
@@ -100,21 +103,33 @@ def statics(
     held = robot.description.statics.get("driven") if driven is None else driven
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     if isinstance(sticking, Equilibrium):
-        sticking = sticking.q
-    stuck = None if sticking is None else robot.coordinates(sticking, "sticking")
-    system = StaticSystem(robot, inputs, given, stuck)
-    n = system.n_free
+        stuck: Any = sticking.q, sticking.stuck
+    elif isinstance(sticking, Run):
+        stuck = sticking.q[-1], robot.engine.contacts(sticking.q[-1], sticking.qd[-1])[1]
+    else:
+        stuck = None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
+    follows, begin = isinstance(q0, Equilibrium | Run), None
+    if isinstance(q0, Run):
+        q0, begin = q0.q[-1], q0.u[-1]
+    elif isinstance(q0, Equilibrium):
+        q0, begin = q0.q, q0.u
     start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
-    start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
+    system = StaticSystem(robot, inputs, given, stuck, None if begin is None else (start, robot.inputs(begin)))
+    n = system.n_free
     opened = ""
+    if not follows:
+        start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     if robot.loop_names:
         start, errors, opened = closed_gently(robot, start, system.partition.free)
         system.weigh(*errors)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
-    unloaded = np.concatenate([system.unloaded, np.zeros(robot.n_multipliers)])
-    x0 = system.start(start)
-    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, trials.sinking(x0))
+    unloaded = np.concatenate([system.unloaded, np.zeros(len(system.rows))])
+    x0 = system.start(start, 0.0 if follows else 1.0)
+    if follows:
+        unloaded = x0
+    sinking = None if follows else trials.sinking(x0)
+    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, follows)
     found = solve_equilibrium(problem, x0)
     for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
@@ -144,6 +159,68 @@ def statics(
         raise ConvergenceError(f"statics: {opened}", equilibrium)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}; {hint}", equilibrium)
+
+
+def follow(
+    robot: Robot,
+    start: Equilibrium | Run,
+    u: Mapping[str, float] | ArrayLike | None = None,
+    driven: Mapping[str, float] | None = None,
+    *,
+    steps: int = 10,
+) -> list[Equilibrium]:
+    """Slow motion from an equilibrium to another, contacts sticking and sliding on the way.
+
+    Inputs and driven coordinates change along a straight line, in steps that are halved where an equilibrium is not
+    found, and each of which resists sliding from the one before (`statics`, its `sticking`).
+
+    Parameters
+    ----------
+    robot : Robot
+    start : Equilibrium or Run
+        A Run whose end is nearly at rest, as one in which something was gripped.
+    u, driven
+        At the end; what is not given stays as it is.
+    steps : int
+        How many at first; smaller ones follow sliding more exactly.
+
+    Returns
+    -------
+    list of Equilibrium
+        After each step.
+
+    Raises
+    ------
+    ConvergenceError
+        ``partial`` is the last equilibrium that was found.
+    """
+    check_robot(robot)
+    if not isinstance(start, Equilibrium | Run):
+        raise InputError("start", "an Equilibrium or a Run", type(start).__name__)
+    n = int(number("steps", steps, "a number of steps from 1 to 1e6", least=1.0, upto=1e6))
+    q0, u0 = (start.q[-1], start.u[-1]) if isinstance(start, Run) else (start.q, start.u)
+    u1 = robot.inputs(u) if u is not None else u0
+    names = {**dict.fromkeys(start.driven, None), **by_link(driven)}
+    ends = {}
+    for name, value in names.items():
+        begin = float(q0[robot.engine.layout.coordinate(name, "driven")])
+        ends[name] = begin, begin if value is None else number(f"driven.{name}", value)
+    found: list[Equilibrium] = []
+    at, step, last = 0.0, 1.0 / n, start
+    while at < 1.0:
+        to = min(at + step, 1.0) if 1.0 - at - step > 1e-9 else 1.0
+        held = {name: a + to * (b - a) for name, (a, b) in ends.items()}
+        try:
+            last = statics(robot, u0 + to * (u1 - u0), held, last, sticking=last)
+        except ConvergenceError as error:
+            step *= 0.5
+            if step < SMALLEST_PART / n:
+                got = f"stopped at {100.0 * at:.4g} % of the way: {error}"
+                raise ConvergenceError(f"follow: {got}", found[-1] if found else error.partial) from None
+            continue
+        found.append(last)
+        at, step = to, min(1.5 * step, 1.0 / n)
+    return found
 
 
 class _Trials:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sorosim.analysis import statics
 from sorosim.assembly import open_loops
+from sorosim.contact_check import contacts_of, deep_contacts, estimate
 from sorosim.drive import Partition, driven_motion
 from sorosim.errors import ConvergenceError, ModelError
 from sorosim.kernels.fibres import WOUND_LENGTH
@@ -35,6 +36,7 @@ LENGTH = 1e-4, 100.0  # m
 SLENDER = 10.0  # length over thickness below which shear and end effects matter
 STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
 WRONG_DERIVATIVE = 1e-7
+SOFT, STIFF = 0.01, 1e4  # of the stiffness of contacts, against its estimate
 
 
 class Finding(NamedTuple):
@@ -52,11 +54,11 @@ def examine(robot: Robot) -> list[Finding]:
     Returns
     -------
     list of Finding
-        At least one for each of: parts, rods, actuators, loops, derivatives, equilibrium, stiffness.
+        At least one for each of: parts, rods, actuators, loops, contacts, derivatives, equilibrium, stiffness.
     """
     findings: list[Finding] = []
     with np.errstate(all="ignore"):
-        for check in (_materials, _rods, _gravity, _masses, _actuators, _loops, _derivatives, _rest):
+        for check in (_materials, _rods, _gravity, _masses, _actuators, _loops, _contacts, _derivatives, _rest):
             found = list(check(robot))
             findings += found or [Finding(OK, check.__name__.strip("_"), "nothing looks odd")]
     return findings
@@ -164,6 +166,27 @@ def _actuators(robot: Robot) -> Iterator[Finding]:
     for name, column in zip(robot.actuator_names, B.T, strict=True):
         if np.abs(column).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
             yield Finding(ODD, f"actuators.{name}", "moves nothing", "is the strain that it works on locked?")
+
+
+def _contacts(robot: Robot) -> Iterator[Finding]:
+    for words in deep_contacts(robot, robot.initial_q):
+        where, _, what = words.partition(": ")
+        yield Finding(ODD, where, f"{what} where it begins", "move it apart, or leave the pair out (`apart`)")
+    for name in contacts_of(robot):
+        k = estimate(robot, name)
+        unit, range_ = f"N/m^{k.exponent:g}", f"from {k.least:.2g}"
+        if k.most > k.least:
+            range_ += f" to {k.most:.2g}" if np.isfinite(k.most) else ""
+        what = (
+            f"stiffness {k.given:.3g} {unit}: {1e3 * k.sinks:.2g} mm deep under the weight of {k.weight:.3g} N; "
+            f"{range_} {unit} it carries it within {1e3 * k.depth:.2g} mm"
+        )
+        if k.given < SOFT * k.least:
+            yield Finding(ODD, f"loads.{name}", what, f"take about {k.least:.1g} {unit}")
+        elif k.given > STIFF * max(k.most, k.least):
+            yield Finding(ODD, f"loads.{name}", what, "so stiff a contact costs steps and changes nothing")
+        else:
+            yield Finding(OK, f"loads.{name}", what)
 
 
 def _loops(robot: Robot) -> Iterator[Finding]:

@@ -273,7 +273,7 @@ class Dynamics:
             Default: at rest.
         """
         rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
-        return self.engine.contacts(self.coordinates(q), rates)
+        return self.engine.contacts(self.coordinates(q), rates)[0]
 
     def contact_gaps(self, q: ArrayLike, reach: float = 0.1) -> dict[str, float]:
         """Smallest gap of each contact [m] by the name of its load, negative where surfaces touch; at most `reach`."""

@@ -37,7 +37,7 @@ from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import BARE, Workspace, make_workspace
-from sorosim.loading import Loading
+from sorosim.loading import Loading, Sliding, Stuck
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
 from sorosim.model.link import Link
@@ -205,31 +205,32 @@ class Engine:
 
     @property
     def zero_rates(self) -> Array:
-        """Rates of a robot at rest; a fresh array, so that kernels see one type."""
+        """Rates of a robot at rest, as a fresh array."""
         return np.zeros(self.ndof)
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
     def load_values(
-        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Array | None = None,
+        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Sliding | None = None,
         tangents: bool = True,
     ) -> None:  # fmt: skip
         """Wrenches and tangents of all loads at all nodes; `scale` multiplies all but contacts.
 
-        `sliding`: rates for contacts, in the place of qd; then other loads have no tangents by rates.
+        `sliding`: what contacts see in the place of qd; then other loads have no tangents by rates.
         """
         self.sweep(q, qd, POSES)
         self.loading.fill(external, t, self.gravity, self.workspace, scale)
         if sliding is not None:
             external.D[:] = 0.0
             external.pair_D[:] = 0.0
-            self.sweep(q, sliding, POSES)
+            self.sweep(q, sliding.rates, POSES)
+        self.loading.remember(external, None if sliding is None else sliding.stuck)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
 
-    def contacts(self, q: Array, qd: Array) -> Contacts:
-        """Contacts in a state."""
+    def contacts(self, q: Array, qd: Array, stuck: Stuck | None = None) -> tuple[Contacts, Stuck]:
+        """Contacts in a state, and how they stick."""
         self.sweep(q, qd, POSES)
-        return self.loading.contacts(self.external, self.workspace)
+        return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
 
     def contact_gaps(self, q: Array, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`; negative where surfaces touch."""
@@ -239,14 +240,13 @@ class Engine:
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
         known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
-        closing: Array | None = None, sliding: Array | None = None,
+        closing: Array | None = None, sliding: Sliding | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
         (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
-        how forward dynamics brings loops back that are open, see kernels.evaluate; default: not at all. `sliding`
-        (ndof,): rates that contacts see in the place of qd, see `load_values`.
+        how forward dynamics brings loops back that are open; default: not at all. `sliding`: see `load_values`.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """

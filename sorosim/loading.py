@@ -33,6 +33,8 @@ from sorosim.kernels.surfaces import (
     DISTANCE,
     FORCE,
     GROUP,
+    LAW_SLIP,
+    N_STUCK,
     NO_TANGENTS,
     NORMAL,
     OTHER,
@@ -52,6 +54,8 @@ Array = NDArray[np.float64]
 
 # room for contacts, at the begin
 FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
+# friction is full, but for a two-hundredth, at this many times the slip speed
+FULL = 10.0
 
 
 class Points(NamedTuple):
@@ -72,6 +76,20 @@ class Seen(NamedTuple):
     g_w: Array  # (n, 4, 3) poses in the world, rotation and position
     V: Array  # (n, 6) world twists of the nodes of the points
     V_other: Array  # (n, 6) and of those they are seen from
+
+
+class Stuck(NamedTuple):
+    """How contacts stick."""
+
+    pair: IntArray  # (n, 3) group, core and what it touches
+    slip: Array  # (n, 3) velocity of sliding that their friction resists [m/s]
+
+
+class Sliding(NamedTuple):
+    """What contacts see in the place of rates."""
+
+    rates: Array  # (ndof,)
+    stuck: Stuck | None = None  # and how they stuck before
 
 
 class Packed(NamedTuple):
@@ -214,10 +232,12 @@ class Loading:
             nodes += [other for other in self.points[name].others if other >= 0]
         return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
 
-    def contacts(self, external: External, ws: Workspace) -> Contacts:
-        """Contacts after a sweep of poses, ordered by their groups and surfaces."""
+    def contacts(self, external: External, ws: Workspace, stuck: Stuck | None = None) -> Contacts:
+        """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
         clear_external(external)
+        self.remember(external, stuck)
         self.add_contacts(self.packed, external, ws, tangents=False)
+        self.remember(external, None)
         touch = external.touch
         n = int(touch.counts[ACTIVE])
         entry, value = touch.entry[:n], touch.value[:n]
@@ -230,6 +250,23 @@ class Loading:
             value[:, NORMAL : NORMAL + 3], value[:, DISTANCE], value[:, FORCE : FORCE + 3], value[:, SLIP : SLIP + 3],
             value[:, PRESSURE],
         )  # fmt: skip
+
+    def remember(self, external: External, stuck: Stuck | None) -> None:
+        """Let contacts know how they stuck before; None: not at all."""
+        touch, n = external.touch, 0 if stuck is None else min(len(stuck.pair), len(external.touch.stuck))
+        touch.counts[N_STUCK] = n
+        if stuck is not None:
+            touch.stuck[:n], touch.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
+
+    def stuck(self, external: External) -> Stuck:
+        """How the contacts that were found last stick; those that slide a few times their slip speed, no more."""
+        touch, surfaces = external.touch, self.packed.laws.surfaces
+        n = int(touch.counts[ACTIVE])
+        slip, law = touch.value[:n, SLIP : SLIP + 3].copy(), surfaces.law[touch.entry[:n, GROUP]]
+        speed = np.linalg.norm(slip, axis=1)
+        most = FULL * law[:, LAW_SLIP]
+        slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
+        return Stuck(touch.entry[:n, [GROUP, CORE, OTHER]].copy(), slip)
 
     def nearest(self, external: External, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""

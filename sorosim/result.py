@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sorosim.door import number
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.loading import Sliding, Stuck
 from sorosim.readings import Readings, readings_along
 from sorosim.records import ContactHistory, Contacts
 from sorosim.robot import Robot
@@ -61,12 +62,22 @@ class Equilibrium:
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
     free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
-    sliding: Array | None = None  # (ndof,) rates that friction resisted, see `statics`
+    sliding: Sliding | None = None  # what friction resisted, see `statics`
 
-    @cached_property
+    @property
     def contacts(self) -> Contacts:
         """Where surfaces touch, and with which forces."""
-        return self.robot.contacts(self.q, self.sliding)
+        return self._contacts[0]
+
+    @property
+    def stuck(self) -> Stuck | None:
+        """How contacts stick, for the next equilibrium; None without friction."""
+        return None if self.sliding is None else self._contacts[1]
+
+    @cached_property
+    def _contacts(self) -> tuple[Contacts, Stuck]:
+        rates, stuck = self.sliding or (np.zeros(self.robot.ndof), None)
+        return self.robot.engine.contacts(self.q, rates, stuck)
 
     @cached_property
     def stable(self) -> bool:
@@ -371,7 +382,14 @@ def open_run(path: str | Path) -> Run | Equilibrium:
 
 def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
     names = ("q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free")
-    return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=stored.get("sliding"))
+    return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=_sliding(stored.get("sliding")))
+
+
+def _sliding(stored: Mapping[str, Any] | None) -> Sliding | None:
+    if stored is None:
+        return None
+    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if "pair" in stored else None
+    return Sliding(stored["rates"], stuck)
 
 
 def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:

@@ -18,6 +18,7 @@ from sorosim.engine import Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import dependence, of_each_loop
+from sorosim.loading import Sliding, Stuck
 from sorosim.loop_watch import LoopWatch
 from sorosim.model.chart import FARTHEST, Charts, Turns
 from sorosim.robot import Robot
@@ -39,31 +40,37 @@ class StaticSystem:
     The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
     unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T
     multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
-    as in the unloaded state. Contacts keep their stiffness at any load; `sticking` (ndof,): where they stuck, and what
-    their friction resists is the way from there, as if it took the time STICKING.
+    as in the unloaded state. Contacts keep their stiffness at any load; `sticking`: coordinates at which they stuck,
+    and how; what their friction resists is the way from there, as if it took the time STICKING. `begin`: coordinates
+    and inputs of an equilibrium; then it is the state at load 0, and the load takes inputs and driven coordinates from
+    there.
 
     Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
     Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its
-    end.
+    end. Under friction only `rows` are unknowns, those that are independent at the start.
     """
 
-    def __init__(self, robot: Robot, u: Array, driven: Mapping[str, float], sticking: Array | None = None) -> None:
-        self.robot, self.u, self.sticking = robot, u, sticking
+    def __init__(
+        self, robot: Robot, u: Array, driven: Mapping[str, float], sticking: tuple[Array, Stuck | None] | None = None,
+        begin: tuple[Array, Array] | None = None,
+    ) -> None:  # fmt: skip
+        self.robot, self.u, self.sticking, self.begin = robot, u, sticking, begin
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.weight, self.rank = np.ones(robot.n_multipliers), robot.n_multipliers
+        self.rows = np.arange(robot.n_multipliers)
         self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
-        if robot.n_multipliers:
+        if robot.n_multipliers and begin is None:
             self._gap = self.evaluate(task.RESIDUAL, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]
 
     def q(self, x: Array, load: float = 1.0) -> Array:
         """All coordinates from the free ones; driven ones move in with the load."""
         q = np.empty(self.robot.ndof)
         q[self.partition.free] = x[: self.n_free]
-        rest = self.robot.engine.elastic.rest[self.partition.driven]
+        rest = (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
@@ -74,19 +81,26 @@ class StaticSystem:
         largest = own.copy()
         of_each_loop(loops, largest)
         self.weight = loops.size / np.maximum(own, FAINT * largest)
-        self.rank = len(independent_rows(self.robot, X, error))
+        independent = independent_rows(self.robot, X, error)
+        self.rank = len(independent)
+        if (
+            self.sticking is not None
+        ):  # contacts that stick may be so much stiffer than loops that it would be no little
+            self.rows = independent
 
     def multipliers(self, x: Array) -> Array:
         """All multipliers (m,)."""
-        return self.weight * x[self.n_free :]
+        out = np.zeros(len(self.weight))
+        out[self.rows] = self.weight[self.rows] * x[self.n_free :]
+        return out
 
-    def start(self, q: Array) -> Array:
+    def start(self, q: Array, load: float = 1.0) -> Array:
         """Unknowns at coordinates q (ndof,), with the smallest multipliers that fit best."""
         free = self.partition.free
         if not self.robot.n_multipliers:
             return q[free]
-        found = self.evaluate(task.RESIDUAL_DERIVATIVES, q)
-        A = self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free]
+        found = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
+        A = (self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free])[self.rows]
         return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0]])
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
@@ -104,22 +118,30 @@ class StaticSystem:
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
-        zero, sliding = self._zero, self.sliding(q)
+        zero, sliding, (u, scale) = self._zero, self.sliding(q), self.pulling(load)
         return self.robot.engine.evaluate(
-            what, q, zero, zero, load * self.u, scale=load, multiplier=multiplier, sliding=sliding
+            what, q, zero, zero, u, scale=scale, multiplier=multiplier, sliding=sliding
         )  # fmt: skip
 
-    def sliding(self, q: Array) -> Array | None:
-        """Rates (ndof,) that contacts see, None for those of rest."""
-        return None if self.sticking is None else (q - self.sticking) / STICKING
+    def pulling(self, load: float) -> tuple[Array, float]:
+        """Inputs, and what gravity and loads are multiplied by."""
+        if self.begin is None:
+            return load * self.u, load
+        return self.begin[1] + load * (self.u - self.begin[1]), 1.0
+
+    def sliding(self, q: Array) -> Sliding | None:
+        """What contacts see in the place of rates, None for rest."""
+        if self.sticking is None:
+            return None
+        return Sliding((q - self.sticking[0]) / STICKING, self.sticking[1])
 
     def tangent(self, found: Evaluation, q: Array, load: float) -> Array:
         """Derivative of the residual by q, with that of friction."""
         if self.sticking is None:
             return found.dq
-        zero = self._zero
+        zero, (u, scale) = self._zero, self.pulling(load)
         by_rates = self.robot.engine.evaluate(
-            task.INVERSE_DERIVATIVES, q, zero, zero, load * self.u, scale=load, sliding=self.sliding(q)
+            task.INVERSE_DERIVATIVES, q, zero, zero, u, scale=scale, sliding=self.sliding(q)
         ).dqd  # fmt: skip
         return np.asarray(found.dq + by_rates / STICKING)
 
@@ -128,7 +150,7 @@ class StaticSystem:
         free, zero = self.partition.free, np.zeros(self.robot.ndof)
         found = self.robot.engine.evaluate(
             task.FORWARD_DERIVATIVES if derivatives else task.FORWARD, self.q(y), zero, zero.copy(), self.u,
-            known=self.partition.mask, closing=np.array([0.0, 1.0, self.rank]),
+            known=self.partition.mask, closing=np.array([0.0, 1.0, self.rank]), sliding=self.sliding(self.q(y)),
         )  # fmt: skip
         return found.qdd[free], found.dq[np.ix_(free, free)] if derivatives else found.dq
 
@@ -141,7 +163,7 @@ class StaticSystem:
         if not self.robot.n_multipliers:
             return found.tau[self.partition.free]
         errors = self.weight * (found.closure.value[ERROR] - (1.0 - load) * self._gap)
-        return np.concatenate([found.tau[self.partition.free], errors])
+        return np.concatenate([found.tau[self.partition.free], errors[self.rows]])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
         """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
@@ -154,8 +176,9 @@ class StaticSystem:
         K = self.tangent(found, self.q(x, load), load)
         K = K if self.n_free == self.robot.ndof else K[np.ix_(free, free)]
         if m:
-            A, E = (self.weight[:, None] * found.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, (REGULAR if self.rank < m else 0.0) * np.eye(m)]])
+            matrix, rows = found.closure.matrix, self.rows
+            A, E = ((self.weight[:, None] * matrix[block][:, free])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
+            K = np.block([[K, -A.T], [E, (REGULAR if self.rank < len(rows) else 0.0) * np.eye(len(rows))]])
         return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:

@@ -42,6 +42,7 @@ LAYERS = (
     "testing",
     "loop_watch",
     "system",
+    "contact_check",
     "solvers",
     "marching",
     "index2",

@@ -161,7 +161,10 @@ def _extras(run: Any) -> dict[str, Any]:
 def _rest(equilibrium: Any) -> dict[str, Any]:
     """Contacts of an equilibrium, and what their friction resisted."""
     contacts = {"contacts": _contacts(equilibrium.contacts)} if _touches(equilibrium) else {}
-    return {**contacts, **({"sliding": equilibrium.sliding} if equilibrium.sliding is not None else {})}
+    if (sliding := equilibrium.sliding) is None:
+        return contacts
+    stuck = {} if sliding.stuck is None else sliding.stuck._asdict()
+    return {**contacts, "sliding": {"rates": sliding.rates, **stuck}}
 
 
 def _touches(thing: Any) -> bool:

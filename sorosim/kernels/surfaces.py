@@ -46,8 +46,8 @@ N_VALUE = 14
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
 # Touch.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may touch; whether
-# nobody wants tangents
-ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS = range(5)
+# nobody wants tangents; how many contacts stuck before
+ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK = range(6)
 # Touch.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments; the form
 N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
 # Touch.number: places on segments, gap, distance of the axes, second derivatives by places, how the middles draw,
@@ -60,7 +60,7 @@ N_NUMBER = 17
     A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B, TURN, MOVE, XI, DN,
     SLIDE, DH, D_ARM, D_U, D_UT, D_F, WORK, AXIS, OWN,
 ) = range(32)  # fmt: skip
-WEIGHTS, H_ROWS, SOLID_POSE = 32, 34, 37
+WEIGHTS, H_ROWS, SOLID_POSE, STUCK = 32, 34, 37, 41
 # and of Touch.entries: points, their velocities, angular velocities of their nodes
 P, V, W = 0, 4, 8
 
@@ -84,7 +84,7 @@ class Surfaces(NamedTuple):
 class Touch(NamedTuple):
     """Contacts as an evaluation finds them, and room."""
 
-    counts: np.ndarray  # (5,) int
+    counts: np.ndarray  # (6,) int
     reach: np.ndarray  # (1,) up to which distance gaps are looked for
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap, 8) int
@@ -95,12 +95,14 @@ class Touch(NamedTuple):
     rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
     flag: np.ndarray  # (8,) int
     number: np.ndarray  # (17,)
-    room: np.ndarray  # (41, 3)
+    room: np.ndarray  # (42, 3)
     entries: np.ndarray  # (12, 3)
     wide: np.ndarray  # (4, 6, 6)
     columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
     member: np.ndarray  # (2, ndof) int
     pair: np.ndarray  # (n, 3) int: group, core and what it may touch, see Touch.entry
+    stuck: np.ndarray  # (cap, 3) int: contacts that stuck before, as `pair`
+    stuck_slip: np.ndarray  # (cap, 3) what is added to their velocity of sliding
     ball: np.ndarray  # (n_elements, 4) centre and radius of a ball around each
     cell: np.ndarray  # (n_elements, 3) int
     bucket: np.ndarray  # (n_buckets + 2,) int
@@ -114,11 +116,12 @@ def make_touch(surfaces: Surfaces, ndof: int, capacity: int) -> Touch:
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
     integers, columns = np.int64, (ndof if n else 0)
     return Touch(
-        np.zeros(5, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
+        np.zeros(6, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
         np.zeros((room, N_ENTRY), dtype=integers), np.zeros((room, N_VALUE)), np.zeros(room, dtype=integers),
         np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((room, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((41, 3)), np.zeros((12, 3)),
+        np.zeros((room, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((42, 3)), np.zeros((12, 3)),
         np.zeros((4, 6, 6)), np.zeros((5, N_COLUMNS_OF_CONTACT * columns)), np.zeros((2, columns), dtype=integers),
-        np.zeros((PAIRS_EACH * room, 3), dtype=integers), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
+        np.zeros((PAIRS_EACH * room, 3), dtype=integers), np.zeros((room, 3), dtype=integers), np.zeros((room, 3)),
+        np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
         np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
     )  # fmt: skip

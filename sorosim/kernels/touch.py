@@ -59,6 +59,7 @@ from sorosim.kernels.surfaces import (
     N_ENTRIES,
     N_HERE,
     N_NUMBER,
+    N_STUCK,
     NO_TANGENTS,
     NODE_0,
     NODE_1,
@@ -83,6 +84,7 @@ from sorosim.kernels.surfaces import (
     SOLID_NODE,
     SOLID_POSE,
     SQUARE,
+    STUCK,
     T_A,
     T_B,
     TWO_A,
@@ -263,6 +265,8 @@ def contact_force(law, touch, weights):
             side[i] += abs(weights[j]) * entries[W + j, i]
     add_cross(room[W_A], arm_a, 1.0, u)
     add_cross(room[W_B], arm_b, -1.0, u)
+    for i in range(3):
+        u[i] += room[STUCK, i]
     closing = -dot(n, u)
     pressed, by_depth, by_rate, elastic = hertz(law, -number[GAP], closing)
     mu, slow, speed, chi = law[LAW_FRICTION], law[LAW_SLIP], 0.0, 0.0
@@ -276,6 +280,17 @@ def contact_force(law, touch, weights):
         force[i] = normal * n[i] - mu * pressed * chi * u_t[i]
     number[PRESSED], number[BY_DEPTH], number[BY_RATE] = pressed, by_depth, by_rate
     number[CLOSING], number[CHI], number[FRICTION] = closing, chi, mu
+
+
+@kernel_in_place
+def recall(touch, group, core, other):
+    """What a contact that stuck before adds to its velocity, zero for any other."""
+    slip = touch.room[STUCK]
+    for i in range(3):
+        slip[i] = 0.0
+    for k in range(touch.counts[N_STUCK]):
+        if touch.stuck[k, 0] == group and touch.stuck[k, 1] == core and touch.stuck[k, 2] == other:
+            copy(touch.stuck_slip[k], slip)
 
 
 @kernel_in_place
@@ -314,6 +329,7 @@ def touch_pair(surfaces, group, core, other, ws, touch, external):
     nodes = touch.entry[k, ENTRY_NODE:]
     weights = room[WEIGHTS : WEIGHTS + 2].reshape(6)
     set_entries(surfaces, core, other, ws, touch, weights, nodes)
+    recall(touch, group, core, other)
     contact_force(law, touch, weights)
     keep(touch, k, group, core, other)
     force, dead = room[F], touch.wide[0, 0]

@@ -35,12 +35,14 @@ FAST = 0.25
 SINGULAR = 1e-7
 # pivots below this part of the largest are rounding
 LOST = 1e-14
+# and so do those of a continuation below this part
+OPEN_MOTION = 1e-6
 # load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
 FOLD_STEP = 1e-3
 MAX_STEPS = 500
-MAX_CORRECTIONS = 10
+MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
 # descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
 SETTLED = 1e-3
@@ -66,6 +68,7 @@ class StaticProblem:
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     sinking: Sinking | None = None  # a last resort
+    follows: bool = False  # at load 0 is another equilibrium, the start: follow the curve first
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,10 @@ def _factored(J: Array, r: Array) -> tuple[Array, bool]:
     return (d * y if info == 0 else np.full_like(r, np.nan)), regular
 
 
+def _is_rounding(r: Array, J: Array, x: Array) -> bool:
+    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x)))).all())
+
+
 def _scale(J: Array) -> Array:
     """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same."""
     return np.asarray(1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny)))
@@ -151,7 +158,7 @@ def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
         r, J = counter.jacobian(x, load)
         if not (np.isfinite(r).all() and np.isfinite(J).all()):
             return _Point(x, r, J, False)
-        rounding = bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x)))).all())
+        rounding = _is_rounding(r, J, x)
         step, only = _shortest(J, r) if shortest else _factored(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
         if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
@@ -177,6 +184,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
         point, said = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged"
+        if problem.follows and (point is None or not point.good):
+            point, said = _follow(counter)
         if point is None or not point.good:
             point, said = _hybr(counter, x0)
         if point is None:
@@ -192,6 +201,15 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         said += "; the tangent stiffness is singular, there are others nearby"
     counts = counter.n_residual, counter.n_jacobian
     return StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts)
+
+
+def _follow(counter: _Counter) -> tuple[_Point | None, str]:
+    """Follow the curve of solutions from the start; what to say of it, or None."""
+    point = _newton(counter, counter.problem.x_unloaded, 1.0, MAX_POLISH)
+    if point.good:
+        return point, "Newton's steps from the start converged"
+    point, course = _continue(counter)
+    return (point, f"followed from the start: {course}") if point.good else (None, "")
 
 
 def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
@@ -249,7 +267,7 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
 def _tangent(counter: _Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
     """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
     slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-    t = _solve(np.block([[J, slope[:, None]], [along]]), np.append(np.zeros(len(r)), 1.0))
+    t = _across(J, slope, along, np.append(np.zeros(len(r)), 1.0))
     return t / np.linalg.norm(t) if np.isfinite(t).all() else along
 
 
@@ -258,8 +276,10 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
     before = np.inf
     for _ in range(MAX_CORRECTIONS):
         r, J = counter.jacobian(z[:-1], z[-1])
+        if _is_rounding(r, J, z[:-1]):  # steps may still be large where surfaces just touch: J is singular there
+            return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-        step = _solve(np.block([[J, slope[:, None]], [tangent]]), np.append(r, 0.0))
+        step = _across(J, slope, tangent, np.append(r, 0.0))
         size = float(np.abs(step).max() / (1.0 + np.abs(z).max()))
         if size <= STEP_TOLERANCE:
             return z, r, J
@@ -267,6 +287,21 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
             return None
         z, before = z - step, size
     return None
+
+
+def _across(J: Array, slope: Array, tangent: Array, right: Array) -> Array:
+    """Solve [J slope; tangent] y = right; the shortest y where J leaves a motion open, as that of a ball on a table."""
+    d = _scale(J)
+    top = np.hstack([d[:, None] * J * d, (d * slope)[:, None]])
+    A, b = np.vstack([top, np.append(tangent[:-1] * d, tangent[-1])]), np.append(d * right[:-1], right[-1])
+    lu, _, y, info = dgesv(A, b)
+    pivots = np.abs(np.diag(lu))
+    if info != 0 or not pivots.min() > OPEN_MOTION * pivots.max():
+        try:
+            y = lstsq(A, b, cond=OPEN_MOTION, check_finite=False)[0]
+        except (ValueError, np.linalg.LinAlgError):
+            return np.full_like(b, np.nan)
+    return np.append(d * y[:-1], y[-1])
 
 
 def _descend(counter: _Counter, sinking: Sinking) -> tuple[_Point, int] | None:
