@@ -40,6 +40,7 @@ __all__ = [
     "Robot",
     "SorosimError",
     "assemble",
+    "follow",
     "load",
     "open",
     "resume",

@@ -102,18 +102,21 @@ def statics(
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     held = robot.description.statics.get("driven") if driven is None else driven
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
+    stuck: Any
     if isinstance(sticking, Equilibrium):
-        stuck: Any = sticking.q, sticking.stuck
+        stuck = sticking.q, sticking.stuck
     elif isinstance(sticking, Run):
         stuck = sticking.q[-1], robot.engine.contacts(sticking.q[-1], sticking.qd[-1])[1]
     else:
-        stuck = None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
-    follows, begin = isinstance(q0, Equilibrium | Run), None
-    if isinstance(q0, Run):
-        q0, begin = q0.q[-1], q0.u[-1]
-    elif isinstance(q0, Equilibrium):
-        q0, begin = q0.q, q0.u
-    start = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+        at: Any = sticking
+        stuck = None if at is None else (robot.coordinates(at, "sticking"), None)
+    first: Any = q0
+    follows, begin = isinstance(first, Equilibrium | Run), None
+    if isinstance(first, Run):
+        first, begin = first.q[-1], first.u[-1]
+    elif isinstance(first, Equilibrium):
+        first, begin = first.q, first.u
+    start = robot.initial_q if first is None else robot.coordinates(first, "q0")
     system = StaticSystem(robot, inputs, given, stuck, None if begin is None else (start, robot.inputs(begin)))
     n = system.n_free
     opened = ""

@@ -83,9 +83,7 @@ class StaticSystem:
         self.weight = loops.size / np.maximum(own, FAINT * largest)
         independent = independent_rows(self.robot, X, error)
         self.rank = len(independent)
-        if (
-            self.sticking is not None
-        ):  # contacts that stick may be so much stiffer than loops that it would be no little
+        if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
             self.rows = independent
 
     def multipliers(self, x: Array) -> Array:

@@ -17,6 +17,7 @@ from sorosim.benchmark.closed import CLOSED
 from sorosim.benchmark.loaded import LOADED
 from sorosim.benchmark.report import YARDSTICK, Row, Timed, make_row, table, yardstick_row
 from sorosim.benchmark.setting import Setting, times
+from sorosim.benchmark.touching import TOUCHING
 from sorosim.errors import InputError, nearest
 from sorosim.solvers.base import one_blas_thread
 
@@ -34,7 +35,7 @@ __all__ = [
     "yardstick_row",
 ]
 
-CASES = (*OPEN, *CLOSED, *LOADED)
+CASES = (*OPEN, *CLOSED, *LOADED, *TOUCHING)
 
 
 def time_case(case: Case, setting: Setting, quick: bool = False) -> Timed:

@@ -37,6 +37,8 @@ class Look:
         Frames of the links and of sections along the rods (x red, y green, z blue).
     trails : bool
         Paths that the tips have taken so far.
+    contacts : bool
+        What the robot may touch, and the forces of contacts as arrows.
     title : str, optional
         Default: the robot's name.
     """
@@ -48,6 +50,7 @@ class Look:
     axes: bool = True
     frames: bool = False
     trails: bool = False
+    contacts: bool = True
     title: str | None = None
 
     def changed(self, robot: Robot, options: Mapping[str, Any]) -> Look:
@@ -79,7 +82,7 @@ class Look:
         return TENSION if has_tendons(robot) else PLAIN
 
 
-SWITCHES = ("tendons", "floor", "axes", "frames", "trails")
+SWITCHES = ("tendons", "floor", "axes", "frames", "trails", "contacts")
 
 
 def has_tendons(robot: Robot) -> bool:

@@ -40,7 +40,7 @@ def still(
     size : (int, int)
         Width and height [pixels].
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def movie(
     progress : callable, optional
         Called as ``progress(done, total)`` after each picture.
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def play(
     size : (int, int)
         Width and height of the window [pixels].
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
 
     Raises
     ------

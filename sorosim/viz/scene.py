@@ -17,6 +17,16 @@ from sorosim.viz.look import PLAIN, STRAINS, TENSION, Look
 from sorosim.viz.meshes import AXIS_COLOURS, Floor, Frames, Surface, Trails
 from sorosim.viz.offscreen import load_pyvista
 from sorosim.viz.target import LARGEST_SIDE, PICTURES, check_size, run_times, sample, written
+from sorosim.viz.touching import (
+    FORCE,
+    GLASS,
+    STONE,
+    Arrows,
+    contacts_at,
+    has_contacts,
+    largest_force,
+    obstacle_meshes,
+)
 from sorosim.viz.words import INK, Words, in_font
 
 Array = NDArray[np.float64]
@@ -46,7 +56,7 @@ class Scene:
     off_screen : bool
         Pictures (default), or a window.
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
     """
 
     # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
@@ -64,6 +74,7 @@ class Scene:
         self._framed = np.zeros((0, 3))  # what the camera must see
         self._states, self._tensions = np.zeros((0, robot.ndof)), np.zeros((0, 0))  # what colours must span
         self._run: Any = None
+        self._arrows: Arrows | None = None
         self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
         self._columns = tension_columns(self.geometry)
         self._strain: StrainValues | None = None
@@ -195,6 +206,9 @@ class Scene:
         for name in ("floor", "grid"):
             if name in self.plotter.actors:
                 self.plotter.actors[name].visibility = look.floor
+        for name, actor in self.plotter.actors.items():
+            if name.startswith("obstacle"):
+                actor.visibility = look.contacts
         if self._shadow is not None:
             self._shadow.visibility = look.floor and self._floor is not None
         self.words.say("grid", f"grid {self._floor.step:g} m" if self._floor is not None and look.floor else "")
@@ -241,6 +255,8 @@ class Scene:
         self._floor = Floor(seen, self._up)
         # the floor belongs to the picture, whether it is drawn now or later
         self._framed = np.concatenate([seen, self._floor.shadow(seen)]) if self.look.floor else seen
+        if has_contacts(self.robot):
+            self._add_obstacles(seen, size)
         self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
         self._add_lines("grid", self._floor.grid, 1.2, color=LINES)
         if inputs is not None:
@@ -251,6 +267,23 @@ class Scene:
         self._dress()
         self.place_camera()
         self._scale()
+
+    def _add_obstacles(self, seen: Array, size: float) -> None:
+        """Draw what the robot may touch, and get the arrows of forces ready."""
+        for k, (mesh, clear, whole) in enumerate(obstacle_meshes(self.robot, seen)):
+            style: Any = {"color": GLASS, "opacity": 0.28, "lighting": False} if clear else {"color": STONE, **MATT}
+            self.plotter.add_mesh(mesh, name=f"obstacle{k}", reset_camera=False, smooth_shading=not clear,
+                                  split_sharp_edges=not clear, **style)  # fmt: skip
+            if whole and self.look.contacts:
+                self._framed = np.concatenate([self._framed, np.asarray(mesh.points, dtype=float)])
+        self._arrows = Arrows(largest_force(self.robot, self._run, self._states), size)
+
+    def _update_contacts(self, q: Array, t: float | None) -> None:
+        mesh = self._arrows.mesh(contacts_at(self.robot, self._run, q, t)) if self._arrows is not None else None
+        if mesh is None or not self.look.contacts:
+            self.plotter.remove_actor("forces", render=False)
+        else:
+            self.plotter.add_mesh(mesh, name="forces", color=FORCE, reset_camera=False, render=False, **MATT)
 
     def fit_run(self, run: Any) -> None:
         """As `fit`, for a run."""
@@ -266,6 +299,8 @@ class Scene:
             if surface is not self._cords or self.look.tendons:
                 surface.update(shape.points, shape.normals)
         self._update_helpers(shape, t)
+        if self._arrows is not None:
+            self._update_contacts(self.robot.coordinates(q), t)
         if self._strain is not None and self._rods is not None:
             self._rods.paint(self._strain.at(self.robot.coordinates(q)))
         if u is not None and self._cords is not None:

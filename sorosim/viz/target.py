@@ -29,6 +29,7 @@ class Motion(NamedTuple):
     q: Array  # (n, ndof)
     u: Array  # (n, n_actuators)
     timed: bool
+    source: Any  # the run or equilibrium itself
 
     def look(self, options: Mapping[str, Any]) -> Look:
         """How it is drawn by these options, refusing what it cannot show."""
@@ -40,9 +41,9 @@ class Motion(NamedTuple):
 def motion_of(result: Any) -> Motion:
     """A run or an equilibrium as a motion."""
     if hasattr(result, "t"):
-        return Motion(result.robot, run_times(result), result.q, result.u, True)
+        return Motion(result.robot, run_times(result), result.q, result.u, True, result)
     q, u = np.asarray(result.q, dtype=float), np.asarray(result.u, dtype=float)
-    return Motion(result.robot, np.zeros(1), q[None], u.reshape(1, -1), False)
+    return Motion(result.robot, np.zeros(1), q[None], u.reshape(1, -1), False, result)
 
 
 @contextmanager

@@ -78,8 +78,8 @@ def test_the_distance_leads_to_the_surface(name, rng):
 
 
 def test_a_height_field_goes_through_its_heights(rng):
-    from sorosim.loads.contact_cores import skin_of
     from sorosim.loads.contact import Surface
+    from sorosim.loads.contact_cores import skin_of
     from sorosim.model.obstacle import HeightField
 
     heights = 0.02 * rng.normal(size=(6, 5))

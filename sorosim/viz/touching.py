@@ -1,0 +1,135 @@
+"""What a robot touches: obstacles of the world, and the forces of contacts as arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.loads.contact import Contact, Surface
+from sorosim.model.link import WORLD
+from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
+from sorosim.records import ContactHistory, Contacts
+from sorosim.robot import Robot
+from sorosim.viz.offscreen import load_pyvista
+from sorosim.viz.skins import shape_skin
+
+Array = NDArray[np.float64]
+
+FORCE, STONE, GLASS = "#c0392b", "#b9b29f", "#8fb3c9"
+LONGEST = 0.22  # arrow of the largest force, relative to what is seen
+THICK = 0.02  # of arrows, relative to what is seen
+AROUND = 72  # points around obstacles
+FINE = 60  # points along the longer side of a height field
+
+
+def has_contacts(robot: Robot) -> bool:
+    """Whether something of the robot may touch something."""
+    return bool(robot.engine.loading.touches)
+
+
+def obstacles(robot: Robot) -> list[Surface]:
+    """Surfaces of the world that the robot may touch."""
+    contacts = (load for load in robot.description.loads.values() if isinstance(load, Contact))
+    return [surface for contact in contacts for surface in contact.surfaces if surface.link == WORLD]
+
+
+def obstacle_meshes(robot: Robot, seen: Array) -> Iterator[tuple[Any, bool, bool]]:
+    """Mesh of each obstacle, whether it is seen through, and whether a picture must show all of it.
+
+    seen (n, 3): points of the robot, by which endless ones are cut off.
+    """
+    middle, size = 0.5 * (seen.min(axis=0) + seen.max(axis=0)), float(np.ptp(seen, axis=0).max()) or 1.0
+    for surface in obstacles(robot):
+        mesh, clear, whole = _mesh(surface.shape, surface.at, middle, size)
+        yield mesh.transform(surface.at, inplace=False), clear, whole
+
+
+def _mesh(shape: Any, at: Array, middle: Array, size: float) -> tuple[Any, bool, bool]:
+    """As above, in the frame of the obstacle."""
+    pv = load_pyvista()
+    local = at[:3, :3].T @ (middle - at[:3, 3])
+    if isinstance(shape, HalfSpace | Plane):
+        flat = {"center": (local[0], local[1], 0.0), "i_size": 1.5 * size, "j_size": 1.5 * size}
+        return pv.Plane(direction=(0.0, 0.0, 1.0), **flat), True, False
+    if isinstance(shape, Pole | Pipe):
+        length = getattr(shape, "length", None)
+        ends: dict[str, Any] = {"height": length or 1.3 * size, "center": (0.0, 0.0, 0.0 if length else local[2])}
+        inside = isinstance(shape, Pipe)
+        tube = pv.Cylinder(
+            direction=(0.0, 0.0, 1.0), radius=shape.radius, resolution=AROUND, capping=not inside, **ends
+        )
+        return tube, inside, inside
+    if isinstance(shape, Bowl):
+        # the part of it that holds something
+        ball = pv.Sphere(radius=shape.radius, theta_resolution=AROUND, phi_resolution=AROUND)
+        deep = min(max(float((local - 0.6 * size)[2]), -0.99 * shape.radius), 0.0)
+        top = min(shape.radius, local[2] + 0.35 * size)
+        return ball.clip(normal="z", origin=(0.0, 0.0, top), invert=True), True, deep < top
+    if isinstance(shape, HeightField):
+        return _terrain(shape), False, True
+    skin = shape_skin(shape, AROUND)
+    return pv.PolyData.from_regular_faces(skin.points, skin.faces), False, True
+
+
+def _terrain(shape: HeightField) -> Any:
+    """The surface of a height field through the splines that contacts see."""
+    from scipy.interpolate import make_interp_spline
+
+    n = [max(FINE, 4 * m) for m in shape.heights.shape]
+    heights, axes = shape.heights, []
+    for axis, (extent, m, fine) in enumerate(zip(shape.size, shape.heights.shape, n, strict=True)):
+        old, new = np.linspace(-0.5, 0.5, m) * extent, np.linspace(-0.5, 0.5, fine) * extent
+        heights = make_interp_spline(old, heights, axis=axis, bc_type="natural")(new)
+        axes.append(new)
+    x, y = np.meshgrid(*axes, indexing="ij")
+    return load_pyvista().StructuredGrid(x, y, heights).extract_surface(algorithm="dataset_surface")
+
+
+class Arrows:
+    """Forces of contacts as arrows that end where they act."""
+
+    def __init__(self, largest: float, size: float) -> None:
+        self.largest, self.size = largest or 1.0, size
+
+    def mesh(self, contacts: Contacts) -> Any:
+        """One mesh of all arrows; None if there is none."""
+        pv = load_pyvista()
+        strength = np.linalg.norm(contacts.force, axis=1)
+        shown = strength > 1e-3 * self.largest
+        if not shown.any():
+            return None
+        # small forces are seen too: lengths grow with the root
+        lengths = LONGEST * self.size * np.sqrt(np.minimum(strength[shown] / self.largest, 1.0))
+        directions = contacts.force[shown] / strength[shown, None]
+        points = pv.PolyData(contacts.position[shown] - lengths[:, None] * directions)
+        points["force"], points["length"] = directions, lengths
+        thick = THICK * self.size
+        arrows = [
+            pv.Arrow(start=start, direction=direction, scale=float(length), tip_length=min(2.5 * thick / length, 0.6),
+                     tip_radius=0.5 * thick / length, shaft_radius=0.2 * thick / length, tip_resolution=16)
+            for start, direction, length in zip(points.points, directions, lengths, strict=True)
+        ]  # fmt: skip
+        return pv.merge(arrows)
+
+
+def contacts_at(robot: Robot, shown: Any, q: Array, t: float | None) -> Contacts:
+    """Contacts that are shown: of an equilibrium, of the nearest stored row of a run; without either those at rest."""
+    source = getattr(shown, "source", shown)
+    found = robot.contacts(q) if source is None else source.contacts
+    if isinstance(found, ContactHistory):
+        found = found.at(int(np.argmin(np.abs(np.asarray(source.t) - (0.0 if t is None else t)))))
+    return found
+
+
+def largest_force(robot: Robot, shown: Any, states: Array) -> float:
+    """Largest force of a contact in a run, in an equilibrium, or in some states at rest [N]."""
+    source = getattr(shown, "source", shown)
+    if source is None:
+        forces = np.concatenate([robot.contacts(q).force for q in states])
+    else:
+        found = source.contacts
+        forces = (found.contacts if isinstance(found, ContactHistory) else found).force
+    return float(np.linalg.norm(forces, axis=1).max(initial=0.0))

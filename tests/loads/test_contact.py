@@ -1,0 +1,252 @@
+"""Contact: tangents in every combination of surfaces, across onset, and what is refused."""
+
+import numpy as np
+import pytest
+from helpers.differences import best_slope, relative_error
+from validation.contact_robots import at, body, floor, rod, touching
+
+import sorosim
+from sorosim.errors import ModelError
+from sorosim.loads.contact import Contact, Surface
+from sorosim.loads.contact_law import ContactLaw, impact_damping
+from sorosim.model.obstacle import HalfSpace, HeightField, Pipe
+from sorosim.model.shape import Box, Cone, Ellipsoid, Sphere
+
+LAW = {"friction": 0.3, "damping": 0.5, "slip_speed": "5 cm/s", "stiffness": 1e5}
+STEPS = [1e-5, 3e-6, 1e-6, 3e-7]
+
+
+def cube(position, **turn):
+    return body(position, box={"size": [0.1, 0.1, 0.1]}, turn=turn or None)
+
+
+def ball(position, radius=0.04):
+    return body(position, sphere={"radius": radius})
+
+
+def can(position, **turn):
+    return body(position, cylinder={"radius": 0.05, "length": 0.1}, turn=turn or None)
+
+
+TETRAHEDRON = {
+    "vertices": [[0.05, 0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03], [0, 0, 0.05]],
+    "faces": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]],
+}
+WAVES = (0.01 * np.sin(np.linspace(0, 6, 12))[:, None] * np.cos(np.linspace(0, 5, 12))[None, :]).tolist()
+
+
+def above(position=(0, 0, 0), **rotation):
+    return {"at": at(position, **rotation)}
+
+
+# links, contact; the last link is moved along z until it is 0.4 mm deep
+CASES = {
+    "rod on plane": ({"b": rod()}, {"between": "b", "and": floor()}),
+    "rod of spheres on plane": ({"b": rod()}, {"between": "b", "and": floor(), "rods": "spheres"}),
+    "rod on box": ({"a": cube((0.1, 0, 0)), "b": rod((0, 0, 0.06))}, {}),
+    "rod on ball": ({"a": ball((0.1, 0, 0)), "b": rod((0, 0.01, 0.05))}, {}),
+    "rod on capsule": ({"a": body((0.1, 0, 0), capsule={"radius": 0.03, "length": 0.1}), "b": rod((0, 0, 0.04))}, {}),
+    "rod on cylinder": ({"a": can((0.1, 0, 0), axis=[1, 0.2, 0], angle=1.5), "b": rod((0, 0, 0.06))}, {}),
+    "rod on mesh": ({"a": body((0.1, 0, 0), mesh=TETRAHEDRON), "b": rod((0, 0.004, 0.06))}, {}),
+    "rod on pole": ({"b": rod()}, {"between": "b", "and": {"pole": {"radius": 0.05}, **above(
+        (0.11, 0, -0.07), axis=[1, 0, 0.1], angle=1.6)}}),
+    "rod in pipe": ({"b": rod()}, {"between": "b", "and": {
+        "pipe": {"radius": 0.2}, **above((0, 0, 0.17), axis=[0, 1, 0.05], angle=1.54)}}),
+    "rod in bowl": ({"b": rod((-0.1, 0, 0))}, {"between": "b", "and": {"bowl": {"radius": 0.4}, **above((0, 0, 0.37))}}),
+    "rod on terrain": ({"b": rod((-0.1, 0, 0.05))}, {"between": "b", "and": {
+        "height_field": {"heights": WAVES, "size": [0.6, 0.6]}}}),
+    "rod on rod": ({"a": rod(), "b": rod((0.1, -0.1, 0.03), turn={"axis": [0, 0, 1], "angle": 1.4})}, {}),
+    "parallel rods": ({"a": rod(), "b": rod((0.01, 0, 0.02))}, {}),
+    "tapered rods": ({"a": rod(radius=[0.012, 0.006]), "b": rod((0.1, -0.1, 0.03), radius=[0.012, 0.006], turn={
+        "axis": [0, 0, 1], "angle": 1.4})}, {}),
+    "ball on ball": ({"a": ball((0, 0, 0)), "b": ball((0.01, 0.02, 0.08))}, {}),
+    "capsule on capsule": ({"a": body((0, 0, 0), capsule={"radius": 0.03, "length": 0.1}),
+                            "b": body((0.01, 0.02, 0.1), capsule={"radius": 0.03, "length": 0.1})}, {}),
+    "box on plane": ({"b": cube((0, 0, 0.05), axis=[1, 2, 3], angle=0.4)}, {"between": "b", "and": floor()}),
+    "box on box": ({"a": cube((0, 0, 0)), "b": cube((0.02, 0.03, 0.1), axis=[1, 2, 0], angle=0.1)}, {}),
+    "edge on edge": ({"a": cube((0, 0, 0), rpy=[0.3, 0.8, 0]), "b": cube((0.02, 0.03, 0.12), rpy=[0.8, 0.3, 0.5])}, {}),
+    "cylinder on plane": ({"b": can((0, 0, 0.05), axis=[1, 0, 0], angle=0.3)}, {"between": "b", "and": floor()}),
+    "cylinder on box": ({"a": cube((0, 0, 0)), "b": can((0.02, 0.03, 0.1), axis=[1, 0, 0], angle=0.1)}, {}),
+    "ellipsoid on plane": ({"b": body((0, 0, 0.05), ellipsoid={"radii": [0.05, 0.06, 0.07]})}, {
+        "between": "b", "and": floor()}),
+    "ellipsoid on a tray": ({"a": cube((0, 0, 0)), "b": body((0, 0, 0.1), ellipsoid={"radii": [0.05, 0.06, 0.07]})}, {
+        "between": "b", "and": {"link": "a", "half_space": {}, **above((0, 0, 0.05))}}),
+    "mesh on mesh": ({"a": body((0, 0, 0), mesh=TETRAHEDRON), "b": body((0.01, 0, 0.08), mesh=TETRAHEDRON)}, {}),
+    "mesh in bowl": ({"b": body((0, 0, 0), mesh=TETRAHEDRON)}, {"between": "b", "and": {
+        "bowl": {"radius": 0.4}, **above((0, 0, 0.4))}}),
+}  # fmt: skip
+
+
+def brought_together(robot, rng, depth=4e-4):
+    """A state in which the last link is a given depth inside what it touches."""
+    q = 0.02 * rng.normal(size=robot.ndof)
+    link = list(robot.engine.layout.links.values())[-1]
+    free = link.column + link.n_joint
+    q[[k for k, kind in enumerate(robot.engine.layout.dimensions) if kind == "length"]] = 0.0
+
+    def deepest(z):
+        q[free - 1] = z
+        return -robot.contacts(q).gap.min(initial=0.0)
+
+    low, high = -0.05, 0.08
+    assert deepest(high) == 0.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if deepest(middle) > depth else (low, middle)
+    q[free - 1] = low
+    return q
+
+
+def derivative_errors(robot, q, qd, rng):
+    """Relative errors of the derivatives by q and qd along random directions, differences of sixth order."""
+    qdd = rng.normal(size=robot.ndof)
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    errors = []
+    for _ in range(3):
+        d = rng.normal(size=robot.ndof)
+        by_q = best_slope(lambda h, d=d: robot.inverse_dynamics(q + h * d, qd, qdd), STEPS)
+        by_qd = best_slope(lambda h, d=d: robot.inverse_dynamics(q, qd + h * d, qdd), [1e-2, 1e-3, 1e-4])
+        errors.append((relative_error(found.dtau_dq @ d, by_q), relative_error(found.dtau_dqd @ d, by_qd)))
+    return np.max(errors, axis=0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_are_exact(name, rng):
+    links, contact = CASES[name]
+    robot = touching(links, **{**LAW, **({"between": "a", "and": "b"} | contact)})
+    q, qd = brought_together(robot, rng), rng.normal(size=robot.ndof)
+    assert robot.contacts(q, qd).gap.min() < -1e-4
+    by_q, by_qd = derivative_errors(robot, q, qd, rng)
+    # rounding of forces over steps of 1e-6 .. 1e-5, of which a depth of 4e-4 allows no larger ones
+    assert by_q < 2e-6
+    assert by_qd < 1e-9
+
+
+@pytest.mark.parametrize("rods", ["capsules", "spheres"])
+def test_derivatives_of_self_contact_are_exact(rods, rng):
+    links = {"a": rod(joint="fixed", length=0.6, quadrature=16)}
+    robot = touching(links, among="a", rods=rods, **LAW)
+    q = np.zeros(robot.ndof)
+    for name, value in (("bending_y[0]", 7.0), ("bending_z[0]", 0.2), ("torsion[0]", 0.2)):
+        q[robot.coordinate_names.index(f"a.{name}")] = value
+    qd = rng.normal(size=robot.ndof)
+    assert len(robot.contacts(q).gap) > 1
+    by_q, by_qd = derivative_errors(robot, q, qd, rng)
+    assert by_q < 1e-7
+    assert by_qd < 1e-8
+
+
+@pytest.mark.parametrize(("exponent", "onset"), [(1.0, 0.0), (1.0, 1e-4), (1.5, 0.0), (2.0, 0.0)])
+def test_forward_dynamics_derivatives_across_onset(exponent, onset, rng):
+    """A micrometre before the surfaces meet and after, and 0.3 mm inside."""
+    robot = touching({"b": rod()}, between="b", **{"and": floor(-0.01)}, exponent=exponent, onset=onset,
+                     stiffness=1e3 if exponent == 1.0 else 1e5, friction=0.3, slip_speed=0.05)  # fmt: skip
+    q = np.zeros(robot.ndof)
+    z = robot.engine.layout.links["b"].n_joint - 1
+    for depth, n in ((-1e-6, 0), (1e-6, 6), (3e-4, 6)):
+        q[z] = -depth
+        qd = 0.1 * rng.normal(size=robot.ndof)
+        assert len(robot.contacts(q).gap) == n
+        found = robot.forward_dynamics_derivatives(q, qd)
+        for _ in range(2):
+            d = rng.normal(size=robot.ndof)
+            d /= np.linalg.norm(d)
+            steps = [5e-7, 1e-7, 3e-8] if depth < 1e-5 else STEPS
+            by_q = best_slope(lambda h, d=d, v=qd: robot.forward_dynamics(q + h * d, v), steps, order=2)
+            # the force of exponent 1.5 bends most just inside
+            assert relative_error(found.dqdd_dq @ d, by_q) < (2e-2 if depth == 1e-6 else 1e-4)
+    assert robot.contact_gaps(q)["touch"] == pytest.approx(-3e-4, rel=1e-9)
+
+
+def test_many_balls_find_the_same_contacts_as_each_pair_alone(rng):
+    """The cells of the broad phase against all pairs."""
+    n, r = 60, 0.05
+    x = rng.uniform(0, 0.5, (n, 3))
+    big = [body((0.25, 0.25, -0.3), sphere={"radius": 0.35})]
+    links = {f"b{k}": ball(p.tolist(), r) for k, p in enumerate(x)} | {"big": big[0]}
+    robot = touching(links, among=list(links))
+    found = robot.contacts(np.zeros(robot.ndof))
+    centres, radii = np.vstack([x, [0.25, 0.25, -0.3]]), np.append(np.full(n, r), 0.35)
+    gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) - radii[:, None] - radii[None]
+    i, j = np.nonzero(np.triu(gaps < 0.0, 1))
+    names = list(links)
+    assert {frozenset(pair) for pair in zip(found.a, found.b, strict=True)} == {
+        frozenset((f"'{names[a]}'", f"'{names[b]}'")) for a, b in zip(i, j, strict=True)
+    }
+    np.testing.assert_allclose(np.sort(found.gap), np.sort(gaps[i, j]), atol=1e-15)
+
+
+def test_parallel_rods_share_their_load_along_them():
+    robot = touching({"a": rod(), "b": rod((0, 0, 0.0199))}, between="a", **{"and": "b"})
+    found = robot.contacts(np.zeros(robot.ndof))
+    along = found.position[:, 0]
+    assert along.min() < 0.04
+    assert along.max() > 0.16
+    assert found.pressure @ along / found.pressure.sum() == pytest.approx(0.1, abs=2e-3)
+
+
+def test_restitution_and_damping():
+    for e in (0.1, 0.5, 0.9, 0.99):
+        x = impact_damping(e)
+        assert np.log((1 + x) / (1 - e * x)) == pytest.approx(x * (1 + e), rel=1e-9)
+    assert impact_damping(1.0) == 0.0
+    assert ContactLaw(1e5, restitution=0.5, impact_speed=2.0).hunt_crossley == pytest.approx(impact_damping(0.5) / 2.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ContactLaw(-1.0), "a positive stiffness"),
+        (lambda: ContactLaw(1e5, friction=-0.1), "0 or more"),
+        (lambda: ContactLaw(1e5, restitution=0.5), "impact_speed"),
+        (lambda: ContactLaw(1e5, restitution=0.5, impact_speed=1.0, damping=1.0), "one of them"),
+        (lambda: Contact("a", "a", law=ContactLaw(1e5)), "both"),
+        (lambda: Contact(Sphere(0.1), HalfSpace(), law=ContactLaw(1e5)), "only shapes in the world"),
+        (lambda: Surface(shape=Cone(0.1, 0.1)), "a cone"),
+        (lambda: Surface(), "neither"),
+        (lambda: Surface("a", Sphere(0.1), radius=0.1), "both"),
+        (lambda: HeightField(np.zeros((3, 3)), (1, 1)), "4 x 4"),
+        (lambda: Pipe(-1.0), "positive length"),
+        (lambda: Contact("a", law=ContactLaw(1e5), rods="cubes"), "capsules or spheres"),
+    ],
+)  # fmt: skip
+def test_what_cannot_touch_is_refused(make, message):
+    with pytest.raises(ModelError, match=message):
+        make()
+
+
+def bound(links, **contact):
+    return touching(links, **contact)
+
+
+@pytest.mark.parametrize(
+    ("links", "contact", "message"),
+    [
+        ({"a": ball((0, 0, 0))}, {"between": "a", "and": {"link": "a", "half_space": {}}}, "in both"),
+        ({"a": body((0, 0, 0), inertia=[1, 1, 1])}, {"between": "a", "and": floor()}, "known by numbers only"),
+        ({"a": body((0, 0, 0), cone={"radius": 0.1, "length": 0.1})}, {"between": "a", "and": floor()}, "a cone"),
+        ({"a": body((0, 0, 0), ellipsoid={"radii": [1, 1, 2]}), "b": ball((0, 0, 3))},
+         {"between": "a", "and": "b"}, "opposite an ellipsoid"),
+        ({"a": rod()}, {"between": {"link": "a", "sphere": {"radius": 0.1}}, "and": floor()}, "no shape on a rod"),
+        ({"a": ball((0, 0, 0))}, {"between": {"link": "a", "radius": 0.1}, "and": floor()}, "a rod"),
+    ],
+)  # fmt: skip
+def test_surfaces_that_do_not_fit_their_links_are_refused(links, contact, message):
+    with pytest.raises(sorosim.SorosimError, match=message):
+        bound(links, **contact)
+
+
+def test_a_mesh_that_is_not_convex_is_refused():
+    arrow = {
+        "vertices": [[1, 0, 0], [-1, 1, 0], [-0.5, 0, 0], [-1, -1, 0], [0, 0, 1], [0, 0, -1]],
+        "faces": [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]],
+    }
+    with pytest.raises(sorosim.SorosimError, match=r"convex mesh.*convex pieces"):
+        touching({"a": body((0, 0, 0), mesh=arrow)}, between="a", **{"and": floor()})
+
+
+def test_shapes_keep_their_size():
+    robot = touching({"a": body((0, 0, 0), box={"size": [0.1, 0.2, 0.3]})}, between="a", **{"and": floor(-0.15)})
+    assert robot.contact_gaps(np.zeros(6))["touch"] == pytest.approx(0.0, abs=1e-15)
+    assert isinstance(robot.links[0].body.parts[0].shape, Box)
+    assert Ellipsoid((1, 1, 1)).kind == "ellipsoid"
