@@ -18,6 +18,7 @@ from sorosim.errors import (
     Interrupted,
     ModelError,
     SorosimError,
+    SorosimWarning,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "ModelError",
     "Robot",
     "SorosimError",
+    "SorosimWarning",
     "assemble",
     "follow",
     "load",

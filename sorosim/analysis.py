@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.assembly import closed_gently, open_loops
+from sorosim.contact_check import contacts_of, thinnest
 from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.result import Equilibrium, Run
@@ -93,7 +94,8 @@ def statics(
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 
-    scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, the load (gravity, loads, inputs and
+    scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, or at once where a robot has contacts
+    and no start is given, the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
     A robot without loops that finds no way so is let go at the start, to follow the forces without inertia until it
     rests. Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7 and 9.
@@ -104,7 +106,7 @@ def statics(
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     stuck: Any
     if isinstance(sticking, Equilibrium):
-        stuck = sticking.q, sticking.stuck
+        stuck = sticking.q, None if sticking.sliding is None else sticking.touching[1]
     elif isinstance(sticking, Run):
         stuck = sticking.q[-1], robot.engine.contacts(sticking.q[-1], sticking.qd[-1])[1]
     else:
@@ -132,7 +134,10 @@ def statics(
     if follows:
         unloaded = x0
     sinking = None if follows else trials.sinking(x0)
-    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, follows)
+    # surfaces must not pass through each other on the way
+    gently = follows or (q0 is None and robot.engine.loading.touches)
+    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, gently,
+                            _jumps(system) if robot.engine.loading.touches else None)  # fmt: skip
     found = solve_equilibrium(problem, x0)
     for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
@@ -224,6 +229,23 @@ def follow(
         found.append(last)
         at, step = to, min(1.5 * step, 1.0 / n)
     return found
+
+
+def _jumps(system: StaticSystem) -> Callable[[Array, float, Array, float], bool] | None:
+    """Whether something that may touch moves so far between two states that it could have passed through another."""
+    robot = system.robot
+    contacts = contacts_of(robot).values()
+    least = min((thinnest(contact) for contact in contacts), default=np.inf)
+    if not np.isfinite(least):
+        return None
+    nodes = np.unique(np.concatenate([contact.nodes for contact in contacts]))
+    zero = np.zeros(robot.ndof)
+
+    def too_far(x: Array, load: float, y: Array, other: float) -> bool:
+        a, b = (robot.engine.poses(nodes, system.q(*state), zero)[0][:, :3, 3] for state in ((x, load), (y, other)))
+        return bool(np.linalg.norm(a - b, axis=1).max() > least)
+
+    return too_far
 
 
 class _Trials:

@@ -214,10 +214,7 @@ class Engine:
         self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Sliding | None = None,
         tangents: bool = True,
     ) -> None:  # fmt: skip
-        """Wrenches and tangents of all loads at all nodes; `scale` multiplies all but contacts.
-
-        `sliding`: what contacts see in the place of qd; then other loads have no tangents by rates.
-        """
+        """Wrenches and tangents of loads; contacts do not scale, and see `sliding`, if given, instead of any rates."""
         self.sweep(q, qd, POSES)
         self.loading.fill(external, t, self.gravity, self.workspace, scale)
         if sliding is not None:
@@ -328,10 +325,11 @@ class Engine:
         }
 
     def energy(self, q: Array, qd: Array) -> tuple[float, float, float]:
-        """Kinetic, elastic and gravitational energy [J]; the kinetic one with that of added mass."""
+        """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
         self.sweep(q, qd, POSES)
         kinetic, potential = energies(self.tree, self.weight, self.gravity, self.workspace)
-        return float(kinetic), self.elastic_energy(q), float(potential)
+        elastic = self.loading.contact_energy(self.external, self.workspace) + self.elastic_energy(q)
+        return float(kinetic), elastic, float(potential)
 
     def powers(self, t: float, q: Array, qd: Array, u: Array) -> tuple[float, float]:
         """Power of actuators and loads, and power lost by damping [W]."""
@@ -340,8 +338,8 @@ class Engine:
         done = float((self.internal(q, qd, u).tau - passive) @ qd)
         lost = float((idle.internal(q, zero, np.zeros(self.n_actuators)).tau - passive) @ qd)
         for name in self.loading.loads:
-            whole, brake = self.load_power(name, t, q, qd), self.load_power(name, t, q, qd, lost=True)
-            done += whole - brake
+            brake = self.load_power(name, t, q, qd, lost=True)
+            done += 0.0 if self.loading.stores(name) else self.load_power(name, t, q, qd) - brake
             lost -= brake
         return done, lost
 

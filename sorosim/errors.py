@@ -82,6 +82,10 @@ class ConvergenceError(SorosimError):
         super().__init__(message)
 
 
+class SorosimWarning(UserWarning):
+    """Something that can be computed, but is hardly meant: given by `warnings.warn`."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint that lists the nearest known names, or all of them if none is near."""
     names = [str(k) for k in known]

@@ -33,6 +33,9 @@ from sorosim.kernels.surfaces import (
     DISTANCE,
     FORCE,
     GROUP,
+    LAW_K,
+    LAW_ONSET,
+    LAW_P,
     LAW_SLIP,
     N_STUCK,
     NO_TANGENTS,
@@ -46,6 +49,7 @@ from sorosim.kernels.surfaces import (
 from sorosim.kernels.tree import Tree, Workspace
 from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
+from sorosim.loads.contact_law import stored_energy
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
 from sorosim.records import Contacts
@@ -137,6 +141,10 @@ class Loading:
     def touches(self) -> bool:
         """Whether there are contacts."""
         return bool(len(self.packed.laws.surfaces.group))
+
+    def stores(self, name: str) -> bool:
+        """Whether what a load does not lose is energy of the robot (contacts)."""
+        return name in self.compiled and bool(self.compiled[name].contacts)
 
     def _added(self) -> dict[int, Array]:
         """Inertia without weight (6, 6) that loads add to nodes."""
@@ -267,6 +275,17 @@ class Loading:
         most = FULL * law[:, LAW_SLIP]
         slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
         return Stuck(touch.entry[:n, [GROUP, CORE, OTHER]].copy(), slip)
+
+    def contact_energy(self, external: External, ws: Workspace) -> float:
+        """Energy that contacts store [J], after a sweep of poses."""
+        if not self.touches:
+            return 0.0
+        clear_external(external)
+        self.add_contacts(self.packed, external, ws, tangents=False)
+        n = int(external.touch.counts[ACTIVE])
+        law = self.packed.laws.surfaces.law[external.touch.entry[:n, GROUP]]
+        k, p, onset = (law[:, column] for column in (LAW_K, LAW_P, LAW_ONSET))
+        return float(stored_energy(k, p, onset, -external.touch.value[:n, DISTANCE]).sum())
 
     def nearest(self, external: External, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
+from sorosim.contact_check import deep_contacts
 from sorosim.door import choice, describe, number, positive
 from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
 from sorosim.result import Run, kept_signals, open_run
@@ -166,6 +168,9 @@ def simulate(
     inputs = None if controller else block.get("u") if u is None else u
     system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
     q, qd = _start(robot, system, block.get("q0") if q0 is None else q0, qd0)
+    if deep := deep_contacts(robot, q):
+        hint = "begin apart, or leave the pair out (`apart`)"
+        warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
     return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out, controller).run()
 
 

@@ -64,20 +64,15 @@ class Equilibrium:
     free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
     sliding: Sliding | None = None  # what friction resisted, see `statics`
 
+    @cached_property
+    def touching(self) -> tuple[Contacts, Stuck]:
+        """Where surfaces touch, and how they stick, for the next equilibrium."""
+        return self.robot.engine.contacts(self.q, *(self.sliding or (np.zeros(self.robot.ndof), None)))
+
     @property
     def contacts(self) -> Contacts:
         """Where surfaces touch, and with which forces."""
-        return self._contacts[0]
-
-    @property
-    def stuck(self) -> Stuck | None:
-        """How contacts stick, for the next equilibrium; None without friction."""
-        return None if self.sliding is None else self._contacts[1]
-
-    @cached_property
-    def _contacts(self) -> tuple[Contacts, Stuck]:
-        rates, stuck = self.sliding or (np.zeros(self.robot.ndof), None)
-        return self.robot.engine.contacts(self.q, rates, stuck)
+        return self.touching[0]
 
     @cached_property
     def stable(self) -> bool:

@@ -13,11 +13,13 @@ COORDINATES = {
     "free_fall_rod": 21, "heavy_top": 3, "double_pendulum": 2, "pendulum": 1, "fin_ray": 74, "hybrid_parallel": 63,
     "soft_gripper_parallel": 72, "stewart_soft": 60, "soft_ring": 22, "four_bar": 3, "slider_crank": 3,
     "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
+    "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,
-         "four_bar": 1, "slider_crank": 1}  # fmt: skip
-DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank"}
-FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle"}
+         "four_bar": 1, "slider_crank": 1, "finray_grasp": 6}  # fmt: skip
+DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_grasps_sphere", "finray_grasp"}
+ROLLING = {"finray_grasp"}  # its cylinder may roll on the shelf
+FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "snake_on_plane"}
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -38,10 +40,11 @@ def test_coordinates_and_doctor(robot):
 def test_a_short_run_keeps_its_energy_balance(robot):
     robot, _ = robot
     assert "t_end" in robot.description.simulate
-    run = sorosim.simulate(robot, t_end=0.3)
+    # impacts take milliseconds
+    run = sorosim.simulate(robot, t_end=0.3, dt_out=1e-3 if robot.engine.loading.touches else None)
     energy = run.energy()
     moved = np.ptp(energy.kinetic) + np.ptp(energy.elastic) + np.ptp(energy.gravity) + np.ptp(energy.work)
-    assert np.abs(energy.balance).max() < 1e-2 * moved
+    assert np.abs(energy.balance).max() < (2e-2 if robot.engine.loading.touches else 1e-2) * moved
     assert np.isfinite(run.q).all()
 
 
@@ -52,7 +55,7 @@ def test_statics_where_something_holds_the_robot(robot):
     found = sorosim.statics(robot)
     assert found.residual_norm < 1e-9
     assert (name in DRIVEN) == bool(found.driven)
-    assert found.stable or name not in LOOPS
+    assert found.stable or name not in LOOPS or name in ROLLING
 
 
 def test_loops_stay_closed(robot):

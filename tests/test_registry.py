@@ -102,7 +102,7 @@ def test_units_are_read_for_the_quantities_that_a_type_names(fresh):
     ("old", "new", "message"),
     [
         ("breeze:", "breze:", "3:16: loads.blow.breze: expected {wrench: ...}, {line: ...}, {spring: ...}, "
-         "{fluid: ...} or {breeze: ...}, got 'breze'; did you mean breeze?"),
+         "{fluid: ...}, {contact: ...} or {breeze: ...}, got 'breze'; did you mean breeze?"),
         ("force: 3 cN", "force: 3 cm", "3:44: loads.blow.breeze.force: expected a force such as 5 N, got '3 cm', a "
          "length"),
         ("force: 3 cN", "fore: 3 cN", "3:37: loads.blow.breeze.fore: expected a parameter of breeze, got 'fore'; did "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 
 import typer
 
 from sorosim.cli import files, runs
-from sorosim.cli.show import failed
-from sorosim.errors import ConvergenceError, SorosimError
+from sorosim.cli.show import failed, warned
+from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 
 OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
@@ -28,8 +29,15 @@ for command in (
     app.command()(command)
 
 
+def _say(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Print a warning of ours as one line; others are not for users."""
+    if issubclass(category, SorosimWarning):
+        warned(str(message))
+
+
 def main() -> None:
     """Run the command line; errors are one line and an exit code."""
+    warnings.showwarning = _say
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops us, the results are kept
     try:
         status = app(standalone_mode=False)

@@ -50,6 +50,11 @@ def failed(error: Exception) -> None:
     err.print(f"error: {error}", markup=False, soft_wrap=True)
 
 
+def warned(message: str) -> None:
+    """Print a warning, one line."""
+    err.print(f"warning: {message}", markup=False, soft_wrap=True)
+
+
 def position(p: Any) -> str:
     """A place in the world, in millimetres."""
     return ", ".join(f"{1e3 * x:.3f}" for x in p) + " mm"

@@ -31,6 +31,7 @@ STARTS = ("equilibrium", "assembled")
 SI_UNITS = {
     "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
     "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "frequency": "Hz", "speed": "m/s",
+    "inverse speed": "s/m",
     "angular speed": "rad/s", "acceleration": "m/s^2", "angular acceleration": "rad/s^2", "force": "N", "moment": "N*m",
     "line force": "N/m", "line moment": "N", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m",
     "damping": "N*s/m", "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",

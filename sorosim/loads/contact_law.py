@@ -12,6 +12,8 @@ from sorosim.errors import ModelError
 from sorosim.loads.base import Array
 from sorosim.model.material import real_number
 
+ONSET_POINTS = 12
+
 
 @dataclass(frozen=True)
 class ContactLaw:
@@ -91,3 +93,14 @@ def impact_damping(e: float) -> float:
     if e >= 1.0:
         return 0.0
     return float(brentq(lambda x: np.log1p(x) - np.log1p(-e * x) - x * (1.0 + e), 1e-12, (1.0 - 1e-15) / e))
+
+
+def stored_energy(k: Array, p: Array, onset: Array, depth: Array) -> Array:
+    """Energy [J] that contacts store at depths [m] (all (n,)): the integral of k h(d)^p."""
+    beyond = np.maximum(depth - onset, 0.0) + 0.5 * onset
+    full = k / (p + 1.0) * (beyond ** (p + 1.0) - (0.5 * onset) ** (p + 1.0))
+    # in the onset, h = w (t^3 - t^4/2), by Gauss's rule
+    x, weight = np.polynomial.legendre.leggauss(ONSET_POINTS)
+    t = 0.5 * (1.0 + x) * np.minimum(depth / np.where(onset > 0.0, onset, np.inf), 1.0)[:, None]
+    within = 0.5 * np.minimum(depth, onset) * (k * onset**p) * ((t**3 - 0.5 * t**4) ** p[:, None] @ weight)
+    return np.asarray(full + within)

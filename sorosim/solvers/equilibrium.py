@@ -41,7 +41,7 @@ OPEN_MOTION = 1e-6
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
 FOLD_STEP = 1e-3
-MAX_STEPS = 500
+MAX_STEPS = 1000
 MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
 # descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
@@ -68,7 +68,8 @@ class StaticProblem:
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     sinking: Sinking | None = None  # a last resort
-    follows: bool = False  # at load 0 is another equilibrium, the start: follow the curve first
+    follows: bool = False  # do not jump: first follow the curve from x_unloaded
+    too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
 
 
 @dataclass(frozen=True)
@@ -205,11 +206,14 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
 
 def _follow(counter: _Counter) -> tuple[_Point | None, str]:
     """Follow the curve of solutions from the start; what to say of it, or None."""
-    point = _newton(counter, counter.problem.x_unloaded, 1.0, MAX_POLISH)
-    if point.good:
-        return point, "Newton's steps from the start converged"
+    x = counter.problem.x_unloaded
+    first = np.abs(_solve(*counter.jacobian(x, 1.0)[::-1])).max()
+    if first <= FIRST_POLISH * (1.0 + np.abs(x).max()):
+        point = _newton(counter, x, 1.0, MAX_POLISH)
+        if point.good and np.abs(point.x - x).max() <= 2.0 * first:
+            return point, "Newton's steps from load 0 converged"
     point, course = _continue(counter)
-    return (point, f"followed from the start: {course}") if point.good else (None, "")
+    return (point, f"load continuation {course}") if point.good else (None, "")
 
 
 def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
@@ -237,7 +241,7 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
     turns by more than 60 degrees, and until a fold is resolved. Returns the solution, or the point of the highest load,
     and what happened.
     """
-    n = len(counter.problem.x_unloaded)
+    n, too_far = len(counter.problem.x_unloaded), counter.problem.too_far
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
     r, J = counter.jacobian(z[:n], 0.0)
     tangent = _tangent(counter, z, r, J, tangent)
@@ -246,7 +250,8 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
         found = _correct(counter, z + step * tangent, tangent)
         turned = tangent if found is None else _tangent(counter, *found, tangent)
         fold = int(turned[n] * tangent[n] < 0.0)
-        if found is None or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
+        jumped = found is not None and too_far is not None and too_far(z[:n], z[n], found[0][:n], found[0][n])
+        if found is None or jumped or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
             step *= 0.5
             continue
         before, (z, r, J), tangent, step = z, found, turned, 1.5 * step
@@ -257,7 +262,10 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
             past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
             share = (1.0 - before[n]) / (z[n] - before[n])
-            point = _newton(counter, before[:n] + share * (z - before)[:n], 1.0, MAX_POLISH)
+            between = before[:n] + share * (z - before)[:n]
+            point = _newton(counter, between, 1.0, MAX_POLISH)
+            if not point.good and (found := _correct(counter, np.append(between, 1.0), np.eye(n + 1)[n])) is not None:
+                point = _newton(counter, found[0][:n], 1.0, MAX_POLISH)
             if point.good:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step

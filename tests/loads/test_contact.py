@@ -45,14 +45,16 @@ CASES = {
     "rod of spheres on plane": ({"b": rod()}, {"between": "b", "and": floor(), "rods": "spheres"}),
     "rod on box": ({"a": cube((0.1, 0, 0)), "b": rod((0, 0, 0.06))}, {}),
     "rod on ball": ({"a": ball((0.1, 0, 0)), "b": rod((0, 0.01, 0.05))}, {}),
-    "rod on capsule": ({"a": body((0.1, 0, 0), capsule={"radius": 0.03, "length": 0.1}), "b": rod((0, 0, 0.04))}, {}),
+    "rod on capsule": ({"a": body((0.1, 0, 0), capsule={"radius": 0.03, "length": 0.1}),
+                        "b": rod((0, 0, 0.04))}, {}),
     "rod on cylinder": ({"a": can((0.1, 0, 0), axis=[1, 0.2, 0], angle=1.5), "b": rod((0, 0, 0.06))}, {}),
     "rod on mesh": ({"a": body((0.1, 0, 0), mesh=TETRAHEDRON), "b": rod((0, 0.004, 0.06))}, {}),
     "rod on pole": ({"b": rod()}, {"between": "b", "and": {"pole": {"radius": 0.05}, **above(
         (0.11, 0, -0.07), axis=[1, 0, 0.1], angle=1.6)}}),
     "rod in pipe": ({"b": rod()}, {"between": "b", "and": {
         "pipe": {"radius": 0.2}, **above((0, 0, 0.17), axis=[0, 1, 0.05], angle=1.54)}}),
-    "rod in bowl": ({"b": rod((-0.1, 0, 0))}, {"between": "b", "and": {"bowl": {"radius": 0.4}, **above((0, 0, 0.37))}}),
+    "rod in bowl": ({"b": rod((-0.1, 0, 0))}, {"between": "b", "and": {
+        "bowl": {"radius": 0.4}, **above((0, 0, 0.37))}}),
     "rod on terrain": ({"b": rod((-0.1, 0, 0.05))}, {"between": "b", "and": {
         "height_field": {"heights": WAVES, "size": [0.6, 0.6]}}}),
     "rod on rod": ({"a": rod(), "b": rod((0.1, -0.1, 0.03), turn={"axis": [0, 0, 1], "angle": 1.4})}, {}),

@@ -23,8 +23,11 @@ def test_a_rod_laid_on_a_plane_carries_its_weight(rods):
     eq = sorosim.statics(robot)
     forces = eq.contacts.force
     np.testing.assert_allclose(forces.sum(axis=0), [0, 0, weight(robot)], atol=1e-10)
-    moments = np.cross(eq.contacts.position, forces).sum(axis=0)
-    # the middle of the rod is at the origin
+    masses = robot.engine.weight[:, 3, 3]
+    places = robot.engine.poses(np.arange(len(masses)), eq.q, np.zeros(robot.ndof))[0][:, :3, 3]
+    moments = np.cross(eq.contacts.position, forces).sum(axis=0) + np.cross(places, masses[:, None] * [0, 0, -G]).sum(
+        axis=0
+    )
     np.testing.assert_allclose(moments, 0.0, atol=1e-9)
 
 
@@ -74,9 +77,9 @@ def test_friction_around_a_bar_is_that_of_a_belt():
 def test_two_crossing_rods_press_where_they_cross():
     """A clamped rod bends under the tip of another one that lies across it: deflections of beams, and one contact."""
     links = {
-        "low": rod((0, 0, 0), "fixed", length=0.4, radius=0.005, bending_y=4, elongation=0),
+        "low": rod((0, 0, 0), "fixed", length=0.4, radius=0.005, bending_y=4, elongation=0, quadrature=6),
         "high": rod((0.3, -0.3, 0.02), "fixed", length=0.6, radius=0.005, turn={"axis": [0, 0, 1], "angle": np.pi / 2},
-                    bending_y=4, elongation=0),
+                    bending_y=4, elongation=0, quadrature=6),
     }  # fmt: skip
     materials = {"silicone": {"young": 1e7, "poisson": 0.5, "density": 1000}}
     robot = touching(links, between="low", **{"and": "high"}, materials=materials, gravity=(0, 0, 0), stiffness=1e7,
@@ -185,9 +188,11 @@ def test_the_fin_ray_holds_a_cylinder_by_friction_in_statics(grasp):
     assert not any("shelf" in name for name in (*far.contacts.a, *far.contacts.b))
     # where it was let go it stays
     np.testing.assert_allclose(far.q[place(grasp)], held.q[place(grasp)], atol=1e-6)
-    # without friction there is no such equilibrium nearby
-    free = sorosim.statics(grasp, driven={"right1": 0.016, "shelf": 0.0}, q0=closed)
-    assert np.abs(free.q - far.q).max() > 1e-3
+    # none of it slides, and friction carries: forces are inside their cones, and not normal
+    normal = np.einsum("ni,ni->n", far.contacts.force, far.contacts.normal)
+    along = np.linalg.norm(far.contacts.force - normal[:, None] * far.contacts.normal, axis=1)
+    assert (along <= 0.6 * normal * (1.0 + 1e-9)).all()
+    assert along.max() > 0.1 * normal.max()
 
 
 def test_the_fin_ray_holds_a_cylinder_by_friction_in_motion(grasp):
@@ -255,7 +260,7 @@ def drop(rng):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_random_drops_get_through(count):
     rng = np.random.default_rng(5)
     for k in range(count):
