@@ -12,7 +12,7 @@ CONTACT: dict[str, Keys] = {
         "between": (f"The one side: {_SIDE}", "arm"),
         "and": ("The other side, as between.", "{pipe: {radius: 15 cm}}"),
         "among": (f"In place of both: {_SIDE} All touch each other, and rods themselves, but not links that a joint "
-                  "connects.", "[rod1, rod2]"),
+                  "connects.", "[arm, knob]"),
         "stiffness": ("Force of one contact per penetration to the power of the exponent.", "1e5 N/m^1.5"),
         "exponent": ("1.5 for round bodies (Hertz), 1 for a linear spring.", "1"),
         "onset": ("Penetration over which the force sets in smoothly.", "0.1 mm"),
@@ -24,10 +24,10 @@ CONTACT: dict[str, Keys] = {
         "slip_speed": ("Speed of sliding at which 0.7 of the friction is reached; what sticks creeps by less.",
                        "0.1 mm/s"),
         "rods": ("A rod's surface: capsules from point to point, or spheres at its points.", "spheres"),
-        "apart": ("Pairs of links that do not touch each other.", "[[rib1, left1]]"),
+        "apart": ("Pairs of links that do not touch each other.", "[[arm, knob]]"),
     },
     "SurfaceBlock": {
-        "link": ("Link that it moves with; without it the shape is in the world.", "palm"),
+        "link": ("Link that it moves with; without it the shape is in the world.", "knob"),
         "radius": ("Of a rod, in place of its own; one that is not round has half of its thickness.", "5 mm"),
         "pieces": ("Into how many equal pieces a rod is cut for contact, in place of its points.", "20"),
         "box": ("A box around the origin; its edges are rounded by a hundredth of its smallest side.",
@@ -44,9 +44,10 @@ CONTACT: dict[str, Keys] = {
         "pipe": ("The wall around a round hole along z.", "{radius: 15 cm, length: 1 m}"),
         "bowl": ("The wall around a hollow sphere.", "{radius: 30 cm}"),
         "height_field": ("All below a smooth surface through heights on a grid.",
-                         "{size: [1 m, 1 m], heights: [[0, 0, 0, 0], ...]}"),
+                         "{size: [1 m, 1 m], heights: [[0, 0, 0, 0], [0, 1 cm, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]}"),
         "at": ("Pose of the shape in the frame of the link, or in the world.", "{position: [0, 0, -10 cm]}"),
     },
+    "FlatBlock": {},
     "PoleBlock": {"radius": ("Its radius.", "5 cm")},
     "PipeBlock": {
         "radius": ("Of the hole.", "15 cm"),
@@ -54,7 +55,7 @@ CONTACT: dict[str, Keys] = {
     },
     "HeightFieldBlock": {
         "heights": ("Heights z at the points of the grid, a list for each x of those along y; at least 4 x 4.",
-                    "[[0, 0, 1 cm, 0], ...]"),
+                    "[[0, 0, 0, 0], [0, 0, 1 cm, 0], [0, 0, 0, 0], [0, 0, 0, 0]]"),
         "size": ("Extent of the grid along x and y, its middle at the origin.", "[1 m, 50 cm]"),
     },
 }  # fmt: skip

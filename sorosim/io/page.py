@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sorosim.io.descriptions import BLOCKS, TITLES
 from sorosim.io.schema_bodies import SHAPES
+from sorosim.io.schema_contact import OBSTACLES
 from sorosim.io.schema_json import ABOUT, data, schema, unit_of
 from sorosim.io.yaml_reader import read_text
 from sorosim.io.yaml_writer import inline
@@ -54,6 +55,7 @@ loads:
   push: {wrench: {link: arm, force: [0, 0, 1 N]}}
   rope: {spring: {from: {link: arm}, to: {link: ball}, stiffness: 20 N/m}}
   water: {fluid: {density: 1000 kg/m^3, links: {arm: {}, knob: {}}}}
+  bump: {contact: {between: arm, and: {half_space: {}, at: {position: [0, 0, -1 m]}}, stiffness: 1e5}}
 sensors:
   tip: {imu: {link: arm}, rate: 200 Hz}
 simulate: {t_end: 1 s}
@@ -147,6 +149,16 @@ CONTEXTS = {
     "FluidBlock": Context("loads.water.fluid", (), "{density: 1000 kg/m^3, links: {arm: {}}}"),
     "ImmersedBlock": Context("loads.water.fluid.links.knob"),
     "WetShapeBlock": Context("loads.water.fluid.links.knob.shape", (), "{sphere: {radius: 1 cm}}"),
+    "ContactBlock": Context("loads.bump.contact", (), "{among: [arm], stiffness: 1e5}"),
+    "SurfaceBlock": Context("loads.bump.contact.between", (), "{link: ball}"),
+    "FlatBlock": Context("loads.bump.contact.and", ("half_space",)),
+    "PoleBlock": Context("loads.bump.contact.and", ("pole",), "{radius: 5 cm}"),
+    "PipeBlock": Context("loads.bump.contact.and", ("pipe",), "{radius: 15 cm}"),
+    "HeightFieldBlock": Context(
+        "loads.bump.contact.and",
+        ("height_field",),
+        "{heights: [[0, 0, 0, 0], [0, 1 cm, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], size: [1 m, 1 m]}",
+    ),
     "SensorBlock": Context("sensors.tip", (), "{imu: {link: arm}}"),
     "GaugeBlock": Context("sensors.tip", ("strain",), "{link: arm}"),
     "MountBlock": Context("sensors.tip", ("imu",), "{link: arm}"),
@@ -164,6 +176,8 @@ _INSTEAD = {
     ("StrainBlock", "bending_y"): "bending", ("StrainBlock", "bending_z"): "bending", ("SolidBlock", "mass"): "density",
     **{("SensorBlock", kind): "imu" for kind in KINDS},
     **{(block, shape): "sphere" for block in ("SolidBlock", "VisualBlock", "WetShapeBlock") for shape in SHAPES},
+    ("ContactBlock", "between"): "among", ("ContactBlock", "and"): "among",
+    **{("SurfaceBlock", obstacle): "link" for obstacle in OBSTACLES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("RotationBlock", "axis"): {"angle": "90 deg"},
@@ -171,12 +185,20 @@ _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("WrenchBlock", "through"): {"frame": "line"},
     ("ServoBlock", "along"): {"link": "plug"},
     ("MountBlock", "frame"): {"link": "lid"},
+    ("ContactBlock", "between"): {"and": {"half_space": {}}},
+    ("ContactBlock", "and"): {"between": "arm"},
+    ("ContactBlock", "restitution"): {"impact_speed": "0.5 m/s"},
+    ("ContactBlock", "impact_speed"): {"restitution": 0.8},
+    ("SurfaceBlock", "radius"): {"link": "arm"},
+    ("SurfaceBlock", "pieces"): {"link": "arm"},
+    ("SurfaceBlock", "at"): {"sphere": {"radius": "2 cm"}},
 }
 
 _ELSEWHERE = {
     ("PoseBlock", "frame"): "links.knob.at",
     ("BuiltBlock", "frame"): "loops.pin.to.at",
     ("ImmersedBlock", "lift"): "loads.water.fluid.links.arm",
+    **{("SurfaceBlock", obstacle): "loads.bump.contact.and" for obstacle in OBSTACLES},
 }  # not at the path of their context
 
 HEAD = f"""\

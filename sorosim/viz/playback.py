@@ -38,7 +38,7 @@ KEYS = (
     Key("t", "t", "trails", "trails of the tips", True),
     Key("f", "f", "frames", "frames along the robot"),
     Key("d", "d", "tendons", "tendons"),
-    Key("k", "k", "contacts", "what it touches, and forces of contacts"),
+    Key("k", "k", "contacts", "contacts and obstacles"),
     Key("g", "g", "floor", "floor and grid"),
     Key("a", "a", "axes", "axes of the world"),
     Key("c", "c", "colour", "colour by the next quantity"),
