@@ -23,6 +23,7 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.signals import ConstantSignal
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter
 from sorosim.system import OdeSystem, mass_weight
@@ -241,6 +242,8 @@ class _Course:
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
             message = f"stopped at t = {t:.6g} s: {WHY[code]}"
+            if self.state.external.touch.counts[OVERFLOW]:
+                message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
             if self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
         self.look_at_loops()
