@@ -242,8 +242,18 @@ def _jumps(system: StaticSystem) -> Callable[[Array, float, Array, float], bool]
     zero = np.zeros(robot.ndof)
 
     def too_far(x: Array, load: float, y: Array, other: float) -> bool:
-        a, b = (robot.engine.poses(nodes, system.q(*state), zero)[0][:, :3, 3] for state in ((x, load), (y, other)))
-        return bool(np.linalg.norm(a - b, axis=1).max() > least)
+        states = system.q(x, load), system.q(y, other)
+        if not all(np.isfinite(q).all() for q in states):
+            return True
+        a, b = (robot.engine.poses(nodes, q, zero)[0][:, :3, 3] for q in states)
+        way = float(np.linalg.norm(a - b, axis=1).max())
+        if way <= least:
+            return False
+        # nothing that is farther away than this can have been passed; both sides may have moved
+        try:
+            return any(min(robot.engine.contact_gaps(q, 2.0 * way).values()) < 2.0 * way for q in states)
+        except ModelError:  # too many to look at
+            return True
 
     return too_far
 

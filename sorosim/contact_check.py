@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.surfaces import RADIUS_0, RADIUS_1
+from sorosim.kernels.surfaces import ELLIPSOID, RADIUS_0, RADIUS_1
 from sorosim.loads.contact import BoundContact
 from sorosim.robot import Robot
 from sorosim.system import elastic_weight, mass_weight
@@ -43,7 +43,8 @@ def contacts_of(robot: Robot) -> dict[str, BoundContact]:
 
 def thinnest(contact: BoundContact) -> float:
     """The smallest radius of what may touch [m]; infinite if nothing is round."""
-    radii = [core.values[k] for skin in contact.group.skins for core in skin.cores for k in (RADIUS_0, RADIUS_1)]
+    cores = [core for skin in contact.group.skins for core in skin.cores if core.form != ELLIPSOID]
+    radii = [core.values[k] for core in cores for k in (RADIUS_0, RADIUS_1)]
     return min((float(r) for r in radii if r > 0.0), default=np.inf)
 
 

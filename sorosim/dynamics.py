@@ -365,6 +365,10 @@ class Dynamics:
             raise ModelError(where, "a mass matrix that is positive definite", "no inertia along this coordinate")
 
 
+# gaps beyond this need not be known to find onsets [m]
+NEARBY = 0.01
+
+
 class ContactEvent:
     """The smallest gap of a contact along a motion, whose zeros are events; see `Robot.onset`."""
 
@@ -376,4 +380,4 @@ class ContactEvent:
 
     def __call__(self, t: float, q: ArrayLike, qd: ArrayLike) -> float:
         """Gap [m]."""
-        return self.robot.contact_gaps(q)[self.load]
+        return self.robot.contact_gaps(q, NEARBY)[self.load]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -84,7 +85,8 @@ class Engine:
     ) -> None:  # fmt: skip
         places = [place for load in loads.values() for place in load.places]
         places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
-        self.tree, elastic, self.layout = compile_tree(links, places)
+        self.tree, elastic, layout = compile_tree(links, places)
+        self.layout = replace(layout, joined=frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values()))
         self.gravity = np.array(gravity, dtype=float)
         self.actuator_names = tuple(actuators)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
@@ -221,7 +223,7 @@ class Engine:
             external.D[:] = 0.0
             external.pair_D[:] = 0.0
             self.sweep(q, sliding.rates, POSES)
-        self.loading.remember(external, None if sliding is None else sliding.stuck)
+        self.loading.remember(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
 
     def contacts(self, q: Array, qd: Array, stuck: Stuck | None = None) -> tuple[Contacts, Stuck]:

@@ -29,6 +29,7 @@ from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import (
     ACTIVE,
     AT_POINT,
+    AT_REST,
     CORE,
     DISTANCE,
     FORCE,
@@ -196,7 +197,8 @@ class Loading:
             add_contacts(packed.laws.surfaces, ws, external)
             if external.touch.counts[OVERFLOW]:
                 hint = "look for surfaces that lie inside each other, or for a state that is absurd"
-                raise ModelError("loads", f"at most {len(external.touch.entry)} contacts at once", "more", hint)
+                most = f"{len(external.touch.entry)} contacts and {len(external.touch.pair)} pairs nearby"
+                raise ModelError("loads", f"at most {most}", "more", hint)
 
     def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
         """Compiled laws."""
@@ -243,7 +245,7 @@ class Loading:
     def contacts(self, external: External, ws: Workspace, stuck: Stuck | None = None) -> Contacts:
         """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
         clear_external(external)
-        self.remember(external, stuck)
+        self.remember(external, stuck, stuck is not None)
         self.add_contacts(self.packed, external, ws, tangents=False)
         self.remember(external, None)
         touch = external.touch
@@ -259,10 +261,10 @@ class Loading:
             value[:, PRESSURE],
         )  # fmt: skip
 
-    def remember(self, external: External, stuck: Stuck | None) -> None:
-        """Let contacts know how they stuck before; None: not at all."""
+    def remember(self, external: External, stuck: Stuck | None, at_rest: bool = False) -> None:
+        """Let contacts know how they stuck before; None: not at all. `at_rest`: their rates are those of statics."""
         touch, n = external.touch, 0 if stuck is None else min(len(stuck.pair), len(external.touch.stuck))
-        touch.counts[N_STUCK] = n
+        touch.counts[N_STUCK], touch.counts[AT_REST] = n, at_rest
         if stuck is not None:
             touch.stuck[:n], touch.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
 

@@ -120,7 +120,7 @@ class ContactHistory(NamedTuple):
     contacts: Contacts  # m of them
 
     def at(self, row: int) -> Contacts:
-        """Those of one row of the run."""
+        """Those of one row of the run, from 0."""
         return self.contacts.rows(self.row == row)
 
     @classmethod

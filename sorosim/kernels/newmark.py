@@ -123,7 +123,8 @@ def evaluate_at(model, march, ws, closure, saddle, what):
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
         if model.loads.surfaces.group.shape[0] > 0:
             external.touch.counts[NO_TANGENTS] = what == RESIDUAL
-            call_at(model.add_contacts, (model.loads.surfaces, ws, external))
+            if call_at(model.add_contacts, (model.loads.surfaces, ws, external)) == WRONG_TYPES:
+                external.touch.counts[OVERFLOW] = 1
     copy(march.multiplier[L_NEW], closure.multiplier)
     status = call_at(model.evaluate, (
         model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],

@@ -297,6 +297,13 @@ def polyhedron_distance(f, y, n, H, room):
         for i in range(3):
             n[i] = t[i]
         return d - rounding
+    along = 0.0
+    for i in range(3):
+        along += triangles[found, i] * (y[i] - best[i]) / d
+    if along > 1.0 - 1e-12:  # an edge inside a face
+        for i in range(3):
+            n[i] = triangles[found, i]
+        return d - rounding
     for i in range(3):
         n[i] = (y[i] - best[i]) / d
     if region == 2:

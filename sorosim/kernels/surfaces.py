@@ -46,8 +46,8 @@ N_VALUE = 14
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
 # Touch.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may touch; whether
-# nobody wants tangents; how many contacts stuck before
-ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK = range(6)
+# nobody wants tangents; how many contacts stuck before; whether it is statics
+ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK, AT_REST = range(7)
 # Touch.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments; the form
 N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
 # Touch.number: places on segments, gap, distance of the axes, second derivatives by places, how the middles draw,
@@ -84,7 +84,7 @@ class Surfaces(NamedTuple):
 class Touch(NamedTuple):
     """Contacts as an evaluation finds them, and room."""
 
-    counts: np.ndarray  # (6,) int
+    counts: np.ndarray  # (7,) int
     reach: np.ndarray  # (1,) up to which distance gaps are looked for
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap, 8) int
@@ -116,7 +116,7 @@ def make_touch(surfaces: Surfaces, ndof: int, capacity: int) -> Touch:
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
     integers, columns = np.int64, (ndof if n else 0)
     return Touch(
-        np.zeros(6, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
+        np.zeros(7, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
         np.zeros((room, N_ENTRY), dtype=integers), np.zeros((room, N_VALUE)), np.zeros(room, dtype=integers),
         np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)),
         np.zeros((room, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((42, 3)), np.zeros((12, 3)),

@@ -18,6 +18,7 @@ from sorosim.kernels.surfaces import (
     ARM_A,
     ARM_B,
     AT_POINT,
+    AT_REST,
     AXES,
     AXIAL,
     B_0,
@@ -175,7 +176,7 @@ def meet_solid(surfaces, core, k, ws, touch):
         number[GAP] = world_distance(kind, f, g, x, n, H, wide) - number[R_A]
     else:
         # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
-        world_distance(kind, f, g, a, n, H, wide)
+        above = world_distance(kind, f, g, a, n, H, wide)
         own, y, g_A, at = room[OWN], room[WORK], ws.pose[row[NODE_0]], row[CORE_AT] + AXES
         for i in range(3):
             own[i] = g_A[0, i] * n[0] + g_A[1, i] * n[1] + g_A[2, i] * n[2]
@@ -187,7 +188,7 @@ def meet_solid(surfaces, core, k, ws, touch):
         number[AXIAL] = sqrt(square)
         for i in range(3):
             x[i] = a[i] - dot(g_A[i], y) / number[AXIAL]
-        number[GAP], number[R_A] = world_distance(kind, f, g, x, n, H, wide), 0.0
+        number[GAP], number[R_A] = above - number[AXIAL], 0.0
     copy(x, room[X_B])
 
 
@@ -268,7 +269,11 @@ def contact_force(law, touch, weights):
     for i in range(3):
         u[i] += room[STUCK, i]
     closing = -dot(n, u)
-    pressed, by_depth, by_rate, elastic = hertz(law, -number[GAP], closing)
+    # rates of statics are no rates: they are the way of what sticks
+    approach = 0.0 if touch.counts[AT_REST] != 0 else closing
+    pressed, by_depth, by_rate, elastic = hertz(law, -number[GAP], approach)
+    if touch.counts[AT_REST] != 0:
+        by_rate = 0.0
     mu, slow, speed, chi = law[LAW_FRICTION], law[LAW_SLIP], 0.0, 0.0
     for i in range(3):
         u_t[i] = u[i] + closing * n[i]

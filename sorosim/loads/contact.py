@@ -85,6 +85,9 @@ def _surfaces(where: str, given: Any) -> tuple[Surface, ...]:
         found.append(one)
     if not found:
         raise ModelError(where, "one surface or several", "none")
+    own = [one.link for one in found if one.shape is None]
+    if twice := sorted({link for link in own if own.count(link) > 1}):
+        raise ModelError(where, "surfaces that differ", f"'{twice[0]}' twice")
     return tuple(found)
 
 
@@ -186,12 +189,13 @@ class Contact:
         for i, mine in enumerate(skins):
             for j, theirs in enumerate(skins):
                 if i == j:
-                    out[i, j] = not mine.is_rod
+                    out[i, j] = not mine.is_rod or frozenset((mine.link,)) in listed
                 elif mine.link == theirs.link or frozenset((mine.link, theirs.link)) in listed:
                     out[i, j] = 1
                 elif among and WORLD not in (mine.link, theirs.link):
                     a, b = (layout.links[skin.link].link for skin in (mine, theirs))
-                    out[i, j] = a.parent == theirs.link or b.parent == mine.link
+                    joint = a.parent == theirs.link or b.parent == mine.link
+                    out[i, j] = joint or frozenset((mine.link, theirs.link)) in layout.joined
         return out
 
 

@@ -98,6 +98,9 @@ class ContactGroup:
                     expected = "planes and half spaces opposite an ellipsoid"
                     got = f"the surface of '{theirs.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
+                if mine.solids and any(part.kind == solids.SHEET for part in theirs.solids):
+                    expected = "round bodies opposite a plane, which is as thick as they are round"
+                    raise ModelError("contact", expected, f"the flat ones of '{mine.link}'", "use a half_space")
                 if not mine.cores and not theirs.cores:
                     got = f"'{mine.link}' and '{theirs.link}', which are all around"
                     raise ModelError("contact", "two surfaces that can touch each other", got)
@@ -316,6 +319,8 @@ def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]
 
 
 def _rod(surface: Any, link: LinkLayout, capsules: bool) -> Skin:
+    if not np.array_equal(surface.at, np.eye(4)):
+        raise ModelError(f"{surface.link}.at", "no pose for a rod, which is where it is", "one")
     rod, length = link.link.rod, float(link.X[-1])
     assert rod is not None  # for the type checker
     if surface.pieces is None:

@@ -80,6 +80,7 @@ class Layout:
     coordinate_names: tuple[str, ...]
     dimensions: tuple[str, ...]  # of each coordinate: angle, length or number
     points: IntArray  # (n_points,) nodes that count as points
+    joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
 
     def link(self, name: str) -> LinkLayout:
         """The layout of a link by name."""

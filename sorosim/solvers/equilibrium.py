@@ -305,6 +305,8 @@ def _across(J: Array, slope: Array, tangent: Array, right: Array) -> Array:
     lu, _, y, info = dgesv(A, b)
     pivots = np.abs(np.diag(lu))
     if info != 0 or not pivots.min() > OPEN_MOTION * pivots.max():
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            return np.full_like(b, np.nan)
         try:
             y = lstsq(A, b, cond=OPEN_MOTION, check_finite=False)[0]
         except (ValueError, np.linalg.LinAlgError):

@@ -252,3 +252,78 @@ def test_shapes_keep_their_size():
     assert robot.contact_gaps(np.zeros(6))["touch"] == pytest.approx(0.0, abs=1e-15)
     assert isinstance(robot.links[0].body.parts[0].shape, Box)
     assert Ellipsoid((1, 1, 1)).kind == "ellipsoid"
+
+
+@pytest.mark.parametrize("e", [1e-6, 1e-3, 0.02, 0.03, 0.0301, 0.5, 0.99, 0.9999, 1.0 - 1e-7])
+def test_every_restitution_has_its_damping(e):
+    """ln((1 + x)/(1 - e x)) = x (1 + e), and more damping for less restitution."""
+    x = impact_damping(e)
+    assert 0.0 < x <= 1.0 / e
+    if 0.05 < e < 0.9999:  # below, 1 - e x has lost its digits
+        assert np.log1p(x) - np.log1p(-e * x) == pytest.approx(x * (1.0 + e), rel=1e-9)
+    assert impact_damping(0.99 * e) > x
+
+
+def test_a_thin_plane_is_touched_by_smooth_bodies_only():
+    smooth = body((0, 0, 0.0698), ellipsoid={"radii": [0.05, 0.06, 0.07]})
+    robot = touching({"b": smooth}, between="b", **{"and": {"plane": {}}})
+    found = robot.contacts(np.zeros(6))
+    assert found.gap.min() == pytest.approx(-2e-4, rel=1e-9)
+    np.testing.assert_allclose(found.normal[0], [0, 0, 1], atol=1e-12)
+    for flat in (can((0, 0, 0.1)), cube((0, 0, 0.1))):
+        with pytest.raises(sorosim.SorosimError, match="use a half_space"):
+            touching({"b": flat}, between="b", **{"and": {"plane": {}}})
+
+
+def test_damping_does_not_change_what_rests():
+    """In statics nothing approaches, however far the way is that friction resists."""
+    depths = []
+    for damping in (0.0, 20.0):
+        robot = touching({"rod": rod((-0.1, 0, 0.0099))}, between="rod", **{"and": floor()}, stiffness=1e5,
+                         friction=0.4, damping=damping)  # fmt: skip
+        eq = sorosim.statics(robot, sticking=robot.initial_q)
+        depths.append(eq.contacts.gap.min())
+    assert depths[0] == pytest.approx(depths[1], rel=1e-9)
+
+
+def test_a_flat_face_of_a_mesh_is_flat_on_its_diagonal():
+    corners = [[x, y, z] for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
+    faces = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6],
+             [0, 6, 4], [1, 5, 7], [1, 7, 3]]  # fmt: skip
+    links = {"b": body((0, 0, 0.0999), sphere={"radius": 0.05})}
+    of_mesh, of_box = (
+        touching(links, between="b", **{"and": shape}).inverse_dynamics_derivatives(*np.zeros((3, 6))).dtau_dq
+        for shape in ({"mesh": {"vertices": corners, "faces": faces}}, {"box": {"size": [0.1, 0.1, 0.1]}})
+    )
+    np.testing.assert_allclose(of_mesh, of_box, atol=1e-9 * np.abs(of_box).max())
+
+
+def test_links_that_a_loop_joins_do_not_touch():
+    four = sorosim.load("four_bar")
+    law = ContactLaw(1e5)
+    links = [link.name for link in four.links if link.body is not None]
+    robot = four.with_loads(c=Contact(links, law=law))
+    joined = {frozenset((loop.a.link, loop.b.link)) for loop in four.description.loops.values()}
+    found = robot.contacts(robot.initial_q)
+    assert joined
+    assert not {frozenset((a.strip("'"), b.strip("'"))) for a, b in zip(found.a, found.b, strict=True)} & joined
+
+
+@pytest.mark.parametrize(
+    ("contact", "message"),
+    [
+        ({"between": ["a", "a"], "and": floor()}, "'a' twice"),
+        ({"between": {"link": "a", "at": at((0, 0, 1))}, "and": floor()}, "no pose for a rod"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(contact, message):
+    with pytest.raises(sorosim.SorosimError, match=message):
+        touching({"a": rod()}, **contact)
+
+
+def test_self_contact_of_one_link_can_be_left_out():
+    links = {"a": rod(joint="fixed", length=0.6, quadrature=16)}
+    q = np.zeros(9)
+    q[2], q[5], q[0] = 7.0, 0.2, 0.2
+    assert touching(links, among="a").contacts(q).n > 0
+    assert touching(links, among="a", apart=[["a", "a"]]).contacts(q).n == 0
