@@ -13,6 +13,7 @@ from sorosim.assembly import closed_gently, open_loops
 from sorosim.contact_check import contacts_of, thinnest
 from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.loading import Stuck
 from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.solvers.equilibrium import Sinking, StaticProblem, solve_equilibrium
@@ -95,31 +96,18 @@ def statics(
     most half a turn.
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, or at once where a robot has contacts
-    and no start is given, the load (gravity, loads, inputs and
-    driven displacements together) is raised from zero along the curve of equilibria, through folds; `message` says so.
-    A robot without loops that finds no way so is let go at the start, to follow the forces without inertia until it
-    rests. Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7 and 9.
+    and no start is given, the load (gravity, loads, inputs and driven displacements together) is raised from zero along
+    the curve of equilibria, through folds; `message` says so. A robot without loops that finds no way so is let go at
+    the start, to follow the forces without inertia until it rests. Loops that are open in the unloaded state close as
+    the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     held = robot.description.statics.get("driven") if driven is None else driven
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
-    stuck: Any
-    if isinstance(sticking, Equilibrium):
-        stuck = sticking.q, None if sticking.sliding is None else sticking.touching[1]
-    elif isinstance(sticking, Run):
-        stuck = sticking.q[-1], robot.engine.contacts(sticking.q[-1], sticking.qd[-1])[1]
-    else:
-        at: Any = sticking
-        stuck = None if at is None else (robot.coordinates(at, "sticking"), None)
-    first: Any = q0
-    follows, begin = isinstance(first, Equilibrium | Run), None
-    if isinstance(first, Run):
-        first, begin = first.q[-1], first.u[-1]
-    elif isinstance(first, Equilibrium):
-        first, begin = first.q, first.u
-    start = robot.initial_q if first is None else robot.coordinates(first, "q0")
-    system = StaticSystem(robot, inputs, given, stuck, None if begin is None else (start, robot.inputs(begin)))
+    start, begin = _beginning(robot, q0)
+    follows = begin is not None
+    system = StaticSystem(robot, inputs, given, _stuck(robot, sticking), None if begin is None else (start, begin))
     n = system.n_free
     opened = ""
     if not follows:
@@ -129,10 +117,8 @@ def statics(
         system.weigh(*errors)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = _Trials(system)
-    unloaded = np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     x0 = system.start(start, 0.0 if follows else 1.0)
-    if follows:
-        unloaded = x0
+    unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     sinking = None if follows else trials.sinking(x0)
     # surfaces must not pass through each other on the way
     gently = follows or (q0 is None and robot.engine.loading.touches)
@@ -167,6 +153,24 @@ def statics(
         raise ConvergenceError(f"statics: {opened}", equilibrium)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}; {hint}", equilibrium)
+
+
+def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
+    """Coordinates to start from, and the inputs there if that is an equilibrium or the end of a run."""
+    if isinstance(q0, Run):
+        return robot.coordinates(q0.q[-1], "q0"), robot.inputs(q0.u[-1])
+    if isinstance(q0, Equilibrium):
+        return robot.coordinates(q0.q, "q0"), robot.inputs(q0.u)
+    return (robot.initial_q if q0 is None else robot.coordinates(q0, "q0")), None
+
+
+def _stuck(robot: Robot, sticking: Any) -> tuple[Array, Stuck | None] | None:
+    """Coordinates at which contacts stuck, and how, as far as it is known."""
+    if isinstance(sticking, Run):
+        return sticking.q[-1], robot.engine.contacts(sticking.q[-1], sticking.qd[-1])[1]
+    if isinstance(sticking, Equilibrium):
+        return sticking.q, None if sticking.sliding is None else sticking.touching[1]
+    return None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
 
 
 def follow(

@@ -81,15 +81,14 @@ def _profile(_: Setting, __: Any) -> str:
     )
 
 
-def growth(numbers: tuple[int, ...] = (50, 100, 200, 400)) -> list[float]:
-    """Times of finding all contacts [s] for numbers of rods."""
-    times = []
-    for n in numbers:
-        robot = heap(n)
-        loading, ws, external = robot.engine.loading, robot.engine.workspace, robot.engine.external
-        robot.engine.sweep(np.zeros(robot.ndof), np.zeros(robot.ndof), POSES)
-        times.append(_seconds(partial(loading.add_contacts, loading.packed, external, ws, False)))
-    return times
+def _search(n: int) -> Callable[[Setting], Action]:
+    def make(_: Setting) -> Action:
+        engine = heap(n).engine
+        engine.sweep(np.zeros(engine.ndof), np.zeros(engine.ndof), POSES)
+        loading = engine.loading
+        return partial(loading.add_contacts, loading.packed, engine.external, engine.workspace, tangents=False)
+
+    return make
 
 
 TOUCHING: tuple[Case, ...] = (
@@ -104,6 +103,7 @@ TOUCHING: tuple[Case, ...] = (
     ),
     of_robot("contact_cylinder", motion_case("bdf", 1.0, CYLINDER["bdf"])),
     of_robot("contact_cylinder", motion_case("generalized-alpha", None, CYLINDER["newmark"])),
+    *(Case(f"contacts of {n} rods", _search(n), rounds=5) for n in (50, 200, 800)),
     Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, beside=_profile),
     Case(f"ID + derivatives, {N_RODS} rods that touch", _inverse(task.INVERSE_DERIVATIVES), rounds=3),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sorosim.io.bodies import BodyBuilder
@@ -22,8 +22,7 @@ _KINDS: dict[str, Any] = {
     kind.kind: kind
     for kind in (Box, Cylinder, Sphere, Capsule, Ellipsoid, HalfSpace, Plane, Pole, Pipe, Bowl, HeightField)
 }
-_LAW = ("exponent", "onset", "damping", "restitution", "impact_speed", "friction", "slip_speed")
-_LAW_DEFAULTS = (1.5, 0.0, 0.0, None, None, 0.0, 1e-3)
+_LAW = {key.name: key.default for key in fields(ContactLaw) if key.name != "stiffness"}
 
 
 @dataclass
@@ -112,7 +111,7 @@ def contact_block(contact: Contact, bodies: BodyWriter) -> dict[str, Any]:
         out["between"] = [_surface(surface, bodies) for surface in contact.between]
         out["and"] = [_surface(surface, bodies) for surface in contact.others]
     out["stiffness"] = law.stiffness
-    for name, default in zip(_LAW, _LAW_DEFAULTS, strict=True):
+    for name, default in _LAW.items():
         if getattr(law, name) != default:
             out[name] = getattr(law, name)
     out["rods"] = contact.rods

@@ -154,21 +154,21 @@ def _extras(run: Any) -> dict[str, Any]:
         "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
         "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
         **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),
-        **({"contacts": {"row": run.contacts.row, **_contacts(run.contacts.contacts)}} if _touches(run) else {}),
+        **(
+            {"contacts": {"row": run.contacts.row, **_contacts(run.contacts.contacts)}}
+            if run.robot.engine.loading.touches
+            else {}
+        ),
     }
 
 
 def _rest(equilibrium: Any) -> dict[str, Any]:
     """Contacts of an equilibrium, and what their friction resisted."""
-    contacts = {"contacts": _contacts(equilibrium.contacts)} if _touches(equilibrium) else {}
+    contacts = {"contacts": _contacts(equilibrium.contacts)} if equilibrium.robot.engine.loading.touches else {}
     if (sliding := equilibrium.sliding) is None:
         return contacts
     stuck = {} if sliding.stuck is None else sliding.stuck._asdict()
     return {**contacts, "sliding": {"rates": sliding.rates, **stuck}}
-
-
-def _touches(thing: Any) -> bool:
-    return bool(thing.robot.engine.loading.touches)
 
 
 def _contacts(contacts: Any) -> dict[str, Any]:

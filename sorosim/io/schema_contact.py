@@ -71,15 +71,21 @@ class FlatBlock(Block):
 
 
 class PoleBlock(Block):
+    """A pole, or a hollow sphere."""
+
     radius: Length = Key(examples=["5 cm"])
 
 
 class PipeBlock(Block):
+    """A round hole."""
+
     radius: Length = Key(examples=["15 cm"])
     length: Length | None = None
 
 
 class HeightFieldBlock(Block):
+    """A smooth surface through heights on a grid."""
+
     heights: list[Annotated[tuple[float, ...], Numbers("length")]] = Key(examples=["[[0, 0, 0, 0], ...]"])
     size: Annotated[tuple[float, ...], Vector("length", (2,), above=0.0)] = Key(examples=["[1 m, 1 m]"])
 

@@ -29,6 +29,8 @@ def _has_an_effect(value: Any, key: str, example: str) -> Any:
 
 
 class WrenchBlock(Block):
+    """Moment and force at a point."""
+
     link: LinkName = Key(examples=["arm"])
     s: Fraction | None = None
     at: Poses | None = None
@@ -78,6 +80,8 @@ _End = Annotated[
 
 
 class SpringBlock(Block):
+    """A spring with a damper between two points."""
+
     start: _End = Key(alias="from", examples=["arm"])
     end: _End = Key(alias="to", examples=["{at: {position: [0, 0, 1 m]}}"])
     stiffness: SignalBlock = 0.0
@@ -119,6 +123,8 @@ class ImmersedBlock(Block):
 
 
 class FluidBlock(Block):
+    """A fluid around the robot."""
+
     density: Annotated[float, Quantity("density", above=0.0)] = Key(examples=["1000 kg/m^3"])
     current: Speeds | None = None
     height: Annotated[float, Quantity("length")] | None = None
@@ -127,6 +133,8 @@ class FluidBlock(Block):
 
 
 class LoadBlock(OwnOneOf):
+    """A load of one kind."""
+
     registry = LOADS
 
     wrench: WrenchBlock | None = None

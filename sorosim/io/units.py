@@ -114,7 +114,7 @@ class WrongText(Exception):
 
 
 class TooLong(WrongText):
-    pass
+    """A text of more than MAX_TEXT characters."""
 
 
 def split(text: str) -> tuple[float, list[tuple[str, int]]]:

@@ -102,7 +102,8 @@ class HeightField(Obstacle):
     heights : (n_x, n_y) array_like
         At the points of a regular grid [m], at least 4 x 4.
     size : two numbers
-        Extent of the grid along x and y [m]; its middle is at the origin. Beyond it the surface goes on as at its rim.
+        Extent of the grid along x and y [m]; its middle is at the origin. Beyond it the pieces of the
+        splines at its rim go on, which are cubic.
     """
 
     heights: Array

@@ -207,7 +207,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
 def _follow(counter: _Counter) -> tuple[_Point | None, str]:
     """Follow the curve of solutions from the start; what to say of it, or None."""
     x = counter.problem.x_unloaded
-    first = np.abs(_solve(*counter.jacobian(x, 1.0)[::-1])).max()
+    r, J = counter.jacobian(x, 1.0)
+    first = np.abs(_solve(J, r)).max()
     if first <= FIRST_POLISH * (1.0 + np.abs(x).max()):
         point = _newton(counter, x, 1.0, MAX_POLISH)
         if point.good and np.abs(point.x - x).max() <= 2.0 * first:

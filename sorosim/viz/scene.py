@@ -23,7 +23,6 @@ from sorosim.viz.touching import (
     STONE,
     Arrows,
     contacts_at,
-    has_contacts,
     largest_force,
     obstacle_meshes,
 )
@@ -255,7 +254,7 @@ class Scene:
         self._floor = Floor(seen, self._up)
         # the floor belongs to the picture, whether it is drawn now or later
         self._framed = np.concatenate([seen, self._floor.shadow(seen)]) if self.look.floor else seen
-        if has_contacts(self.robot):
+        if self.robot.engine.loading.touches:
             self._add_obstacles(seen, size)
         self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
         self._add_lines("grid", self._floor.grid, 1.2, color=LINES)

@@ -25,11 +25,6 @@ AROUND = 72  # points around obstacles
 FINE = 60  # points along the longer side of a height field
 
 
-def has_contacts(robot: Robot) -> bool:
-    """Whether something of the robot may touch something."""
-    return bool(robot.engine.loading.touches)
-
-
 def obstacles(robot: Robot) -> list[Surface]:
     """Surfaces of the world that the robot may touch."""
     contacts = (load for load in robot.description.loads.values() if isinstance(load, Contact))
