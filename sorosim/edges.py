@@ -118,11 +118,12 @@ def rough_time(signal: Signal, times: Array) -> tuple[str, float] | None:
         k = int(np.argmin(finite.all(axis=1)))
         what = ("value", "rate", "acceleration")[int(np.argmin(finite[k]))]
         return f"no finite {what}", float(times[k])
-    value, rate, _ = (float(np.abs(jets[:, i] - (jets[0, 0] if i == 0 else 0.0)).max()) for i in range(3))
+    value, rate, bend = (float(np.abs(jets[:, i] - (jets[0, 0] if i == 0 else 0.0)).max()) for i in range(3))
     jumps = looked.jumps(times, jets, 0, VALUE_JUMP, value)
     if len(jumps):
         return "a value that jumps", float(jumps.min())
-    rounding = EXACT * float(np.abs(jets[:, 0]).max()) / (times[-1] - times[0])
+    span = float(times[-1] - times[0])
+    rounding = EXACT * (float(np.abs(jets[:, 0]).max()) / span + bend * span)
     jumps = looked.jumps(times, jets, 1, RATE_JUMP, max(rate, rounding))
     if not len(jumps):
         return None
