@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -103,7 +103,9 @@ class Engine:
             inertia = self.weight.copy()
             for node, added in self.loading.added.items():
                 inertia[node] += added
-            self.tree = self.tree._replace(inertia=inertia, segment=_not_bare(self.tree.segment, self.loading.added))
+            segment = self.tree.segment.copy()
+            segment[list(self.loading.added), BARE] = 0
+            self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
@@ -290,9 +292,8 @@ class Engine:
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""
-        zero = self.zero_rates
-        found: Array = self.evaluate(task.RESIDUAL, q, qd, zero, u, multiplier=multiplier).closure.wrench[loop].copy()
-        return found
+        closure = self.evaluate(task.RESIDUAL, q, qd, self.zero_rates, u, multiplier=multiplier).closure
+        return np.array(closure.wrench[loop])
 
     def transmitted(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array
@@ -349,11 +350,15 @@ class Engine:
     def _idle(self) -> Engine:
         """The same without its actuators."""
         laws = self.elastic.laws
-        passive = (laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)
-        idle = copy(self)
-        idle.elastic = self.elastic._replace(laws=laws._replace(row=np.ascontiguousarray(laws.row[passive])))
-        idle.fibres = self.fibres._replace(row=self.fibres.row[:0])
-        return idle
+        row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
+        elastic = self.elastic._replace(laws=laws._replace(row=row))
+        return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
+
+    def but(self, **parts: Any) -> Engine:
+        """The same with other arrays."""
+        out = copy(self)
+        vars(out).update(parts)
+        return out
 
     def load_wrenches(self, name: str, t: float, q: Array, qd: Array) -> Array:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
@@ -392,9 +397,3 @@ class Engine:
         # kernels know one type of array, which may be written to
         tensions(self.tree, self.fibres, np.array(q), np.array(u), self.workspace.scratch, room)
         return np.array(room.tension[0])
-
-
-def _not_bare(segment: Array, nodes: Iterable[int]) -> Array:
-    out = segment.copy()
-    out[list(nodes), BARE] = 0
-    return out

@@ -6,6 +6,7 @@ Solvers see vectors of the unknowns only: free coordinates, their rates, multipl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from sorosim.drive import Held, Motion, Partition, driven_motion
 from sorosim.dynamics import DEPENDENT
-from sorosim.engine import Evaluation
+from sorosim.engine import Engine, Evaluation
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import dependence, of_each_loop
@@ -133,15 +134,25 @@ class StaticSystem:
             return None
         return Sliding((q - self.sticking[0]) / STICKING, self.sticking[1])
 
-    def tangent(self, found: Evaluation, q: Array, load: float) -> Array:
-        """Derivative of the residual by q, with that of friction."""
-        if self.sticking is None:
+    def tangent(self, found: Evaluation, q: Array) -> Array:
+        """Derivative of the residual by q, with that of the rates which friction sees in their place."""
+        sliding = self.sliding(q)
+        if sliding is None:
             return found.dq
-        zero, (u, scale) = self._zero, self.pulling(load)
-        by_rates = self.robot.engine.evaluate(
-            task.INVERSE_DERIVATIVES, q, zero, zero, u, scale=scale, sliding=self.sliding(q)
-        ).dqd  # fmt: skip
-        return np.asarray(found.dq + by_rates / STICKING)
+        # the evaluation stands still: of the contacts it has what they are without rates of their nodes
+        still, moving = (self._contact_forces(q, rates, sliding) for rates in (self._zero, sliding.rates))
+        return np.asarray(found.dq - still.dq + moving.dq + moving.dqd / STICKING)
+
+    def _contact_forces(self, q: Array, qd: Array, sliding: Sliding) -> Evaluation:
+        """What balances contacts alone, which see `sliding`, and its derivatives where the nodes move with qd."""
+        return self._massless.evaluate(
+            task.INVERSE_DERIVATIVES, q, qd, self._zero, np.zeros_like(self.u), scale=0.0, sliding=sliding
+        )
+
+    @cached_property
+    def _massless(self) -> Engine:
+        engine = self.robot.engine
+        return engine.but(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
 
     def accelerations(self, y: Array, derivatives: bool) -> tuple[Array, Array]:
         """Accelerations of the free coordinates y from rest, loops closing within a second, and their derivatives."""
@@ -171,7 +182,7 @@ class StaticSystem:
         """Residual of the unknowns and its derivative by them."""
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
         free, m = self.partition.free, self.robot.n_multipliers
-        K = self.tangent(found, self.q(x, load), load)
+        K = self.tangent(found, self.q(x, load))
         K = K if self.n_free == self.robot.ndof else K[np.ix_(free, free)]
         if m:
             matrix, rows = found.closure.matrix, self.rows

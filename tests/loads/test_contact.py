@@ -11,6 +11,7 @@ from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw, impact_damping
 from sorosim.model.obstacle import HalfSpace, HeightField, Pipe
 from sorosim.model.shape import Box, Cone, Ellipsoid, Sphere
+from sorosim.system import StaticSystem
 
 LAW = {"friction": 0.3, "damping": 0.5, "slip_speed": "5 cm/s", "stiffness": 1e5}
 STEPS = [1e-5, 3e-6, 1e-6, 3e-7]
@@ -286,6 +287,23 @@ def test_damping_does_not_change_what_rests():
     assert depths[0] == pytest.approx(depths[1], rel=1e-9)
 
 
+def test_the_tangent_of_statics_knows_how_places_move_with_friction(rng):
+    """Far from where contacts stuck, the rates that friction sees turn the arms of contacts, too."""
+    links = {"rod": rod((-0.1, 0, 0.008)), "a": body((0.02, 0.03, 0.055), sphere={"radius": 0.05})}
+    robot = touching(links, among=["rod", "a"], stiffness=1e5, friction=0.6, slip_speed=1.0,
+                     loads={"floor": {"contact": {"between": ["rod", "a"], "and": floor(0.001), "friction": 0.4,
+                                                  "slip_speed": 1.0, "stiffness": 1e5}}})  # fmt: skip
+    system = StaticSystem(robot, np.zeros(0), {}, (0.3 * rng.normal(size=robot.ndof), None))
+    x = 1e-3 * rng.normal(size=robot.ndof)
+    found = robot.contacts(x)
+    assert set(found.load) == {"touch", "floor"}
+    _, J = system.jacobian(x, 1.0)
+    for _ in range(3):
+        d = rng.normal(size=robot.ndof)
+        slope = best_slope(lambda h, d=d: system.residual(x + h * d, 1.0), STEPS)
+        assert relative_error(J @ d, slope) < 1e-6
+
+
 def test_a_flat_face_of_a_mesh_is_flat_on_its_diagonal():
     corners = [[x, y, z] for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
     faces = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6],
@@ -322,8 +340,10 @@ def test_what_would_be_ignored_is_refused(contact, message):
 
 
 def test_self_contact_of_one_link_can_be_left_out():
-    links = {"a": rod(joint="fixed", length=0.6, quadrature=16)}
-    q = np.zeros(9)
+    links = {"a": rod(joint="fixed", length=0.6, quadrature=16), "b": ball((0, 0, 9))}
+    q = np.zeros(15)
     q[2], q[5], q[0] = 7.0, 0.2, 0.2
-    assert touching(links, among="a").contacts(q).n > 0
-    assert touching(links, among="a", apart=[["a", "a"]]).contacts(q).n == 0
+    assert touching(links, among=["a", "b"]).contacts(q).n > 0
+    assert touching(links, among=["a", "b"], apart=[["a", "a"]]).contacts(q).n == 0
+    with pytest.raises(sorosim.SorosimError, match="two surfaces that can touch each other"):
+        touching(links, among="a", apart=[["a", "a"]])
