@@ -56,7 +56,7 @@ def statics(
     jacobian: str = "analytic",
     sticking: ArrayLike | Equilibrium | Run | None = None,
 ) -> Equilibrium:
-    """Equilibrium of a robot under constant inputs.
+    """Equilibrium of a robot under constant inputs; loads that depend on time are those at t = 0.
 
     Parameters
     ----------
@@ -184,7 +184,8 @@ def follow(
     """Slow motion from an equilibrium to another, contacts sticking and sliding on the way.
 
     Inputs and driven coordinates change along a straight line, in steps that are halved where an equilibrium is not
-    found, and each of which resists sliding from the one before (`statics`, its `sticking`).
+    found, and each of which resists sliding from the one before (`statics`, its `sticking`). Loads that depend on time
+    are those at t = 0.
 
     Parameters
     ----------
@@ -209,7 +210,9 @@ def follow(
     check_robot(robot)
     if not isinstance(start, Equilibrium | Run):
         raise InputError("start", "an Equilibrium or a Run", type(start).__name__)
-    n = int(number("steps", steps, "a number of steps from 1 to 1e6", least=1.0, upto=1e6))
+    n = number("steps", steps, "a whole number of steps from 1 to 1e6", least=1.0, upto=1e6)
+    if n % 1.0:
+        raise InputError("steps", "a whole number of steps", f"{n:g}")
     q0, u0 = (start.q[-1], start.u[-1]) if isinstance(start, Run) else (start.q, start.u)
     u1 = robot.inputs(u) if u is not None else u0
     names = {**dict.fromkeys(start.driven, None), **by_link(driven)}

@@ -112,8 +112,8 @@ def pointer_to(function: Callable[..., Any], *examples: Any) -> Any:
         return function
     types = tuple(numba.typeof(x) for x in examples)
     function.compile(types)
-    found = function.overloads[types]  # type: ignore[attr-defined]  # numba's
-    address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
+    found = function.overloads[types]._asdict()  # type: ignore[attr-defined]  # numba's
+    address = found["library"].get_pointer_to_function(found["fndesc"].llvm_cfunc_wrapper_name)
     return address, _key_of(types)
 
 

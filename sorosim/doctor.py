@@ -20,6 +20,7 @@ from sorosim.model.material import Material
 from sorosim.model.mesh import Mesh
 from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
+from sorosim.model.section import Circle, HollowCircle
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
 from sorosim.system import independent_rows
@@ -189,6 +190,19 @@ def _contacts(robot: Robot) -> Iterator[Finding]:
             yield Finding(ODD, f"loads.{name}", what, "so stiff a contact costs steps and changes nothing")
         else:
             yield Finding(OK, f"loads.{name}", what)
+        for rod in _not_round(robot, name):
+            what = f"the rod '{rod}' is not round: it touches as if it were, with half of its thickness as radius"
+            yield Finding(OK, f"loads.{name}", what)
+
+
+def _not_round(robot: Robot, name: str) -> list[str]:
+    """Links with rods that are not round and have no radius of their own in a contact."""
+    rods = {link.name: link.rod for link in robot.links if link.rod is not None}
+    return [
+        surface.link for surface in robot.description.loads[name].surfaces
+        if surface.link in rods and surface.radius is None
+        and any(not isinstance(part.section, Circle | HollowCircle) for part in rods[surface.link].divisions)
+    ]  # fmt: skip
 
 
 def _loops(robot: Robot) -> Iterator[Finding]:

@@ -142,6 +142,8 @@ class Integration:
         hint = f"try method='{other}' or a smaller max_step"
         if options["method"] in MARCHES:
             hint += ", a smaller rtol or a fixed `step`"
+            if options["step"] is not None:
+                hint = f"try a smaller step, or let the method choose it, or method='{other}'"
         if self.system.robot.n_multipliers:
             hint += ", drive less if that leaves the loops no freedom"
         if self.why:

@@ -197,6 +197,8 @@ class Loading:
             add_contacts(packed.laws.surfaces, ws, external)
             if external.touch.counts[OVERFLOW]:
                 hint = "look for surfaces that lie inside each other, or for a state that is absurd"
+                if external.touch.reach[0] > 0.0:
+                    hint = "ask for a smaller reach"
                 most = f"{len(external.touch.entry)} contacts and {len(external.touch.pair)} pairs nearby"
                 raise ModelError("loads", f"at most {most}", "more", hint)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -106,6 +107,12 @@ class Contacts(NamedTuple):
         """How many there are."""
         return len(self.gap)
 
+    def force_on(self, link: str) -> Array:
+        """Sum (3,) of the forces of all contacts on a link [N]."""
+        name = f"'{link}'"
+        signs = [float(a.endswith(name)) - float(b.endswith(name)) for a, b in zip(self.a, self.b, strict=True)]
+        return np.array(signs) @ self.force if signs else np.zeros(3)
+
     def rows(self, chosen: NDArray[Any]) -> Contacts:
         """Some of them, by a mask or by their numbers."""
         numbers = np.arange(self.n)[chosen]
@@ -118,10 +125,14 @@ class ContactHistory(NamedTuple):
 
     row: NDArray[np.int64]  # (m,) row of the run that each belongs to
     contacts: Contacts  # m of them
+    n_rows: int  # of the run
 
     def at(self, row: int) -> Contacts:
-        """Those of one row of the run, from 0."""
-        return self.contacts.rows(self.row == row)
+        """Those of one row of the run, from 0, or from its end if negative."""
+        found = operator.index(row)
+        if not -self.n_rows <= found < self.n_rows:
+            raise IndexError(f"row {found} of a run that has {self.n_rows}")
+        return self.contacts.rows(self.row == found % self.n_rows)
 
     @classmethod
     def of(cls, found: Sequence[Contacts]) -> ContactHistory:
@@ -130,4 +141,4 @@ class ContactHistory(NamedTuple):
         names = (tuple(name for one in found for name in one[part]) for part in range(3))
         empty = [np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)]
         values = (np.concatenate([none, *(one[3 + part] for one in found)]) for part, none in enumerate(empty))
-        return cls(rows, Contacts._make([*names, *values]))
+        return cls(rows, Contacts._make([*names, *values]), len(found))

@@ -75,6 +75,26 @@ def test_events_of_unknown_contacts_are_refused(ball):
         ball.onset("tuch")
 
 
+def test_contacts_of_rows_and_links(ball, run):
+    k = int(run.contacts.row[0])
+    found = run.contacts.at(k)
+    np.testing.assert_array_equal(found.position, run.contacts.at(k - len(run)).position)
+    np.testing.assert_array_equal(found.force_on("ball"), found.force[0])
+    np.testing.assert_array_equal(found.force_on("other"), np.zeros(3))
+    np.testing.assert_array_equal(ball.contacts([0, 0, 0, 0, 0, 1.0]).force_on("ball"), np.zeros(3))
+    for row in (len(run), -len(run) - 1):
+        with pytest.raises(IndexError, match=f"row {row} of a run that has {len(run)}"):
+            run.contacts.at(row)
+
+
+def test_gaps_within_an_absurd_reach_are_refused():
+    balls = {f"b{k}": body((k, 0, 0), sphere={"radius": 0.1}) for k in range(90)}
+    robot = touching(balls, among=list(balls))
+    assert robot.contact_gaps(robot.initial_q, 1.0) == {"touch": pytest.approx(0.8)}
+    with pytest.raises(sorosim.SorosimError, match="a smaller reach"):
+        robot.contact_gaps(robot.initial_q, 1e3)
+
+
 def test_a_deep_start_is_warned_of():
     robot = touching({"ball": body((0, 0, 0.05), sphere={"radius": 0.1})}, between="ball", **{"and": floor()})
     with pytest.warns(sorosim.SorosimWarning, match=r"loads.touch: 'ball' is 50 mm inside the world.*apart"):
@@ -108,9 +128,20 @@ def test_the_doctor_finds_contacts_that_are_too_soft_or_deep():
     assert "take about" in found[1].remedy
 
 
-def test_following_needs_something_to_follow(ball):
+def test_the_doctor_tells_of_rods_that_are_not_round():
+    links = {"rod": rod((0, 0, 0.05), "fixed")}
+    links["rod"]["rod"]["section"] = {"rectangle": {"y": 0.01, "z": 0.02}}
+    found = [finding for finding in examine(touching(links, between="rod", **{"and": floor()})) if finding.level == OK]
+    assert any("the rod 'rod' is not round" in finding.what for finding in found)
+    given = touching(links, between={"link": "rod", "radius": 0.004}, **{"and": floor()})
+    assert not any("not round" in finding.what for finding in examine(given))
+
+
+def test_following_needs_something_to_follow(ball, run):
     with pytest.raises(sorosim.InputError, match="an Equilibrium or a Run"):
         sorosim.follow(ball, np.zeros(6))
+    with pytest.raises(sorosim.InputError, match=r"a whole number of steps, got 2\.5"):
+        sorosim.follow(ball, run, steps=2.5)
 
 
 def test_a_way_that_ends_is_told():

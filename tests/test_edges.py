@@ -154,7 +154,8 @@ def test_what_makes_a_motion_rough_is_found_with_its_time(given, what, t):
 
 SMOOTH = [
     "30/57*t/(1 + 0*t)", "tanh(100*(t-0.2))", "tanh(1e9*(t-0.2))", "1e3*sin(1e4*t)", "5+1e-9*sin(t)", "floor(t)",
-    "sin(t)^2+cos(t)^2", "0.5*smoothstep((t-0.3)/0.1)", "smoothstep((t-0.5)/0.1)", "abs(sin(t))", "step(t-10)", "max(t, 0)", "t^2*abs(t)", 3.0,
+    "sin(t)^2+cos(t)^2", "0.5*smoothstep((t-0.3)/0.1)", "smoothstep((t-0.5)/0.1)",
+    "abs(sin(t))", "step(t-10)", "max(t, 0)", "t^2*abs(t)", 3.0,
     ([0, 0.1, 0.2, 0.6], [0, 1, 2, 6]), ([0, 0.5], [0, 1]), ([-1, 0], [0, 1]),
     {"times": [0, 0.1, 0.2, 0.3, 0.31], "values": [0, 0, 0.5, 1, 1], "interpolation": "pchip"},
     {"times": np.linspace(0, 0.4, 41), "values": 1 - np.cos(5 * np.pi * np.linspace(0, 0.4, 41)),

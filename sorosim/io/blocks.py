@@ -133,5 +133,5 @@ def expected_of(block: type[Block]) -> str:
     """What a mapping of this kind looks like, in words."""
     keys = block.key_names()
     if not issubclass(block, OneOf):
-        return "a mapping with the keys " + ", ".join(keys)
+        return "a mapping with the keys " + ", ".join(keys) if keys else "{}"
     return listed([f"{{{key}: ...}}" for key in keys])

@@ -10,7 +10,7 @@ from sorosim.io.bodies import BodyBuilder
 from sorosim.io.body_writer import BodyWriter, pose_block
 from sorosim.io.problems import Collector, Path
 from sorosim.io.schema_bodies import MeshFileBlock
-from sorosim.io.schema_contact import OBSTACLES, ContactBlock, SurfaceBlock
+from sorosim.io.schema_contact import OBSTACLES, TOUCHABLE, ContactBlock, SurfaceBlock
 from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw
 from sorosim.model.link import WORLD
@@ -77,6 +77,11 @@ class ContactBuilder:
     def surface(self, path: Path, given: str | SurfaceBlock) -> Surface | None:
         """A surface."""
         if isinstance(given, str):
+            if given not in self.names and (given in TOUCHABLE or given == WORLD):
+                kind = "half_space" if given == WORLD else given
+                hint = f"a shape in the world is written {{{kind}: {{...}}}}, its sizes inside"
+                self.todo.add(path, "the name of a link, or a shape", f"'{given}'", hint)
+                return None
             known = self.todo.known(path, "the name of a link", given, self.names)
             return self.todo.attempt(path, lambda: Surface(given)) if known else None
         if given.link != WORLD and not self.todo.known((*path, "link"), "the name of a link", given.link, self.names):

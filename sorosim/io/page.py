@@ -149,7 +149,7 @@ CONTEXTS = {
     "FluidBlock": Context("loads.water.fluid", (), "{density: 1000 kg/m^3, links: {arm: {}}}"),
     "ImmersedBlock": Context("loads.water.fluid.links.knob"),
     "WetShapeBlock": Context("loads.water.fluid.links.knob.shape", (), "{sphere: {radius: 1 cm}}"),
-    "ContactBlock": Context("loads.bump.contact", (), "{among: [arm], stiffness: 1e5}"),
+    "ContactBlock": Context("loads.bump.contact", (), "{among: [arm, knob], stiffness: 1e5}"),
     "SurfaceBlock": Context("loads.bump.contact.between", (), "{link: ball}"),
     "FlatBlock": Context("loads.bump.contact.and", ("half_space",)),
     "PoleBlock": Context("loads.bump.contact.and", ("pole",), "{radius: 5 cm}"),

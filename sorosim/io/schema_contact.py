@@ -34,7 +34,7 @@ class StiffnessOfContact(NamedTuple):
 
 
 _STIFFNESS = re.compile(
-    r"\s*(?P<number>[^\s/^]+)\s+(?P<force>\w*N)\s*/\s*(?P<length>\w*m)\s*(?:\^\s*(?P<power>[0-9.]+|\(3/2\)))?\s*"
+    r"\s*(?P<number>[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(?P<force>\w*N)\s*/\s*(?P<length>\w*m)\s*(?:\^\s*(?P<power>[0-9.]+|\(3/2\)))?\s*"
 )
 
 

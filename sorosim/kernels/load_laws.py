@@ -13,6 +13,7 @@ from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, 
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import add_coadbar, clear_matrix, copy, matrix_vector, world_inertia
+from sorosim.kernels.solids import TOGETHER
 from sorosim.kernels.surfaces import Surfaces
 from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_velocity
 
@@ -26,8 +27,6 @@ N_ROW = ENTRY + 6
 DEAD, FOLLOWER, FIXED_LINE, BRAKED, SPRING, WEIGHTLESS, FLUID = range(7)
 # layout of the values of a spring
 STIFFNESS, DAMPING, REST = range(3)
-# two points nearer than this have no direction [m]
-TOGETHER = 1e-12
 
 
 class LoadLaws(NamedTuple):

@@ -17,7 +17,7 @@ MAX_NEAREST = 60
 def axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out):
     """Distance of two points of segments at la, mb, drawn to their middles, less their radii, up to a constant.
 
-    mid: squares of TO_MIDDLE times lengths; slopes: of the radii. Fills e = a - b and out: the distance, its
+    mid: TO_MIDDLE times squares of lengths; slopes: of the radii. Fills e = a - b and out: the distance, its
     derivatives by la and mb, and second ones by la la, la mb, mb mb. Returns the value.
     """
     d, along_a, along_b, aa, ab, bb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -139,10 +139,16 @@ class Contact:
         first = {surface.link for surface in self.between} - {WORLD}
         second = {surface.link for surface in self.others or ()} - {WORLD}
         if both := sorted(first & second):
-            hint = "leave `and` out: the links then touch each other, and rods themselves"
+            hint = ""
+            if all(surface.shape is None for surface in self.surfaces if surface.link == both[0]):
+                hint = "leave `and` out: the links then touch each other, and rods themselves"
             raise ModelError("contact.and", "links other than those of between", f"'{both[0]}' in both", hint)
         if not first | second:
             raise ModelError("contact", "a link of the robot", "only shapes in the world")
+        for i, pair in enumerate(self.apart):
+            if strange := sorted(set(pair) - first - second):
+                got, hint = f"'{strange[0]}'", nearest(strange[0], sorted(first | second))
+                raise ModelError(f"contact.apart[{i}]", "links whose surfaces are in this contact", got, hint)
 
     @property
     def surfaces(self) -> tuple[Surface, ...]:
@@ -160,11 +166,6 @@ class Contact:
 
     def bind(self, layout: Layout) -> BoundContact:
         """Look the nodes up."""
-        for i, pair in enumerate(self.apart):
-            for name in pair:
-                if name not in layout.links:
-                    hint = nearest(name, layout.links)
-                    raise ModelError(f"contact.apart[{i}]", "names of links", f"'{name}'", hint)
         sides = [
             tuple(self._skin(f"contact.{name}[{i}]", surface, layout) for i, surface in enumerate(side))
             for name, side in (("between", self.between), ("and", self.others or ()))

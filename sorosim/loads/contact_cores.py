@@ -59,17 +59,12 @@ class Skin:
     is_rod: bool
     cores: tuple[Core, ...]
     solids: tuple[SolidPart, ...]
+    needs: int = EVERYTHING  # what can be opposite
 
     @property
     def nodes(self) -> list[int]:
         """Nodes that it is on, -1 the world."""
         return [node for core in self.cores for node in core.nodes] + [solid.node for solid in self.solids]
-
-    @property
-    def needs(self) -> int:
-        """What the ellipsoids among its cores can meet; everything if there is none."""
-        masks = [c.meets for c in self.cores if c.form == surfaces.ELLIPSOID and c.s is None]
-        return min(masks, default=EVERYTHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +83,14 @@ class ContactGroup:
 
     def check(self) -> None:
         """Refuse sides that cannot touch each other (ModelError)."""
+        meets = False
         for i, mine in enumerate(self.skins):
             for j, theirs in enumerate(self.skins):
                 across = (i < len(self.a)) != (j < len(self.a))
-                if i == j or (self.b is not None and not across) or self.apart[i, j]:
+                if (self.b is not None and not across) or self.apart[i, j]:
+                    continue
+                meets = True
+                if i == j:
                     continue
                 flat = theirs.solids and all(solid.mask == PLANES for solid in theirs.solids)
                 if mine.needs == PLANES and not flat:
@@ -104,6 +103,9 @@ class ContactGroup:
                 if not mine.cores and not theirs.cores:
                     got = f"'{mine.link}' and '{theirs.link}', which are all around"
                     raise ModelError("contact", "two surfaces that can touch each other", got)
+        if not meets:
+            got = "none: those of one body, of links that a joint connects and what is `apart` do not meet"
+            raise ModelError("contact", "two surfaces that can touch each other", got)
 
     @property
     def dissipates(self) -> bool:
@@ -134,12 +136,12 @@ def segment(
     return Core(surfaces.SEGMENT, meets, nodes, np.array([*a, radii[0], *b, radii[1], length**2, *arcs, 0, 0]), s)
 
 
-def ellipsoid(node: int, at: Array, squares: Sequence[float], s: float | None = None) -> Core:
-    """An ellipsoid at a pose (4, 4), by the squares of its half axes; s: any number if it is part of something else."""
+def ellipsoid(node: int, at: Array, squares: Sequence[float]) -> Core:
+    """An ellipsoid at a pose (4, 4), by the squares of its half axes."""
     R = at[:3, :3]
     around = np.sqrt(max(squares))
     return Core(surfaces.ELLIPSOID, PLANES, (node, node),
-                np.array([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()]), s)  # fmt: skip
+                np.array([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()]))  # fmt: skip
 
 
 def solid(kind: int, node: int, at: Array, values: Sequence[float], radius: float, mask: int) -> SolidPart:
@@ -187,7 +189,7 @@ def _cylinder(shape: Cylinder, node: int, at: Array) -> tuple[list[Core], list[S
     for sign in (-1.0, 1.0):
         end = at.copy()
         end[:3, 3] += sign * h * at[:3, 2]
-        cores.append(ellipsoid(node, end, (r * r, r * r, (DOME * r) ** 2), 0.0))
+        cores.append(ellipsoid(node, end, (r * r, r * r, (DOME * r) ** 2)))
     corners = np.array([[np.cos(a), np.sin(a), sign] for sign in (-1.0, 1.0) for a in turn])
     corners *= (r - rounding, r - rounding, h - rounding)
     rims = _polyhedron(node, at, corners, [(i, RIM + i) for i in range(RIM)], rounding)
@@ -301,7 +303,9 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool) -
         assert link is not None  # for the type checker: a surface in the world has a shape
         parts = _parts(where, surface, link)
     made = [_SKINS[shape.kind](shape, node, at) for shape, at in parts]
-    return Skin(surface.link, False, tuple(c for cores, _ in made for c in cores), tuple(s for _, p in made for s in p))
+    cores, others = tuple(core for found, _ in made for core in found), tuple(one for _, found in made for one in found)
+    needs = PLANES if any(isinstance(shape, Ellipsoid) for shape, _ in parts) else EVERYTHING
+    return Skin(surface.link, False, cores, others, needs)
 
 
 def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
