@@ -190,8 +190,8 @@ def _contacts(robot: Robot) -> Iterator[Finding]:
             yield Finding(ODD, f"loads.{name}", what, "so stiff a contact costs steps and changes nothing")
         else:
             yield Finding(OK, f"loads.{name}", what)
-        for rod in _not_round(robot, name):
-            what = f"the rod '{rod}' is not round: it touches as if it were, with half of its thickness as radius"
+        if rods := _not_round(robot, name):
+            what = f"not round, but touching as if with half of their thickness as radius: {', '.join(rods)}"
             yield Finding(OK, f"loads.{name}", what)
 
 

@@ -42,6 +42,8 @@ FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
 FOLD_STEP = 1e-3
 MAX_STEPS = 1000
+# so many steps must bring the load farther than this: what is free at load 0 could go anywhere
+FIRST_STEPS, STILL = 40, 1e-6
 MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
 # descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
@@ -257,6 +259,8 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
             continue
         before, (z, r, J), tangent, step = z, found, turned, 1.5 * step
         folds, steps = folds + fold, steps + 1
+        if steps == FIRST_STEPS and abs(z[n]) < STILL:
+            break
         if z[n] > highest and not folds:
             highest, best = float(z[n]), _Point(z[:n], r, J, False)
         if fold:
