@@ -166,10 +166,16 @@ def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
 
 def _stuck(robot: Robot, sticking: Any) -> tuple[Array, Stuck | None] | None:
     """Coordinates at which contacts stuck, and how, as far as it is known."""
+    if isinstance(sticking, Equilibrium | Run):
+        past = sticking.robot.engine.loading.packed.laws.surfaces.core
+        if not np.array_equal(past, robot.engine.loading.packed.laws.surfaces.core):
+            raise InputError("sticking", "an equilibrium or a run with the same contacts", "other ones")
     if isinstance(sticking, Run):
-        return sticking.q[-1], robot.engine.contacts(sticking.q[-1], sticking.qd[-1])[1]
+        q = robot.coordinates(sticking.q[-1], "sticking")
+        return q, robot.engine.contacts(q, sticking.qd[-1])[1]
     if isinstance(sticking, Equilibrium):
-        return sticking.q, None if sticking.sliding is None else sticking.touching[1]
+        q = robot.coordinates(sticking.q, "sticking")
+        return q, None if sticking.sliding is None else sticking.touching[1]
     return None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
 
 
@@ -214,7 +220,8 @@ def follow(
     if n % 1.0:
         raise InputError("steps", "a whole number of steps", f"{n:g}")
     q0, u0 = (start.q[-1], start.u[-1]) if isinstance(start, Run) else (start.q, start.u)
-    u1 = robot.inputs(u) if u is not None else u0
+    known = dict(zip(robot.actuator_names, u0, strict=True))
+    u1 = u0 if u is None else robot.inputs({**known, **u} if isinstance(u, Mapping) else u)
     names = {**dict.fromkeys(start.driven, None), **by_link(driven)}
     ends = {}
     for name, value in names.items():

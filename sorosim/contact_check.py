@@ -9,7 +9,6 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.surfaces import ELLIPSOID, RADIUS_0, RADIUS_1
 from sorosim.loads.contact import BoundContact
 from sorosim.robot import Robot
 from sorosim.system import elastic_weight, mass_weight
@@ -20,7 +19,7 @@ Array = NDArray[np.float64]
 SHARE = 0.01
 # a contact is called hard where it is so many times stiffer than the robot is at the place
 HARD = 10.0
-# penetration above this part of the radius of what touches is deep
+# penetration above this part of half of the thickness of what touches is deep
 DEEP = 0.25
 
 
@@ -42,10 +41,8 @@ def contacts_of(robot: Robot) -> dict[str, BoundContact]:
 
 
 def thinnest(contact: BoundContact) -> float:
-    """The smallest radius of what may touch [m]; infinite if nothing is round."""
-    cores = [core for skin in contact.group.skins for core in skin.cores if core.form != ELLIPSOID]
-    radii = [core.values[k] for core in cores for k in (RADIUS_0, RADIUS_1)]
-    return min((float(r) for r in radii if r > 0.0), default=np.inf)
+    """Half of the thickness of what may touch, where it is thinnest [m]; infinite if nothing has one."""
+    return min(skin.thickness for skin in contact.group.skins)
 
 
 def deep_contacts(robot: Robot, q: Array) -> list[str]:

@@ -276,11 +276,11 @@ def _derivatives(robot: Robot) -> Iterator[Finding]:
         across = robot.loop_rows(q).A.T
         rest -= across @ np.linalg.lstsq(across, rest, rcond=None)[0]
     forces = robot.internal_force(q, qd, u), robot.inverse_dynamics(q, qd, 0.0 * q)
-    size = max(*(float(np.abs(force).max()) for force in forces), 1e-300)
+    size = max(*(float(np.abs(force).max(initial=0.0)) for force in forces), 1e-300)
     if not worst <= limit:
         remedy = "if a load of your own is in it, look at its tangents; if not, please report this"
         yield Finding(WRONG, "derivatives", f"{name} misses differences by {worst:.1e}", remedy)
-    elif not np.abs(rest).max() <= WRONG_DERIVATIVE * size:
+    elif not np.abs(rest).max(initial=0.0) <= WRONG_DERIVATIVE * size:
         yield Finding(WRONG, "dynamics", "accelerations do not solve the equations of motion", "look at the masses")
     else:
         yield Finding(OK, "derivatives", f"agree with differences to {worst:.1e}")

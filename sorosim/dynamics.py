@@ -310,6 +310,8 @@ class Dynamics:
         q: ArrayLike,
         u: ArrayLike | Mapping[str, float] | None = None,
         free: Sequence[int] | NDArray[np.int64] | None = None,
+        *,
+        stiffness: ArrayLike | None = None,
     ) -> Linearization:
         """Linearised motion about an equilibrium.
 
@@ -321,6 +323,8 @@ class Dynamics:
             Inputs there, held.
         free : sequence of int, or mask (ndof,), optional
             The coordinates that may move, the others are held. Default: all.
+        stiffness : (n_free, n_free) array_like, optional
+            Of the tree, in place of its own: `tangent_stiffness` of an equilibrium under friction of contacts.
 
         Returns
         -------
@@ -347,7 +351,14 @@ class Dynamics:
             Z = Z @ scipy.linalg.null_space(A, rcond=DEPENDENT)
         mass = Z.T @ out.mass @ Z
         self._check_inertia(position, rows, mass)
-        found = linearize(mass, Z.T @ out.dqd @ Z, Z.T @ out.dq @ Z, Z.T @ out.B)
+        K = out.dq
+        if stiffness is not None:
+            given, n = np.asarray(stiffness, dtype=float), len(rows)
+            if given.shape != (n, n):
+                raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {given.shape}")
+            K = np.zeros_like(out.dq)
+            K[np.ix_(rows, rows)] = given
+        found = linearize(mass, Z.T @ out.dqd @ Z, Z.T @ K @ Z, Z.T @ out.B)
         return found._replace(modes=Z @ found.modes if self.engine.closed.m else found.modes)
 
     def _check_inertia(self, q: Array, rows: NDArray[np.int64], mass: Array) -> None:
@@ -367,6 +378,8 @@ class Dynamics:
 
 # gaps beyond this need not be known to find onsets [m]
 NEARBY = 0.01
+# and what stands for a gap of zero [m]
+JUST_APART = 1e-300
 
 
 class ContactEvent:
@@ -379,5 +392,5 @@ class ContactEvent:
         self.robot, self.load, self.direction, self.terminal = robot, load, direction, terminal
 
     def __call__(self, t: float, q: ArrayLike, qd: ArrayLike) -> float:
-        """Gap [m]."""
-        return self.robot.contact_gaps(q, NEARBY)[self.load]
+        """Gap [m]; surfaces that just touch are still apart, or starting so would be an event."""
+        return self.robot.contact_gaps(q, NEARBY)[self.load] or JUST_APART

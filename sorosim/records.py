@@ -99,7 +99,7 @@ class Contacts(NamedTuple):
     normal: Array  # (n, 3) from b to a
     gap: Array  # (n,) negative: penetration [m]
     force: Array  # (n, 3) on a, friction included [N]
-    slip: Array  # (n, 3) velocity with which a slides on b [m/s]
+    slip: Array  # (n, 3) velocity with which a slides on b [m/s]; in statics that which `sticking` resists
     pressure: Array  # (n,) normal force [N]
 
     @property
@@ -108,8 +108,8 @@ class Contacts(NamedTuple):
         return len(self.gap)
 
     def force_on(self, link: str) -> Array:
-        """Sum (3,) of the forces of all contacts on a link [N]."""
-        name = f"'{link}'"
+        """Sum (3,) of the forces of all contacts on a link, or on the "world" [N]."""
+        name = "the world" if link == "world" else f"'{link}'"
         signs = [float(a.endswith(name)) - float(b.endswith(name)) for a, b in zip(self.a, self.b, strict=True)]
         return np.array(signs) @ self.force if signs else np.zeros(3)
 

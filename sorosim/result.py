@@ -76,8 +76,12 @@ class Equilibrium:
 
     @cached_property
     def stable(self) -> bool:
-        """Whether small motions about the equilibrium stay small, driven joints held (`Robot.linearize`)."""
-        return self.robot.linearize(self.q, self.u, free=self.free).stable
+        """Whether small motions about the equilibrium stay small, driven joints held (`Robot.linearize`).
+
+        Where friction holds it, what sticks is held by springs, and the symmetric part of their stiffness counts.
+        """
+        K = None if self.sliding is None else 0.5 * (self.tangent_stiffness + self.tangent_stiffness.T)
+        return self.robot.linearize(self.q, self.u, free=self.free, stiffness=K).stable
 
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) of a loop's joint on its frame `a`, in the axes of `b`, moment about the origin of `b`."""
@@ -381,10 +385,8 @@ def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
 
 
 def _sliding(stored: Mapping[str, Any] | None) -> Sliding | None:
-    if stored is None:
-        return None
-    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if "pair" in stored else None
-    return Sliding(stored["rates"], stuck)
+    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
+    return Sliding(stored["rates"], stuck) if stored else None
 
 
 def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:

@@ -8,7 +8,7 @@ import pytest
 from validation.contact_robots import body, floor, rod, touching
 
 import sorosim
-from sorosim.contact_check import estimate
+from sorosim.contact_check import deep_contacts, estimate
 from sorosim.doctor import ODD, OK, examine
 from sorosim.viz.movie import still
 from sorosim.viz.scene import Scene
@@ -85,6 +85,57 @@ def test_contacts_of_rows_and_links(ball, run):
     for row in (len(run), -len(run) - 1):
         with pytest.raises(IndexError, match=f"row {row} of a run that has {len(run)}"):
             run.contacts.at(row)
+
+
+@pytest.mark.parametrize("method", ["bdf", "generalized-alpha", "cvode"])
+def test_what_begins_just_on_the_floor_touches_once(method):
+    links = {"ball": body((0, 0, 0.1), {"prismatic": {"axis": [0, 0, 1]}}, sphere={"radius": 0.1})}
+    robot = touching(links, between="ball", **{"and": floor()}, damping=10.0)
+    found = sorosim.simulate(robot, 0.02, 1e-3, method=method, events=[robot.onset("touch"), robot.release("touch")])
+    assert len(found.events[0][0]) == 1
+    assert len(found.events[1][0]) == 0
+    assert found.t[-1] == 0.02
+
+
+def test_what_friction_holds_is_stable():
+    slope = floor(0.0, 0.2)
+    links = {"b": body((0, 0, 0), box={"size": [0.1, 0.1, 0.1]}, turn={"axis": [0, 1, 0], "angle": 0.2})}
+    links["b"]["at"]["position"] = [0.0499 * np.sin(0.2), 0, 0.0499 * np.cos(0.2)]
+    robot = touching(links, between="b", **{"and": slope}, friction=0.6)
+    held = sorosim.statics(robot, sticking=robot.initial_q)
+    assert held.stable
+    np.testing.assert_allclose(held.contacts.force_on("b"), [0, 0, 9.81], atol=1e-9)
+    np.testing.assert_allclose(held.contacts.force_on("world"), [0, 0, -9.81], atol=1e-9)
+    with pytest.raises(sorosim.InputError, match="a matrix"):
+        robot.linearize(held.q, stiffness=np.eye(3))
+
+
+def test_what_sticks_must_be_of_the_same_contacts(ball, run):
+    links = {"ball": body((0, 0, 0.12), sphere={"radius": 0.1}), "other": body((1, 0, 0.12), sphere={"radius": 0.1})}
+    other = touching(links, between=["ball", "other"], **{"and": floor()})
+    with pytest.raises(sorosim.InputError, match="sticking: expected an equilibrium or a run with the same contacts"):
+        sorosim.statics(other, sticking=run)
+
+
+def test_following_keeps_the_inputs_that_are_not_given():
+    robot = sorosim.load("cable_manipulator")
+    start = sorosim.statics(robot, u={"cable1": 1.0, "cable2": 2.0})
+    end = sorosim.follow(robot, start, u={"cable1": 1.5}, steps=1)[-1]
+    np.testing.assert_allclose(end.u[:2], [1.5, 2.0])
+
+
+def test_boxes_are_as_thick_as_they_are():
+    """Not as their edges are round: neither the estimate of a stiffness nor what is called deep."""
+    links = {"b": body((0, 0, 0.0495), box={"size": [0.2, 0.2, 0.1]})}
+    robot = touching(links, between="b", **{"and": floor()})
+    assert estimate(robot, "touch").depth == pytest.approx(1e-3)
+    assert deep_contacts(robot, robot.initial_q) == []
+    assert deep_contacts(robot, [0, 0, 0, 0, 0, -0.02]) != []
+
+
+def test_the_doctor_examines_what_cannot_move():
+    links = {"b": body((0, 0, 0.2), "fixed", sphere={"radius": 0.1})}
+    assert {finding.level for finding in examine(touching(links, between="b", **{"and": floor()}))} == {OK}
 
 
 def test_gaps_within_an_absurd_reach_are_refused():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.small import dot
 from sorosim.kernels.solids import TOGETHER, solid_distance
 
-# nearest points of a segment are drawn to its middle by this part of its length, so that parallel ones have just one
+# nearest points of a segment are drawn to its middle by this part of its length, of two segments of their lengths and
+# radii, so that parallel ones have just one
 TO_MIDDLE = 1e-4
 MAX_NEAREST = 60
 
@@ -17,7 +18,7 @@ MAX_NEAREST = 60
 def axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out):
     """Distance of two points of segments at la, mb, drawn to their middles, less their radii, up to a constant.
 
-    mid: TO_MIDDLE times squares of lengths; slopes: of the radii. Fills e = a - b and out: the distance, its
+    mid: how much it draws; slopes: of the radii. Fills e = a - b and out: the distance, its
     derivatives by la and mb, and second ones by la la, la mb, mb mb. Returns the value.
     """
     d, along_a, along_b, aa, ab, bb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -40,38 +41,72 @@ def axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out):
 
 
 @kernel_in_place
-def nearest_of_axes(a, t_a, mid_a, free_a, b, t_b, mid_b, free_b, slopes, e, out):
-    """Places la, mb from 0 to 1 on two segments where they are nearest, by Newton's method in the box; fills e, out.
+def least_along(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, along_a, e, out):
+    """Place from 0 to 1 on the first segment, or the second, where the value is least; the other place is held.
 
-    free: whether that end of the pair is a segment. Returns la, mb and which of them are inside.
+    Of sqrt(A (x - x_0)^2 + m^2) - s x that is x_0 + s m / sqrt(A (A - s^2)).
     """
-    la, mb = 0.5 if free_a else 0.0, 0.5 if free_b else 0.0
-    value = axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
-    move_a, move_b = free_a, free_b
-    for _ in range(MAX_NEAREST):
-        move_a = free_a and not (la <= 0.0 and out[1] >= 0.0) and not (la >= 1.0 and out[1] <= 0.0)
-        move_b = free_b and not (mb <= 0.0 and out[2] >= 0.0) and not (mb >= 1.0 and out[2] <= 0.0)
-        da, db = 0.0, 0.0
-        if move_a and move_b:
-            det = out[3] * out[5] - out[4] * out[4]
-            da, db = -(out[5] * out[1] - out[4] * out[2]) / det, -(out[3] * out[2] - out[4] * out[1]) / det
-        elif move_a:
-            da = -out[1] / out[3]
-        elif move_b:
-            db = -out[2] / out[5]
-        share, before_a, before_b = 1.0, la, mb
-        while True:
-            la, mb = min(max(before_a + share * da, 0.0), 1.0), min(max(before_b + share * db, 0.0), 1.0)
-            new = axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
-            if new <= value or share < 1e-3:
-                break
-            share *= 0.5
-        value = new
-        if abs(la - before_a) + abs(mb - before_b) <= 1e-15:
-            break
-    inside_a = free_a and (0.0 < la < 1.0)
-    inside_b = free_b and (0.0 < mb < 1.0)
-    return la, mb, inside_a, inside_b
+    here, slope, square = (la, slopes[0], mid_a) if along_a else (mb, slopes[1], mid_b)
+    t = t_a if along_a else t_b
+    square += dot(t, t)
+    axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
+    x = here - out[0] * (out[1 if along_a else 2] + slope) / square
+    if slope != 0.0:
+        if slope * slope >= square:
+            return 1.0 if slope > 0.0 else 0.0
+        la, mb = (x, mb) if along_a else (la, x)
+        axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
+        x += slope * out[0] / sqrt(square * (square - slope * slope))
+    return min(max(x, 0.0), 1.0)
+
+
+@kernel_in_place
+def least_inside(a, t_a, mid_a, b, t_b, mid_b, slopes, e, out):
+    """Places on two lines where the value is least; where there is none, far outside.
+
+    Of sqrt((x - x_0).Q (x - x_0) + m^2) - s.x that is x_0 + m w / sqrt(1 - s.w), Q w = s.
+    """
+    aa, ab, bb = dot(t_a, t_a) + mid_a, -dot(t_a, t_b), dot(t_b, t_b) + mid_b
+    det = aa * bb - ab * ab
+    axes_distance(a, t_a, mid_a, 0.5, b, t_b, mid_b, 0.5, slopes, e, out)
+    along_a, along_b = out[0] * (out[1] + slopes[0]), out[0] * (out[2] + slopes[1])
+    la, mb = 0.5 - (bb * along_a - ab * along_b) / det, 0.5 - (aa * along_b - ab * along_a) / det
+    if slopes[0] != 0.0 or slopes[1] != 0.0:
+        w_a, w_b = (bb * slopes[0] - ab * slopes[1]) / det, (aa * slopes[1] - ab * slopes[0]) / det
+        left = 1.0 - slopes[0] * w_a - slopes[1] * w_b
+        if left <= 0.0:
+            return -1.0, -1.0
+        axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
+        la, mb = la + out[0] * w_a / sqrt(left), mb + out[0] * w_b / sqrt(left)
+    return la, mb
+
+
+@kernel_in_place
+def nearest_of_axes(a, t_a, mid_a, free_a, b, t_b, mid_b, free_b, slopes, e, out):
+    """Places la, mb from 0 to 1 on two segments where they are nearest, in closed form; fills e, out.
+
+    The value is convex: its least is inside, or else the best of those along the four sides of the box. free: whether
+    that end of the pair is a segment. Returns la, mb and which of them are inside.
+    """
+    la, mb = 0.0, 0.0
+    if free_a and free_b:
+        la, mb = least_inside(a, t_a, mid_a, b, t_b, mid_b, slopes, e, out)
+        if not (0.0 < la < 1.0 and 0.0 < mb < 1.0):
+            least = inf
+            for side in range(4):
+                along_a, end = side < 2, float(side % 2)
+                x = least_along(a, t_a, mid_a, 0.5 if along_a else end, b, t_b, mid_b, end if along_a else 0.5, slopes,
+                                along_a, e, out)  # fmt: skip
+                here, there = (x, end) if along_a else (end, x)
+                value = axes_distance(a, t_a, mid_a, here, b, t_b, mid_b, there, slopes, e, out)
+                if value < least:
+                    least, la, mb = value, here, there
+    elif free_a:
+        la = least_along(a, t_a, mid_a, 0.5, b, t_b, mid_b, 0.0, slopes, True, e, out)
+    elif free_b:
+        mb = least_along(a, t_a, mid_a, 0.0, b, t_b, mid_b, 0.5, slopes, False, e, out)
+    axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
+    return la, mb, free_a and 0.0 < la < 1.0, free_b and 0.0 < mb < 1.0
 
 
 @kernel_in_place
@@ -99,7 +134,8 @@ def nearest_of_segment(kind, f, g, a, t, length, slope, x, n, H, wide):
     """
     low, high, la, ends = 0.0, 1.0, 0.5, 0
     pull = TO_MIDDLE * length
-    for k in range(MAX_NEAREST):
+    k = 0
+    while True:
         # both ends first: where the way out is beyond one, that is it
         here = la if ends == 2 else float(ends)
         for i in range(3):
@@ -123,7 +159,6 @@ def nearest_of_segment(kind, f, g, a, t, length, slope, x, n, H, wide):
         new = la - slope_here / curvature
         if not low < new < high:
             new = 0.5 * (low + high)
-        if abs(new - la) <= 1e-15 or k == MAX_NEAREST - 1:
+        if abs(new - la) <= 1e-15 or k == MAX_NEAREST:
             return here, drawn, curvature
-        la = new
-    return la, 0.0, 1.0
+        la, k = new, k + 1

@@ -20,9 +20,9 @@ CORES, PLANES, OPEN, CLOSED = 1, 2, 4, 8
 FORM, MEETS, NODE_0, NODE_1, ONE_BODY, CORE_AT, CORE_SURFACE = range(7)
 N_CORE = 7
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
-# length at rest, where it begins and ends along its rod; of an ellipsoid its centre, a radius around, and the squares
-# of its half axes as a matrix
-END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1 = 0, 3, 4, 7, 8, 9, 10
+# length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of an
+# ellipsoid its centre, a radius around, and the squares of its half axes as a matrix
+END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1, DRAWN = 0, 3, 4, 7, 8, 9, 10, 11
 AXES = 4
 N_CORE_VALUES = 13
 # columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is

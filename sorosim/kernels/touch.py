@@ -11,6 +11,7 @@ from math import sqrt
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.nearest import TO_MIDDLE, nearest_of_axes, nearest_of_segment, world_distance
 from sorosim.kernels.small import add_cross, copy, cross, dot, into_world
+from sorosim.kernels.solids import TOGETHER
 from sorosim.kernels.surfaces import (
     A_0,
     A_1,
@@ -30,6 +31,7 @@ from sorosim.kernels.surfaces import (
     CORE,
     CORE_AT,
     DISTANCE,
+    DRAWN,
     END_0,
     END_1,
     ENTRY_NODE,
@@ -204,10 +206,10 @@ def meet_core(surfaces, core, other, ws, touch):
     into_world(ws.pose[theirs[NODE_0]], there[END_0 : END_0 + 3], b)
     r_b, slope_b, mid_a, mid_b = there[RADIUS_0], 0.0, 0.0, 0.0
     if free_a:
-        mid_a = TO_MIDDLE * surfaces.value[row[CORE_AT] + SQUARE]
+        mid_a = TO_MIDDLE * surfaces.value[row[CORE_AT] + DRAWN]
     if free_b:
         into_world(ws.pose[theirs[NODE_1]], there[END_1 : END_1 + 3], room[B_1])
-        slope_b, mid_b = there[RADIUS_1] - r_b, TO_MIDDLE * there[SQUARE]
+        slope_b, mid_b = there[RADIUS_1] - r_b, TO_MIDDLE * there[DRAWN]
         for i in range(3):
             t_b[i] = room[B_1, i] - b[i]
     slopes[0], slopes[1] = number[SLOPE_A], slope_b
@@ -219,13 +221,33 @@ def meet_core(surfaces, core, other, ws, touch):
     number[REG_A], number[REG_B] = mid_a * (la - 0.5), mid_b * (mb - 0.5)
     number[R_A] += la * number[SLOPE_A]
     number[GAP] = d - number[R_A] - r_b - mb * slope_b
+    apart = dot(e, e) > TOGETHER * TOGETHER
+    if not apart:
+        across(t_a, t_b, n)
     for i in range(3):
-        n[i] = e[i] / d
+        if apart:
+            n[i] = e[i] / d
         room[X_A, i] = a[i] + la * t_a[i]
         room[X_B, i] = b[i] + mb * t_b[i]
     for i in range(3):
         for j in range(3):
-            room[H_ROWS + i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d
+            room[H_ROWS + i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d if apart else 0.0
+
+
+@kernel_in_place
+def across(t_a, t_b, n):
+    """A direction for axes that cross each other, or of points that are one: there is none that is nearer."""
+    cross(t_a, t_b, n)
+    size = sqrt(dot(n, n))
+    if not size > TOGETHER * sqrt(dot(t_a, t_a) * dot(t_b, t_b)):
+        t = t_a if dot(t_a, t_a) > 0.0 else t_b
+        k = 0 if abs(t[0]) <= min(abs(t[1]), abs(t[2])) else (1 if abs(t[1]) <= abs(t[2]) else 2)
+        n[k], n[(k + 1) % 3], n[(k + 2) % 3] = 0.0, t[(k + 2) % 3], -t[(k + 1) % 3]
+        size = sqrt(dot(n, n))
+    if size == 0.0:
+        n[2], size = 1.0, 1.0
+    for i in range(3):
+        n[i] /= size
 
 
 @kernel_in_place
@@ -350,12 +372,13 @@ def touch_pair(surfaces, group, core, other, ws, touch, external):
 
 @kernel_in_place
 def keep(touch, k, group, core, other):
-    """Record a contact."""
+    """Record a contact, with a unit normal."""
     entry, value, room = touch.entry[k], touch.value[k], touch.room
+    size = sqrt(dot(room[N], room[N]))
     entry[GROUP], entry[CORE], entry[OTHER], entry[N_ENTRIES] = group, core, other, touch.flag[N_HERE]
     for i in range(3):
         value[AT_POINT + i] = room[X_A, i] + room[ARM_A, i]
-        value[NORMAL + i] = room[N, i]
+        value[NORMAL + i] = room[N, i] / size
         value[FORCE + i] = room[F, i]
         value[SLIP + i] = room[U_T, i]
-    value[DISTANCE], value[PRESSURE] = touch.number[GAP], touch.number[PRESSED]
+    value[DISTANCE], value[PRESSURE] = touch.number[GAP], touch.number[PRESSED] * size

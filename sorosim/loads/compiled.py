@@ -11,7 +11,8 @@ import numpy as np
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
 from sorosim.loads.base import Array, BoundLoad, CompiledLoad
-from sorosim.loads.contact_cores import ContactGroup, pack_surfaces
+from sorosim.loads.contact_arrays import pack_surfaces
+from sorosim.loads.contact_cores import ContactGroup
 from sorosim.signals import Signal, compile_signals
 
 NOTHING = np.zeros(0)

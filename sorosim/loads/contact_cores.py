@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.errors import ModelError
 from sorosim.kernels import solids, surfaces
-from sorosim.kernels.surfaces import CLOSED, CORES, OPEN, PLANES, Surfaces
+from sorosim.kernels.surfaces import CLOSED, CORES, OPEN, PLANES
 from sorosim.loads.base import Array, IntArray
 from sorosim.model.body import Assembly, Solid
 from sorosim.model.compile import LinkLayout
@@ -51,6 +51,14 @@ class SolidPart(NamedTuple):
     mask: int
 
 
+class Part(NamedTuple):
+    """One shape of a surface."""
+
+    cores: list[Core]
+    solids: list[SolidPart]
+    thickness: float = np.inf  # half of it where it is thinnest
+
+
 @dataclass(frozen=True)
 class Skin:
     """The surface of one link, or one in the world."""
@@ -59,6 +67,7 @@ class Skin:
     is_rod: bool
     cores: tuple[Core, ...]
     solids: tuple[SolidPart, ...]
+    thickness: float  # half of it where it is thinnest; infinite for what has no inside
     needs: int = EVERYTHING  # what can be opposite
 
     @property
@@ -133,7 +142,8 @@ def segment(
     s: float | None = None, arcs: tuple[float, float] = (0.0, 0.0),
 ) -> Core:  # fmt: skip
     """A segment between points of two nodes, or of one."""
-    return Core(surfaces.SEGMENT, meets, nodes, np.array([*a, radii[0], *b, radii[1], length**2, *arcs, 0, 0]), s)
+    drawn = length * min(length, 0.5 * sum(radii))
+    return Core(surfaces.SEGMENT, meets, nodes, np.array([*a, radii[0], *b, radii[1], length**2, *arcs, drawn, 0]), s)
 
 
 def ellipsoid(node: int, at: Array, squares: Sequence[float]) -> Core:
@@ -161,28 +171,28 @@ def _polyhedron(
     return [*(point(node, corner, rounding, PLANES | OPEN | CLOSED) for corner in x), *lines]
 
 
-def _sphere(shape: Sphere, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    return [point(node, at[:3, 3], shape.radius, EVERYTHING)], []
+def _sphere(shape: Sphere, node: int, at: Array) -> Part:
+    return Part([point(node, at[:3, 3], shape.radius, EVERYTHING)], [], shape.radius)
 
 
-def _capsule(shape: Capsule, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+def _capsule(shape: Capsule, node: int, at: Array) -> Part:
     r, along = shape.radius, 0.5 * shape.length * at[:3, 2]
     a, b = at[:3, 3] - along, at[:3, 3] + along
     line = segment((node, node), a, b, (r, r), shape.length, CORES | CLOSED)
-    return [line, *(point(node, end, r, PLANES | OPEN) for end in (a, b))], []
+    return Part([line, *(point(node, end, r, PLANES | OPEN) for end in (a, b))], [], r)
 
 
-def _box(shape: Box, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+def _box(shape: Box, node: int, at: Array) -> Part:
     half = 0.5 * np.array(shape.size)
     rounding = ROUNDED * float(half.min())
     core = half - rounding
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     edges = [(i, j) for i in range(8) for j in range(i) if np.abs(signs[i] - signs[j]).sum() == 2]
     part = solid(solids.BOX, node, at, [*core, rounding], float(np.linalg.norm(half)), CLOSED)
-    return _polyhedron(node, at, core * signs, edges, rounding), [part]
+    return Part(_polyhedron(node, at, core * signs, edges, rounding), [part], float(half.min()))
 
 
-def _cylinder(shape: Cylinder, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+def _cylinder(shape: Cylinder, node: int, at: Array) -> Part:
     r, h, turn = shape.radius, 0.5 * shape.length, 2.0 * np.pi * np.arange(RIM) / RIM
     rounding = ROUNDED * min(r, h)
     cores = []
@@ -192,17 +202,19 @@ def _cylinder(shape: Cylinder, node: int, at: Array) -> tuple[list[Core], list[S
         cores.append(ellipsoid(node, end, (r * r, r * r, (DOME * r) ** 2)))
     corners = np.array([[np.cos(a), np.sin(a), sign] for sign in (-1.0, 1.0) for a in turn])
     corners *= (r - rounding, r - rounding, h - rounding)
-    rims = _polyhedron(node, at, corners, [(i, RIM + i) for i in range(RIM)], rounding)
+    edges = [(i, RIM + i) for i in range(RIM)]
+    edges += [(end + i, end + (i + 1) % RIM) for end in (0, RIM) for i in range(RIM)]
+    rims = _polyhedron(node, at, corners, edges, rounding)
     cores += [core._replace(meets=core.meets & ~PLANES) for core in rims]
     part = solid(solids.CYLINDER, node, at, [r - rounding, h - rounding, rounding], float(np.hypot(r, h)), CLOSED)
-    return cores, [part]
+    return Part(cores, [part], min(r, h))
 
 
-def _ellipsoid(shape: Ellipsoid, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    return [ellipsoid(node, at, [a * a for a in shape.radii])], []
+def _ellipsoid(shape: Ellipsoid, node: int, at: Array) -> Part:
+    return Part([ellipsoid(node, at, [a * a for a in shape.radii])], [], float(min(shape.radii)))
 
 
-def _mesh(shape: Mesh, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+def _mesh(shape: Mesh, node: int, at: Array) -> Part:
     from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
     try:
@@ -231,31 +243,31 @@ def _mesh(shape: Mesh, node: int, at: Array) -> tuple[list[Core], list[SolidPart
     values = np.array([len(triangles), rounding, *triangles.ravel()])
     part = SolidPart(solids.POLYHEDRON, node, values, at, np.array([*inside, radius]), CLOSED)
     lines = [(order[a], order[b]) for a, b in edges]
-    return _polyhedron(node, at, inner.points[inner.vertices], lines, rounding), [part]
+    return Part(_polyhedron(node, at, inner.points[inner.vertices], lines, rounding), [part], float(depth.min()))
 
 
-def _pipe(shape: Pipe, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+def _pipe(shape: Pipe, node: int, at: Array) -> Part:
     half = np.inf if shape.length is None else 0.5 * shape.length
-    return [], [solid(solids.HOLE, node, at, [shape.radius, half], np.inf, OPEN)]
+    return Part([], [solid(solids.HOLE, node, at, [shape.radius, half], np.inf, OPEN)])
 
 
-def _pole(shape: Pole, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    return [], [solid(solids.CYLINDER, node, at, [shape.radius, np.inf, 0.0], np.inf, CLOSED)]
+def _pole(shape: Pole, node: int, at: Array) -> Part:
+    return Part([], [solid(solids.CYLINDER, node, at, [shape.radius, np.inf, 0.0], np.inf, CLOSED)], shape.radius)
 
 
-def _bowl(shape: Bowl, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    return [], [solid(solids.BOWL, node, at, [shape.radius], np.inf, OPEN)]
+def _bowl(shape: Bowl, node: int, at: Array) -> Part:
+    return Part([], [solid(solids.BOWL, node, at, [shape.radius], np.inf, OPEN)])
 
 
-def _half_space(shape: HalfSpace, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    return [], [solid(solids.HALF_SPACE, node, at, [0.0], np.inf, PLANES)]
+def _half_space(shape: HalfSpace, node: int, at: Array) -> Part:
+    return Part([], [solid(solids.HALF_SPACE, node, at, [0.0], np.inf, PLANES)])
 
 
-def _plane(shape: Plane, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
-    return [], [solid(solids.SHEET, node, at, [0.0], np.inf, PLANES)]
+def _plane(shape: Plane, node: int, at: Array) -> Part:
+    return Part([], [solid(solids.SHEET, node, at, [0.0], np.inf, PLANES)])
 
 
-def _height_field(shape: HeightField, node: int, at: Array) -> tuple[list[Core], list[SolidPart]]:
+def _height_field(shape: HeightField, node: int, at: Array) -> Part:
     heights, coefficients = shape.heights, shape.heights
     steps = [size / (n - 1) for size, n in zip(shape.size, heights.shape, strict=True)]
     for axis, n in enumerate(heights.shape):
@@ -263,7 +275,7 @@ def _height_field(shape: HeightField, node: int, at: Array) -> tuple[list[Core],
     nx, ny = coefficients.shape
     first = [-0.5 * size for size in shape.size]
     values = [nx, ny, *first, *steps, *coefficients.ravel()]
-    return [], [solid(solids.HEIGHT_FIELD, node, at, values, np.inf, OPEN)]
+    return Part([], [solid(solids.HEIGHT_FIELD, node, at, values, np.inf, OPEN)])
 
 
 def _spline_coefficients(values: Array, axis: int, n: int) -> Array:
@@ -279,7 +291,7 @@ def _spline_coefficients(values: Array, axis: int, n: int) -> Array:
     return np.moveaxis(found, 0, axis)
 
 
-_SKINS: dict[str, Callable[..., tuple[list[Core], list[SolidPart]]]] = {
+_SKINS: dict[str, Callable[..., Part]] = {
     "sphere": _sphere, "capsule": _capsule, "cylinder": _cylinder, "box": _box, "ellipsoid": _ellipsoid, "mesh": _mesh,
     "half_space": _half_space, "plane": _plane, "pipe": _pipe, "pole": _pole, "bowl": _bowl,
     "height_field": _height_field,
@@ -303,9 +315,10 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool) -
         assert link is not None  # for the type checker: a surface in the world has a shape
         parts = _parts(where, surface, link)
     made = [_SKINS[shape.kind](shape, node, at) for shape, at in parts]
-    cores, others = tuple(core for found, _ in made for core in found), tuple(one for _, found in made for one in found)
+    cores = tuple(core for part in made for core in part.cores)
+    others = tuple(one for part in made for one in part.solids)
     needs = PLANES if any(isinstance(shape, Ellipsoid) for shape, _ in parts) else EVERYTHING
-    return Skin(surface.link, False, cores, others, needs)
+    return Skin(surface.link, False, cores, others, min(part.thickness for part in made), needs)
 
 
 def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
@@ -342,7 +355,7 @@ def _rod(surface: Any, link: LinkLayout, capsules: bool) -> Skin:
             segment((m, n), zero, zero, (r, t), y - x, CORES | CLOSED, 0.5 * (x + y) / length, (x, y))
             for (m, r, x), (n, t, y) in pairwise(zip(nodes, radii, X, strict=True))
         ]
-    return Skin(name, True, tuple(cores), ())
+    return Skin(name, True, tuple(cores), (), min(r for r in radii if r > 0.0))
 
 
 def thickness(rod: Any, X: float) -> float:
@@ -352,44 +365,3 @@ def thickness(rod: Any, X: float) -> float:
     division = rod.divisions[k]
     outline = division.section.outline([min(X - starts[k], division.length)], division.length)
     return float(np.abs(outline).max(axis=-2).min())
-
-
-# -- arrays --------------------------------------------------------------------------------------------------------
-
-
-def pack_surfaces(groups: Sequence[ContactGroup]) -> Surfaces:
-    """Arrays of groups."""
-    core, value, parts, frames, extents, rows, laws, apart = ([] for _ in range(8))  # type: ignore[var-annotated]
-    size, n_apart, n_surfaces = 0, 0, 0
-    for group in groups:
-        first, first_solid = len(core), len(parts)
-        marks = []
-        for side in (group.a, group.b or ()):
-            for skin in side:
-                for one in skin.cores:
-                    same = one.nodes[0] == one.nodes[1]
-                    core.append([one.form, one.meets, *one.nodes, same, size, n_surfaces])
-                    value.append(one.values)
-                    size += len(one.values)
-                for part in skin.solids:
-                    parts.append([part.kind, part.node, size, n_surfaces, part.mask])
-                    frames.append(np.vstack([part.frame[:3, :3], part.frame[:3, 3]]))
-                    extents.append(part.extent)
-                    value.append(part.values)
-                    size += len(part.values)
-                n_surfaces += 1
-            marks.append((len(core), len(parts)))
-        (core_b, solid_b), (core_end, solid_end) = marks
-        n = len(group.skins)
-        rows.append([first, core_b, core_end, first_solid, solid_b, solid_end, group.b is None, n_apart,
-                     n_surfaces - n, n])  # fmt: skip
-        laws.append(group.law)
-        apart.append(group.apart.ravel())
-        n_apart += n * n
-    integers = np.int64
-    return Surfaces(
-        np.array(core, dtype=integers).reshape(-1, surfaces.N_CORE), np.concatenate([np.zeros(0), *value]),
-        np.array(parts, dtype=integers).reshape(-1, surfaces.N_SOLID), np.array(frames).reshape(-1, 4, 3),
-        np.array(extents).reshape(-1, 4), np.array(rows, dtype=integers).reshape(-1, surfaces.N_GROUP),
-        np.array(laws).reshape(-1, surfaces.N_LAW), np.concatenate([np.zeros(0, dtype=integers), *apart]),
-    )  # fmt: skip

@@ -179,6 +179,61 @@ def test_many_balls_find_the_same_contacts_as_each_pair_alone(rng):
     np.testing.assert_allclose(np.sort(found.gap), np.sort(gaps[i, j]), atol=1e-15)
 
 
+def stick(tilt, x, length=1.0, radius=0.02):
+    """A lying stick, and another that is let down on it."""
+    capsule = {"radius": radius, "length": length}
+    turn = {"axis": [0, 1, 0], "angle": tilt}
+    return touching({
+        "lying": body((0, 0, 0), "fixed", turn={"axis": [0, 1, 0], "angle": np.pi / 2}, capsule=capsule),
+        "b": body((x, 0, 0), {"prismatic": {"axis": [0, 0, 1]}}, turn=turn, capsule=capsule),
+    }, between="b", **{"and": "lying"})  # fmt: skip
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.3, np.pi / 4, 1.2, 1.5, 1.5707])
+@pytest.mark.parametrize("x", [0.0, 0.2, 0.354])
+def test_sticks_do_not_pass_through_each_other(tilt, x):
+    robot = stick(tilt, x)
+    along = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+    t = np.linspace(-0.5, 0.5, 2001)
+    # the joint moves along its own axis, which is tilted
+    for way in np.linspace(0.0, 0.6, 25):
+        ends = np.array([x, 0.0, 0.0]) + way * along + t[:, None] * along
+        beyond = np.maximum(np.abs(ends[:, 0]) - 0.5, 0.0)
+        gap = np.sqrt(ends[:, 2] ** 2 + beyond**2).min() - 0.04
+        # drawn to the middles they are up to 1e-4 L r/(4 d) farther apart
+        assert robot.contact_gaps([way], 2.0)["touch"] == pytest.approx(gap, abs=2e-3 if gap < -0.03 else 2e-4)
+
+
+def test_a_standing_cylinder_is_held_by_a_pole_wherever_its_corners_are():
+    pole = {"pole": {"radius": 0.01}, "at": at((0, 0, 0), axis=[1, 0, 0], angle=np.pi / 2)}
+    for turned in np.radians([0.0, 3.0, 7.5, 11.0]):
+        links = {"c": body((0, 0, 0.06), {"prismatic": {"axis": [0, 0, 1]}}, turn={"axis": [0, 0, 1], "angle": turned},
+                           cylinder={"radius": 0.1, "length": 0.1})}  # fmt: skip
+        robot = touching(links, between="c", **{"and": pole})
+        for z in (-5e-4, -5e-3, -9e-3):
+            assert robot.contact_gaps([z])["touch"] == pytest.approx(z, abs=5e-6)
+
+
+def test_normals_are_unit_vectors_at_the_ends_of_long_capsules():
+    links = {"a": body((0, 0, 0), "fixed", capsule={"radius": 0.002, "length": 0.5}),
+             "b": body((0.0038, 0, 0.25), sphere={"radius": 0.002})}  # fmt: skip
+    found = touching(links, among=["a", "b"], friction=0.0).contacts(np.zeros(6))
+    assert found.gap[0] == pytest.approx(-2e-4, rel=0.02)
+    np.testing.assert_allclose(np.linalg.norm(found.normal, axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found.force, found.pressure[:, None] * found.normal, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [{"sphere": {"radius": 0.1}}, {"capsule": {"radius": 0.1, "length": 1.0}}])
+def test_what_is_at_one_place_is_pushed_apart(shape):
+    across = {"axis": [1, 0, 0], "angle": 1.0} if "capsule" in shape else None
+    robot = touching({"a": body((0, 0, 0), "fixed", **shape), "b": body((0, 0, 0), turn=across, **shape)}, between="b",
+                     **{"and": "a"})  # fmt: skip
+    found = robot.contacts(np.zeros(6))
+    assert np.linalg.norm(found.force) == pytest.approx(1e6 * 0.2**1.5, rel=1e-4)
+    assert np.linalg.norm(found.normal) == pytest.approx(1.0)
+    assert np.isfinite(robot.inverse_dynamics_derivatives(*np.zeros((3, 6))).dtau_dq).all()
+
+
 def test_parallel_rods_share_their_load_along_them():
     robot = touching({"a": rod(), "b": rod((0, 0, 0.0199))}, between="a", **{"and": "b"})
     found = robot.contacts(np.zeros(robot.ndof))
