@@ -40,11 +40,6 @@ def test_a_sound_robot_is_sound():
     assert any("0.09425 kg" in finding.what for finding in found)
 
 
-def test_the_bundled_robots_have_nothing_wrong():
-    for name in sorosim.io.bundled_robots():
-        assert WRONG not in {finding.level for finding in examine(sorosim.load(name))}
-
-
 @pytest.mark.parametrize(
     ("path", "value", "where", "what"),
     [
