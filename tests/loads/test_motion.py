@@ -168,6 +168,7 @@ def test_a_swimmer_in_a_steady_current_is_one_in_still_water_seen_from_a_bank_th
     assert_allclose(a, b, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_current_that_speeds_up_acts_as_less_gravity_in_still_water():
     # in the frame of the fluid every mass weighs g - U', and so does the water it displaces
     U_t = np.array([0.8, -0.5, 1.5])
