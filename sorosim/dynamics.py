@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -13,8 +11,8 @@ from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
-from sorosim.drive import Motion, Partition, check_wound, driven_motion
-from sorosim.engine import Engine, Evaluation
+from sorosim.drive import check_wound
+from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
@@ -24,9 +22,6 @@ from sorosim.model.description import Description
 from sorosim.records import (
     Contacts,
     Energy,
-    ForwardDynamicsDerivatives,
-    HybridDynamics,
-    HybridDynamicsDerivatives,
     InternalForceDerivatives,
     InverseDynamicsDerivatives,
     LoopRows,
@@ -144,120 +139,6 @@ class Dynamics:
         self._time(t)
         out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u), True)
         return InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
-
-    def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
-        driven: Mapping[str, float] | None = None,
-    ) -> Array:  # fmt: skip
-        """Accelerations (ndof,) of the whole system.
-
-        Parameters
-        ----------
-        q, qd : (ndof,) array_like
-            Coordinates and rates.
-        u : mapping of actuator name to number, or array_like
-            Inputs; missing ones are zero.
-        t : float
-            Time, for loads and driven motions [s].
-        driven : mapping of link or coordinate name to float
-            Accelerations of driven coordinates [rad/s^2 or m/s^2]. Default: those of the file's `simulate` block at
-            time t; {}: none is driven.
-
-        Raises
-        ------
-        InputError
-            A vector of wrong length, or not finite; an unknown name.
-        ModelError
-            The mass matrix is singular: a coordinate moves no mass.
-        """
-        return self._forward(task.FORWARD, q, qd, u, t, driven).qdd
-
-    def forward_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
-        driven: Mapping[str, float] | None = None,
-    ) -> ForwardDynamicsDerivatives:  # fmt: skip
-        """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero."""
-        out = self._forward(task.FORWARD_DERIVATIVES, q, qd, u, t, driven)
-        return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
-
-    def _forward(self, what: int, q: ArrayLike, qd: ArrayLike, u: Any, t: float, driven: Any) -> Evaluation:
-        state, qdd = (self.coordinates(q), self.coordinates(qd, "qd")), np.zeros(self.ndof)
-        partition, time = self._driven[0], self._time(t)
-        if driven is not None:
-            if not isinstance(driven, Mapping):
-                raise InputError("driven", "a mapping of names to accelerations", type(driven).__name__)
-            partition = Partition.of(self.engine.layout, driven, self.description.actuators)
-            qdd[partition.driven] = [number(f"driven.{name}", value) for name, value in driven.items()]
-        elif partition.names:
-            qdd[partition.driven] = self._driven[1].jets(time)[:, 2]
-        return self.engine.evaluate(what, *state, qdd, self.inputs(u), time, known=partition.mask)
-
-    @cached_property
-    def _driven(self) -> tuple[Partition, Motion]:
-        """What the description drives in simulations."""
-        given = self.description.simulate.get("driven", {})
-        return Partition.of(self.engine.layout, given, self.description.actuators), driven_motion(given)
-
-    def hybrid_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0
-    ) -> HybridDynamics:
-        """Dynamics where some accelerations are known and some forces.
-
-        Inverse dynamics if all accelerations are known, M^-1 (tau - bias) if none is.
-
-        Parameters
-        ----------
-        q, qd : (ndof,) array_like
-            Coordinates and rates.
-        qdd, tau : (ndof,) array_like
-            Accelerations, read where they are known, and generalised forces as `inverse_dynamics` gives them (all there
-            are: internal ones too), read elsewhere.
-        known : sequence of int, or mask (ndof,)
-            Coordinates whose acceleration is known.
-        t : float
-            Time, for loads that depend on it [s].
-
-        Returns
-        -------
-        HybridDynamics
-            qdd and tau of all coordinates.
-
-        Raises
-        ------
-        InputError, ModelError
-            As `forward_dynamics`.
-
-        Notes
-        -----
-        Source: docs/theory.md, 6, last lines.
-        """
-        state, _, out = self._hybrid(task.HYBRID, q, qd, qdd, tau, known, t)
-        found = self.engine.evaluate(task.INVERSE, *state, out.qdd, self.inputs(None), self._time(t))
-        return HybridDynamics(out.qdd, found.tau)
-
-    def hybrid_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0
-    ) -> HybridDynamicsDerivatives:
-        """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
-        state, mask, out = self._hybrid(task.HYBRID_DERIVATIVES, q, qd, qdd, tau, known, t)
-        inverse = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, out.qdd, self.inputs(None), self._time(t))
-        M, by_given = inverse.mass, np.diag(mask.astype(float))
-        free = np.flatnonzero(~mask)
-        # M_ff dqdd_f = dtau_f - M_fk dqdd_k
-        right = np.eye(self.ndof)[free] - M[free] * mask
-        by_given[free] = scipy.linalg.solve(M[np.ix_(free, free)], right, assume_a="pos") if len(free) else right
-        by_q, by_qd = ((inverse.dq + M @ out.dq) * mask[:, None], (inverse.dqd + M @ out.dqd) * mask[:, None])
-        return HybridDynamicsDerivatives(out.qdd, inverse.tau, out.dq, out.dqd, by_given, by_q, by_qd, M @ by_given)
-
-    def _hybrid(
-        self, what: int, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float
-    ) -> tuple[tuple[Array, Array], NDArray[np.bool_], Evaluation]:
-        mask = np.zeros(self.ndof, dtype=np.bool_)
-        mask[indices("known", known, self.ndof)] = True
-        state = self.coordinates(q), self.coordinates(qd, "qd")
-        given = np.where(mask, self.coordinates(qdd, "qdd"), 0.0), np.where(mask, 0.0, self.coordinates(tau, "tau"))
-        u, time = self.inputs(None), self._time(t)
-        return state, mask, self.engine.evaluate(what, *state, given[0], u, time, known=mask, tau=given[1])
 
     def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
         """Kinetic, elastic and gravitational energy [J]."""

@@ -16,9 +16,10 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.servo import Servo
 from sorosim.door import number, vector
 from sorosim.drive import Partition
-from sorosim.dynamics import DEPENDENT, Dynamics
+from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
+from sorosim.forward import ForwardDynamics
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT
 from sorosim.loads.base import Load, check_places
@@ -38,7 +39,7 @@ Array = NDArray[np.float64]
 SINGULAR = 1e-8
 
 
-class Robot(Dynamics):
+class Robot(ForwardDynamics):
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
     It never changes, and may be shared between threads.
@@ -340,7 +341,8 @@ class Robot(Dynamics):
         rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
         multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)
         if qdd is None:
-            found = self._forward(task.FORWARD, position, rates, inputs, time, driven)
+            _, given, known = self._given(position, rates, time, driven)
+            found = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
             accelerations = found.qdd
             multipliers = found.closure.multiplier if multipliers is None else multipliers
         else:

@@ -38,6 +38,8 @@ LAYERS = (
     "sensors",
     "linear",
     "dynamics",
+    "articulation",
+    "forward",
     "robot",
     "testing",
     "loop_watch",

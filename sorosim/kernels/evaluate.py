@@ -43,6 +43,7 @@ FORWARD = 7  # qdd and multipliers; mass holds the Cholesky factor
 FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
 HYBRID = 9  # as FORWARD, with the forces in tau in the place of internal forces
 HYBRID_DERIVATIVES = 10  # as FORWARD_DERIVATIVES, without B
+READY = 11  # tau: the internal force; the workspace for kernels.articulated, with the accelerations that are known
 # rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor; inverse and
 # hybrid dynamics are those of the tree, its loops left open
 
@@ -134,7 +135,7 @@ def evaluate(
     """
     n = q.shape[0]
     internal, dq_internal, dqd_internal = ws.vector[0], ws.matrix[0], ws.matrix[1]
-    forward = task >= FORWARD
+    forward = task >= FORWARD and task != READY
     derivatives = (
         task == INTERNAL_DERIVATIVES
         or task == INVERSE_DERIVATIVES
@@ -146,7 +147,9 @@ def evaluate(
         internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
         return DONE
     looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
-    if task >= HYBRID:
+    if task == READY:
+        internal_forces(tree, elastic, fibres, q, qd, u, False, ws, external, tau, dq, dqd, B)
+    elif task >= HYBRID:
         copy(tau, internal)
         clear_matrix(dq_internal)
         clear_matrix(dqd_internal)
@@ -164,6 +167,8 @@ def evaluate(
         jets = derivatives and (stage == 1 or not forward)
         moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
+        if task == READY:
+            return DONE
         if looped:
             if forward and stage == 0:
                 clear(closure.multiplier)

@@ -1,0 +1,86 @@
+"""Forward and hybrid dynamics in O(N) (docs/theory.md, 5): the compiled sweeps, with room for each thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.compiled import entry
+from sorosim.engine import Engine
+from sorosim.errors import ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.articulated import Articulated, forward_articulated, make_articulated, solve_columns
+from sorosim.records import HybridDynamics
+
+Array = NDArray[np.float64]
+
+# columns that are solved for at once: their room stays in the cache
+AT_ONCE = 64
+
+
+class _Room:
+    def __init__(self, engine: Engine) -> None:
+        tree = engine.tree
+        n, ndof = len(tree.segment) + 1, len(tree.rows)
+        self.parts: Articulated = make_articulated(tree)
+        self.wrench, self.force = np.zeros((n, 6, 1)), np.zeros((ndof, 1))
+        self.wrenches, self.columns = (np.zeros((n, 6, AT_ONCE)), np.zeros((ndof, AT_ONCE)))
+
+
+class Articulation:
+    """Articulated bodies of the tree of an engine; its loops are left open."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._local = threading.local()
+        self._forward: Callable[..., int] | None = None
+        self._solve: Callable[..., int] | None = None
+
+    @property
+    def room(self) -> _Room:
+        """Room of this thread."""
+        if not hasattr(self._local, "room"):
+            self._local.room = _Room(self.engine)
+        found: _Room = self._local.room
+        return found
+
+    def motion(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: NDArray[np.bool_], tau: Array | None = None
+    ) -> HybridDynamics:
+        """Hybrid dynamics: qdd is read where it is known, elsewhere tau; default: the internal force.
+
+        Raises ModelError naming the coordinate that moves no mass.
+        """
+        engine, room = self.engine, self.room
+        given = np.where(known, qdd, 0.0)
+        found = engine.evaluate(task.READY, q, qd, given, u, t)
+        force = found.tau if tau is None else np.array(tau, dtype=float)
+        arguments: tuple[Any, ...] = (
+            engine.tree, known, engine.workspace, room.parts, room.wrench, room.force, given, force
+        )  # fmt: skip
+        if self._forward is None:
+            self._forward = entry(forward_articulated, *arguments)
+        failed = self._forward(*arguments)
+        if failed >= 0:
+            raise ModelError(engine.layout.coordinate_names[failed], "a coordinate that moves mass", "none beyond it",
+                             "give the link, or what it carries, mass, or check that the state is finite")  # fmt: skip
+        return HybridDynamics(given, force)
+
+    def solve(self, known: NDArray[np.bool_], B: Array) -> Array:
+        """M_ff^-1 B (ndof, m) in the rows of free coordinates, zero elsewhere, at the state of the last `motion`."""
+        engine, room = self.engine, self.room
+        out = np.empty_like(B)
+        for first in range(0, B.shape[1], AT_ONCE):
+            n = min(AT_ONCE, B.shape[1] - first)
+            room.columns[:, :n] = B[:, first : first + n]
+            room.columns[:, n:] = 0.0
+            arguments: tuple[Any, ...] = (engine.tree, known, engine.workspace, room.parts, room.wrenches, room.columns)
+            if self._solve is None:
+                self._solve = entry(solve_columns, *arguments)
+            self._solve(*arguments)
+            out[:, first : first + n] = room.columns[:, :n]
+        return out

@@ -1,0 +1,236 @@
+"""Forward and hybrid dynamics of a robot, by several algorithms, and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.articulation import Articulation
+from sorosim.door import choice, indices, number
+from sorosim.drive import Motion, Partition, driven_motion
+from sorosim.dynamics import Dynamics
+from sorosim.errors import InputError, ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.records import ForwardDynamicsDerivatives, HybridDynamics, HybridDynamicsDerivatives
+
+Array = NDArray[np.float64]
+
+# of forward and hybrid dynamics, and of their derivatives
+ALGORITHMS = ("composite", "articulated", "unit")
+DERIVATIVES = ("composite", "articulated", "inverse")
+# coordinates from which articulated bodies are faster, as measured (docs/architecture.md)
+ARTICULATED_FROM, SOLVED_FROM = 60, 160
+
+
+class ForwardDynamics(Dynamics):
+    """Accelerations from forces."""
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
+    ) -> Array:  # fmt: skip
+        """Accelerations (ndof,) of the whole system.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates.
+        u : mapping of actuator name to number, or array_like
+            Inputs; missing ones are zero.
+        t : float
+            Time, for loads and driven motions [s].
+        driven : mapping of link or coordinate name to float
+            Accelerations of driven coordinates [rad/s^2 or m/s^2]. Default: those of the file's `simulate` block at
+            time t; {}: none is driven.
+        algorithm : {"composite", "articulated", "unit"}, optional
+            "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^2) to O(n^3); knows loops.
+            "articulated": articulated bodies, rods as macro-joints, O(n). "unit": bias and mass matrix column by
+            column from inverse dynamics, O(n^2) to O(n^3). Default: the faster one of the first two.
+
+        Raises
+        ------
+        InputError
+            A vector of wrong length, or not finite; an unknown name.
+        ModelError
+            The mass matrix is singular: a coordinate moves no mass.
+        """
+        state, qdd, known = self._given(q, qd, t, driven)
+        chosen = self._algorithm(algorithm, ALGORITHMS, ARTICULATED_FROM)
+        inputs, time = self.inputs(u), self._time(t)
+        if chosen == "articulated":
+            return self._articulation.motion(*state, qdd, inputs, time, known).qdd
+        if chosen == "unit":
+            return self._from_unit_calls(state, qdd, inputs, time, known)
+        return self.engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known).qdd
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
+    ) -> ForwardDynamicsDerivatives:  # fmt: skip
+        """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
+
+        All are M^-1 times derivatives of forces. algorithm: "composite" has the Cholesky factor of M, and knows loops;
+        "articulated" solves for every column in O(n); "inverse" finds M^-1 so and multiplies. Default: the fastest.
+        """
+        state, qdd, known = self._given(q, qd, t, driven)
+        chosen = self._algorithm(algorithm, DERIVATIVES, SOLVED_FROM)
+        inputs, time = self.inputs(u), self._time(t)
+        if chosen == "composite":
+            out = self.engine.evaluate(task.FORWARD_DERIVATIVES, *state, qdd, inputs, time, known=known)
+            return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
+        qdd = self._articulation.motion(*state, qdd, inputs, time, known).qdd
+        out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, qdd, inputs, time)
+        right = np.hstack([-out.dq, -out.dqd, out.B])
+        if chosen == "articulated":
+            found = self._articulation.solve(known, right)
+        else:
+            found = self._articulation.solve(known, np.eye(self.ndof)) @ right
+        n = self.ndof
+        return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
+
+    def _algorithm(self, asked: str | None, known: tuple[str, ...], smallest: int) -> str:
+        """The one that was asked for, or else the faster one."""
+        looped = len(self.engine.loops.row) > 0
+        if asked is None:
+            return "articulated" if self.ndof >= smallest and not looped else "composite"
+        chosen = choice("algorithm", asked, known)
+        if chosen != "composite" and looped:
+            raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
+        return chosen
+
+    @cached_property
+    def _articulation(self) -> Articulation:
+        return Articulation(self.engine)
+
+    def _from_unit_calls(
+        self, state: tuple[Array, Array], qdd: Array, u: Array, t: float, known: NDArray[np.bool_]
+    ) -> Array:
+        """Accelerations by inverse dynamics alone: C = ID(q, qd, 0), and M e_i = ID(q, qd, e_i) - C."""
+
+        def inverse(acceleration: Array) -> Array:
+            return self.engine.evaluate(task.INVERSE, *state, acceleration, u, t).tau
+
+        bias = inverse(np.where(known, qdd, 0.0))
+        rest = inverse(np.zeros(self.ndof))
+        free = np.flatnonzero(~known)
+        M = np.array([inverse(unit) - rest for unit in np.eye(self.ndof)[free]]).T
+        out = np.where(known, qdd, 0.0)
+        force = self.engine.evaluate(task.INTERNAL, *state, out, u, t).tau
+        try:
+            out[free] = scipy.linalg.solve(M[free], (force - bias)[free], assume_a="sym") if len(free) else out[free]
+        except scipy.linalg.LinAlgError:
+            raise ModelError("mass matrix", "one that is regular", "a singular one") from None
+        return out
+
+    def _given(
+        self, q: ArrayLike, qd: ArrayLike, t: float, driven: Any
+    ) -> tuple[tuple[Array, Array], Array, NDArray[np.bool_]]:
+        """State, accelerations of driven coordinates, and which these are."""
+        state, qdd = ((self.coordinates(q), self.coordinates(qd, "qd")), np.zeros(self.ndof))
+        partition, time = self._driven[0], self._time(t)
+        if driven is not None:
+            if not isinstance(driven, Mapping):
+                raise InputError("driven", "a mapping of names to accelerations", type(driven).__name__)
+            partition = Partition.of(self.engine.layout, driven, self.description.actuators)
+            qdd[partition.driven] = [number(f"driven.{name}", value) for name, value in driven.items()]
+        elif partition.names:
+            qdd[partition.driven] = self._driven[1].jets(time)[:, 2]
+        return state, qdd, partition.mask
+
+    @cached_property
+    def _driven(self) -> tuple[Partition, Motion]:
+        """What the description drives in simulations."""
+        given = self.description.simulate.get("driven", {})
+        return Partition.of(self.engine.layout, given, self.description.actuators), driven_motion(given)
+
+    def hybrid_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
+        *, algorithm: str | None = None,
+    ) -> HybridDynamics:  # fmt: skip
+        """Dynamics where some accelerations are known and some forces.
+
+        Inverse dynamics if all accelerations are known, M^-1 (tau - bias) if none is.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates.
+        qdd, tau : (ndof,) array_like
+            Accelerations, read where they are known, and generalised forces as `inverse_dynamics` gives them (all there
+            are: internal ones too), read elsewhere.
+        known : sequence of int, or mask (ndof,)
+            Coordinates whose acceleration is known.
+        t : float
+            Time, for loads that depend on it [s].
+        algorithm : {"composite", "articulated"}, optional
+            See `forward_dynamics`; loops are left open.
+
+        Returns
+        -------
+        HybridDynamics
+            qdd and tau of all coordinates.
+
+        Raises
+        ------
+        InputError, ModelError
+            As `forward_dynamics`.
+
+        Notes
+        -----
+        Source: docs/theory.md, 6, last lines.
+        """
+        chosen = choice("algorithm", algorithm or self._faster(), ALGORITHMS[:2])
+        state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
+        u, time = self.inputs(None), self._time(t)
+        if chosen == "articulated":
+            return self._articulation.motion(*state, given, u, time, mask, force)
+        out = self.engine.evaluate(task.HYBRID, *state, given, u, time, known=mask, tau=force)
+        return HybridDynamics(out.qdd, self.engine.evaluate(task.INVERSE, *state, out.qdd, u, time).tau)
+
+    def hybrid_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
+        *, algorithm: str | None = None,
+    ) -> HybridDynamicsDerivatives:  # fmt: skip
+        """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
+        chosen = choice("algorithm", algorithm or self._faster(), ALGORITHMS[:2])
+        state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
+        u, time = self.inputs(None), self._time(t)
+        if chosen == "articulated":
+            found = self._articulation.motion(*state, given, u, time, mask, force).qdd
+        else:
+            found = self.engine.evaluate(task.HYBRID, *state, given, u, time, known=mask, tau=force).qdd
+        inverse = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, found, u, time)
+        M, n, free = inverse.mass, self.ndof, np.flatnonzero(~mask)
+        # M_ff dqdd_f = dtau_f - dID_f - M_fk dqdd_k
+        right = np.hstack([-inverse.dq, -inverse.dqd, np.eye(n) * ~mask - M * mask])
+        if chosen == "articulated":
+            solved = self._articulation.solve(mask, right)
+        else:
+            solved = np.zeros_like(right)
+            if len(free):
+                solved[free] = scipy.linalg.solve(M[np.ix_(free, free)], right[free], assume_a="pos")
+        solved[:, 2 * n :] += np.diag(mask.astype(float))
+        forces = (np.hstack([inverse.dq, inverse.dqd, np.zeros((n, n))]) + M @ solved) * mask[:, None]
+        forces[:, 2 * n :] += np.diag(~mask)
+        by_q, by_qd, by_given = (solved[:, k * n : (k + 1) * n] for k in range(3))
+        return HybridDynamicsDerivatives(
+            found, inverse.tau, by_q, by_qd, by_given, *(forces[:, k * n : (k + 1) * n] for k in range(3))
+        )
+
+    def _faster(self) -> str:
+        return "articulated" if self.ndof >= ARTICULATED_FROM else "composite"
+
+    def _half_given(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike
+    ) -> tuple[tuple[Array, Array], NDArray[np.bool_], Array, Array]:
+        """State, which accelerations are known, those, and forces of the others."""
+        mask = np.zeros(self.ndof, dtype=np.bool_)
+        mask[indices("known", known, self.ndof)] = True
+        state = self.coordinates(q), self.coordinates(qd, "qd")
+        qdd, tau = self.coordinates(qdd, "qdd"), self.coordinates(tau, "tau")
+        return state, mask, np.where(mask, qdd, 0.0), np.where(mask, 0.0, tau)

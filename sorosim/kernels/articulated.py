@@ -1,0 +1,210 @@
+"""Forward and hybrid dynamics in O(N): every block, a joint or a rod, is one macro-joint (docs/theory.md, 5).
+
+The sweep from the base with known accelerations alone leaves the wrenches F that would be left over; what the free
+coordinates add to the acceleration of a block's base, delta, moves its nodes by delta + J qdd.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
+from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
+from sorosim.kernels.tree import BARE, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, END, FIRST, WORK, Tree
+
+
+class Articulated(NamedTuple):
+    """Factors of the blocks of a tree, and room."""
+
+    at: np.ndarray  # (n_blocks + 1,) int: where the squares of a block begin
+    carries: np.ndarray  # (n_segments,) bool: whether a block begins at the node
+    square: np.ndarray  # flat, per block (n, n): sum J^T M J, M with what hangs on the node
+    factor: np.ndarray  # flat, per block: its Cholesky factor, that of the unit matrix where coordinates are known
+    couple: np.ndarray  # (ndof, 6) sum J^T M
+    half: np.ndarray  # (ndof, 6) U^-T couple, zero for known coordinates
+
+
+def make_articulated(tree: Tree) -> Articulated:
+    """Allocate for a tree."""
+    n = tree.block[:, BLOCK_N]
+    at = np.concatenate([[0], np.cumsum(n * n)]).astype(np.int64)
+    carries = np.zeros(len(tree.segment), dtype=np.bool_)
+    carries[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
+    ndof, room = len(tree.rows), int(at[-1])
+    return Articulated(at, carries, np.zeros(room), np.zeros(room), np.zeros((ndof, 6)), np.zeros((ndof, 6)))
+
+
+@kernel_in_place
+def articulate(tree, known, ws, parts):
+    """Factors of all blocks, from the tips to the base; sums ws.tensor[:, 0] to articulated inertias.
+
+    known (ndof,): coordinates that are not eliminated. Returns -1, or the coordinate that moves no mass.
+    """
+    MC = ws.scratch[1]
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
+        square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        couple, half, W = (parts.couple[c0 : c0 + n], parts.half[c0 : c0 + n], ws.wide[0, : 6 * n])
+        clear_matrix(square)
+        clear_matrix(couple)
+        clear_matrix(MC)
+        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+            M = ws.tensor[k, 0]
+            add_matrix(M, MC)
+            if n == 0 or (tree.segment[k, BARE] != 0 and not parts.carries[k]):
+                continue
+            work = tree.segment[k, WORK]
+            J = ws.column[1, work : work + 6 * n]
+            clear(W)
+            add_matrix_columns(M, J, n, 1.0, W)
+            add_transposed_product(J, n, W, n, 1.0, square, 0, 0)
+            for j in range(n):
+                for r in range(6):
+                    couple[j, r] += W[r * n + j]
+        for i in range(n):
+            free = not known[c0 + i]
+            for j in range(n):
+                both = free and not known[c0 + j]
+                factor[i, j] = square[i, j] if both else (1.0 if i == j else 0.0)
+            for r in range(6):
+                half[i, r] = couple[i, r] if free else 0.0
+        failed = cholesky(factor)
+        if failed >= 0:
+            return c0 + failed
+        forward_substitute(factor, half)
+        if base >= 0:
+            for j in range(n):
+                for r in range(6):
+                    x = half[j, r]
+                    for s in range(6):
+                        MC[r, s] -= x * half[j, s]
+            add_matrix(MC, ws.tensor[base, 0])
+    return -1
+
+
+@kernel_in_place
+def solve_articulated(tree, known, everywhere, parts, ws, P, X):
+    """Overwrite X (ndof, m), forces of the free coordinates, with accelerations; zero rows of known ones with forces.
+
+    P (n_segments + 1, 6, m): wrenches that are left over at the nodes, each a world wrench that its node passes to its
+    base, the last row zero; holds delta of the nodes afterwards. `everywhere`: they are not zero at nodes that carry
+    nothing, and all deltas are wanted.
+    """
+    m = X.shape[1]
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
+        factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        x, half = X[c0 : c0 + n], parts.half[c0 : c0 + n]
+        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+            if not (everywhere or parts.carries[k]):
+                continue
+            work = tree.segment[k, WORK]
+            for r in range(6):
+                row = P[k, r]
+                J = ws.column[1, work + r * n : work + r * n + n]
+                for j in range(n):
+                    f, out = J[j], x[j]
+                    for c in range(m):
+                        out[c] -= f * row[c]
+                if base >= 0:
+                    out = P[base, r]
+                    for c in range(m):
+                        out[c] += row[c]
+        # known ones keep minus their bias; the factor's unit rows leave them alone, and half has none of them
+        forward_substitute(factor, x)
+        if base >= 0:
+            for j in range(n):
+                for r in range(6):
+                    f, out, z = half[j, r], P[base, r], x[j]
+                    for c in range(m):
+                        out[c] += f * z[c]
+    for b in range(tree.block.shape[0]):
+        n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
+        factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        x, half, couple = (X[c0 : c0 + n], parts.half[c0 : c0 + n], parts.couple[c0 : c0 + n])
+        delta = P[base]
+        for j in range(n):
+            out = x[j]
+            for r in range(6):
+                f, row = half[j, r], delta[r]
+                for c in range(m):
+                    out[c] -= f * row[c]
+        back_substitute(factor, x)
+        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+            if not (everywhere or parts.carries[k]):
+                continue
+            work = tree.segment[k, WORK]
+            for r in range(6):
+                out, above = P[k, r], delta[r]
+                for c in range(m):
+                    out[c] = above[c]
+                J = ws.column[1, work + r * n : work + r * n + n]
+                for j in range(n):
+                    if not known[c0 + j]:
+                        f, row = J[j], x[j]
+                        for c in range(m):
+                            out[c] += f * row[c]
+        # forces of known ones: bias, what their block's base adds, what its free ones add
+        for i in range(n):
+            if known[c0 + i]:
+                out = x[i]
+                for c in range(m):
+                    out[c] = -out[c]
+                for r in range(6):
+                    f, row = couple[i, r], delta[r]
+                    for c in range(m):
+                        out[c] += f * row[c]
+                for j in range(n):
+                    if not known[c0 + j]:
+                        f, row = square[i, j], x[j]
+                        for c in range(m):
+                            out[c] += f * row[c]
+
+
+@kernel_in_place
+def forward_articulated(tree, known, ws, parts, P, X, qdd, tau):
+    """Accelerations of the free coordinates and forces of the known ones, after evaluate's task READY.
+
+    qdd, tau (ndof,): those that are given in, all of them out. P (n_segments + 1, 6, 1), X (ndof, 1) are room. Returns
+    -1, or the coordinate that moves no mass.
+    """
+    failed = articulate(tree, known, ws, parts)
+    if failed >= 0:
+        return failed
+    n = tree.segment.shape[0]
+    for k in range(n):
+        for r in range(6):
+            P[k, r, 0] = ws.twist[k, 2, r]
+    clear(P[n, :, 0])
+    for i in range(tau.shape[0]):
+        X[i, 0] = 0.0 if known[i] else tau[i]
+    solve_articulated(tree, known, True, parts, ws, P, X)
+    for i in range(tau.shape[0]):
+        if known[i]:
+            tau[i] = X[i, 0]
+        else:
+            qdd[i] = X[i, 0]
+    return -1
+
+
+@kernel_in_place
+def solve_columns(tree, known, ws, parts, P, X):
+    """Overwrite X (ndof, m) with M_ff^-1 X in the free rows, zero in the known ones; P (n_segments + 1, 6, m) is room.
+
+    The factors are those of the last `articulate` at the same coordinates.
+    """
+    for k in range(P.shape[0]):
+        clear_matrix(P[k])
+    for i in range(X.shape[0]):
+        if known[i]:
+            clear(X[i])
+    solve_articulated(tree, known, False, parts, ws, P, X)
+    for i in range(X.shape[0]):
+        if known[i]:
+            clear(X[i])
+    return -1

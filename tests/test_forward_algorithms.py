@@ -1,0 +1,142 @@
+"""Forward and hybrid dynamics: every algorithm against the others, on random trees of rods and rigid links."""
+
+import numpy as np
+import pytest
+from helpers.differences import relative_error
+from helpers.robots import rigid_tree, varied_tree
+
+import sorosim
+from sorosim.kernels import evaluate as task
+
+EPS = np.finfo(float).eps
+
+
+def tree(seed):
+    rng = np.random.default_rng(seed)
+    return rigid_tree(rng, 4 + seed) if seed % 3 == 2 else varied_tree(seed)
+
+
+def state(robot, seed):
+    rng = np.random.default_rng(seed)
+    q, qd, qdd, tau = 0.3 * rng.normal(size=(4, robot.ndof))
+    return q, qd, qdd, tau, rng.normal(size=len(robot.actuator_names)), rng
+
+
+def digits(robot, q):
+    """What solving with the mass matrix leaves, in its own scale: a joint and a mode of a rod differ by decades."""
+    M = robot.mass_matrix(q)
+    d = 1.0 / np.sqrt(np.diag(M))
+    return 1e-13 + 20.0 * EPS * np.linalg.cond(d[:, None] * M * d)
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_articulated_bodies_give_the_accelerations_of_the_mass_matrix(seed):
+    robot = tree(seed)
+    q, qd, _, _, u, _ = state(robot, seed)
+    composite = robot.forward_dynamics(q, qd, u, algorithm="composite")
+    articulated = robot.forward_dynamics(q, qd, u, algorithm="articulated")
+    # scaled: what is light is fast
+    d = np.sqrt(np.diag(robot.mass_matrix(q)))
+    assert relative_error(d * articulated, d * composite) < digits(robot, q)
+    # and both solve the equations of motion
+    rest = robot.inverse_dynamics(q, qd, articulated) - robot.internal_force(q, qd, u)
+    size = np.abs(robot.mass_matrix(q)) @ np.abs(articulated) + np.abs(robot.internal_force(q, qd, u))
+    assert (np.abs(rest) <= 1e-10 * size.max()).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unit_calls_of_inverse_dynamics_are_the_bias_and_the_mass_matrix(seed):
+    robot = tree(seed)
+    q, qd, _, _, u, _ = state(robot, seed)
+    d = np.sqrt(np.diag(robot.mass_matrix(q)))
+    found, expected = (robot.forward_dynamics(q, qd, u, algorithm=name) for name in ("unit", "composite"))
+    # the bias is subtracted from every column: its digits are lost
+    lost = np.abs(robot.inverse_dynamics(q, qd, np.zeros(robot.ndof)) / d).max() / np.diag(robot.mass_matrix(q)).min()
+    assert relative_error(d * found, d * expected) < (1.0 + lost * d.max() ** 2) * digits(robot, q)
+
+
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("algorithm", ["articulated", "inverse"])
+def test_derivatives_by_solves_and_by_multiplication(seed, algorithm):
+    robot = tree(seed)
+    q, qd, _, _, u, _ = state(robot, seed)
+    d = np.sqrt(np.diag(robot.mass_matrix(q)))
+    found = robot.forward_dynamics_derivatives(q, qd, u, algorithm=algorithm)
+    expected = robot.forward_dynamics_derivatives(q, qd, u, algorithm="composite")
+    for a, b in zip(found[1:3], expected[1:3], strict=True):
+        assert relative_error(d[:, None] * a / d, d[:, None] * b / d) < digits(robot, q)
+    assert relative_error(d[:, None] * found.dqdd_du, d[:, None] * expected.dqdd_du) < digits(robot, q)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_hybrid_dynamics(seed):
+    robot = tree(seed)
+    q, qd, qdd, tau, _, rng = state(robot, seed)
+    known = np.flatnonzero(rng.random(robot.ndof) < 0.4)
+    d = np.sqrt(np.diag(robot.mass_matrix(q)))
+    found, expected = (
+        robot.hybrid_dynamics(q, qd, qdd, tau, known, algorithm=name) for name in ("articulated", "composite")
+    )
+    assert relative_error(d * found.qdd, d * expected.qdd) < digits(robot, q)
+    assert relative_error(found.tau / d, expected.tau / d) < digits(robot, q)
+    np.testing.assert_array_equal(found.qdd[known], qdd[known])
+    free = np.setdiff1d(np.arange(robot.ndof), known)
+    np.testing.assert_array_equal(found.tau[free], tau[free])
+    derivatives = [
+        robot.hybrid_dynamics_derivatives(q, qd, qdd, tau, known, algorithm=name)
+        for name in ("articulated", "composite")
+    ]
+    for a, b in zip(*(one[2:4] for one in derivatives), strict=True):
+        assert relative_error(d[:, None] * a / d, d[:, None] * b / d) < digits(robot, q)
+    for a, b in zip(*(one[5:7] for one in derivatives), strict=True):
+        assert relative_error(a / d[:, None] / d, b / d[:, None] / d) < digits(robot, q)
+
+
+def test_all_known_is_inverse_dynamics():
+    robot = tree(4)
+    q, qd, qdd, tau, _, _ = state(robot, 4)
+    found = robot.hybrid_dynamics(q, qd, qdd, tau, np.arange(robot.ndof), algorithm="articulated")
+    np.testing.assert_array_equal(found.qdd, qdd)
+    assert relative_error(found.tau, robot.inverse_dynamics(q, qd, qdd)) < 1e-12
+
+
+def test_driven_joints_and_loads_are_known_to_all():
+    robot = sorosim.load("hybrid_serial")
+    q, qd, _, _, _, rng = state(robot, 1)
+    driven = {link.name: float(rng.normal()) for link in robot.links if link.joint.kind == "revolute"}
+    one, other, third = (
+        robot.forward_dynamics(q, qd, driven=driven, algorithm=name) for name in ("composite", "articulated", "unit")
+    )
+    assert relative_error(other, one) < 1e-8
+    assert relative_error(third, one) < 1e-6
+
+
+def test_what_moves_no_mass_is_named():
+    links = {"a": {"joint": {"revolute": {"axis": [0, 0, 1]}}, "body": {"mass": 1, "inertia": [1, 1, 1]}},
+             "b": {"parent": "a", "joint": {"prismatic": {"axis": [1, 0, 0]}}}}  # fmt: skip
+    robot = sorosim.load({"sorosim": 1, "name": "massless", "links": links})
+    for algorithm in ("composite", "articulated"):
+        with pytest.raises(sorosim.ModelError, match="b"):
+            robot.forward_dynamics([0, 0], [0, 0], algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ["articulated", "unit"])
+def test_what_holds_for_trees_only_says_so(algorithm):
+    robot = sorosim.load("four_bar")
+    zero = np.zeros(robot.ndof)
+    with pytest.raises(sorosim.InputError, match="the others hold for trees"):
+        robot.forward_dynamics(zero, zero, algorithm=algorithm)
+
+
+def test_unknown_algorithms_are_refused():
+    robot = sorosim.load("pendulum")
+    with pytest.raises(sorosim.InputError, match="algorithm"):
+        robot.forward_dynamics([0], [0], algorithm="featherstone")
+
+
+def test_ready_stops_before_anything_is_summed():
+    robot = tree(1)
+    q, qd, _, _, u, _ = state(robot, 1)
+    engine = robot.engine
+    found = engine.evaluate(task.READY, q, qd, np.zeros(robot.ndof), u)
+    np.testing.assert_allclose(found.tau, robot.internal_force(q, qd, u), rtol=1e-14, atol=1e-14)
