@@ -132,7 +132,7 @@ def tip_error(a, b):
 
 
 def test_the_manipulator_hits_the_cylinder_and_all_methods_agree(cylinder):
-    """10 s, nine impacts: with and without analytic Jacobian within the paper's 40 um, at rtol 1e-4."""
+    """10 s, nine impacts: with and without analytic Jacobian within the paper's 40 um, at rtol 1e-5."""
     options = {"rtol": 1e-5, "atol": 1e-8}
     exact = sorosim.simulate(cylinder, method="generalized-alpha", rtol=1e-7, atol=1e-10)
     rows = np.bincount(exact.contacts.row, minlength=len(exact)) > 0
