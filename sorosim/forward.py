@@ -75,7 +75,8 @@ class ForwardDynamics(Dynamics):
         """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
 
         All are M^-1 times derivatives of forces. algorithm: "composite" has the Cholesky factor of M, and knows loops;
-        "articulated" solves for every column in O(n); "inverse" finds M^-1 so and multiplies. Default: the fastest.
+        "articulated" solves for every column in O(n); "inverse" finds M^-1 so and multiplies. Default: one of
+        the first two, by size.
         """
         state, qdd, known = self._given(q, qd, t, driven)
         chosen = self._algorithm(algorithm, DERIVATIVES, SOLVED_FROM)

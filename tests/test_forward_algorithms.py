@@ -134,7 +134,7 @@ def test_unknown_algorithms_are_refused():
         robot.forward_dynamics([0], [0], algorithm="featherstone")
 
 
-def test_ready_stops_before_anything_is_summed():
+def test_ready_gives_the_internal_force():
     robot = tree(1)
     q, qd, _, _, u, _ = state(robot, 1)
     engine = robot.engine

@@ -160,13 +160,6 @@ def test_derivatives_of_the_manipulator_at_the_wall(cylinder):
 # -- grasps ------------------------------------------------------------------------------------------------------------
 
 
-def forces_on(contacts, link):
-    signs = np.array(
-        [float(a == f"'{link}'") - float(b == f"'{link}'") for a, b in zip(contacts.a, contacts.b, strict=True)]
-    )
-    return contacts.force * signs[:, None]
-
-
 @pytest.fixture(scope="module")
 def grasp():
     return sorosim.load("finray_grasp")
@@ -182,8 +175,8 @@ def test_the_fin_ray_holds_a_cylinder_by_friction_in_statics(grasp):
     closed = sorosim.follow(grasp, start, driven={"right1": 0.016}, steps=16)[-1]
     held = sorosim.follow(grasp, closed, driven={"shelf": -0.001}, steps=10)[-1]
     far = sorosim.follow(grasp, held, driven={"shelf": -0.03}, steps=2)[-1]
-    on_cylinder = forces_on(far.contacts, "cylinder")
-    np.testing.assert_allclose(on_cylinder.sum(axis=0), [0, own, 0], atol=1e-10)
+    on_cylinder = far.contacts.force_on("cylinder")
+    np.testing.assert_allclose(on_cylinder, [0, own, 0], atol=1e-10)
     # the wall wraps around it: at least three places of two rods; and nothing else carries
     touching_it = {name for pair in zip(far.contacts.a, far.contacts.b, strict=True) for name in pair if "left" in name}
     assert len(touching_it) >= 3
@@ -205,7 +198,7 @@ def test_the_fin_ray_holds_a_cylinder_by_friction_in_motion(grasp):
     assert abs(y[last] - y[k]) < 0.05e-3 * (run.t[last] - run.t[k])
     assert abs(x[last] - x[k]) < 1e-5
     own = G * 600 * np.pi * 0.02**2 * 0.04
-    np.testing.assert_allclose(forces_on(run.contacts.at(last), "cylinder").sum(axis=0), [0, own, 0], atol=1e-2 * own)
+    np.testing.assert_allclose(run.contacts.at(last).force_on("cylinder"), [0, own, 0], atol=1e-2 * own)
 
 
 def test_three_fingers_lift_a_ball():
@@ -213,7 +206,7 @@ def test_three_fingers_lift_a_ball():
     run = sorosim.simulate(robot)
     z = np.array([robot.pose(q, "ball")[2, 3] for q in run.q])
     assert z[-1] - z[0] > 0.07
-    carried = forces_on(run.contacts.at(len(run) - 1), "ball").sum(axis=0)
+    carried = run.contacts.at(-1).force_on("ball")
     np.testing.assert_allclose(carried, [0, 0, 0.06 * G], atol=0.02 * 0.06 * G)
 
 
