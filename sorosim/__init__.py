@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sorosim.motion import resume, simulate
     from sorosim.result import open_run as open
     from sorosim.robot import Robot
+    from sorosim.sensitivity import scalars, sensitivities
 
 __version__ = "0.1.0"
 
@@ -46,6 +47,8 @@ __all__ = [
     "load",
     "open",
     "resume",
+    "scalars",
+    "sensitivities",
     "simulate",
     "statics",
 ]
@@ -58,6 +61,8 @@ _LAZY = {
     "load": ("sorosim.io", "load"),
     "open": ("sorosim.result", "open_run"),
     "resume": ("sorosim.motion", "resume"),
+    "scalars": ("sorosim.sensitivity", "scalars"),
+    "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.motion", "simulate"),
     "statics": ("sorosim.analysis", "statics"),
 }

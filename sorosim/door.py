@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.errors import InputError, ModelError, nearest
+from sorosim.varied import is_varying
 
 Array = NDArray[np.float64]
 
@@ -34,9 +35,14 @@ def vector(where: str, value: ArrayLike, n: int) -> Array:
 
 
 def as_real(thing: object) -> float | None:
-    """Return a real scalar as float (infinite if too large), None for anything else, bool included."""
+    """Return a real scalar as float (infinite if too large), None for anything else, bool included.
+
+    Where a description is differentiated, a number that carries a derivative is returned as it is.
+    """
     if isinstance(thing, np.ndarray) and thing.ndim == 0:
         thing = thing[()]
+    if isinstance(thing, complex) and is_varying():
+        return np.complex128(thing)  # type: ignore[return-value]
     if isinstance(thing, bool) or not isinstance(thing, Real):
         return None
     try:
@@ -72,8 +78,11 @@ def number(
     error.
     """
     found = as_real(value)
-    finite = found is not None and (math.isfinite(found) or (infinite and not math.isnan(found)))
-    if found is None or not (finite and above < found and least <= found <= upto):
+    if found is None:
+        raise error(where, expected, describe(value))
+    seen = found.real
+    finite = math.isfinite(seen) or (infinite and not math.isnan(seen))
+    if not (finite and above < seen and least <= seen <= upto):
         raise error(where, expected, describe(value))
     return found
 

@@ -43,6 +43,7 @@ from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
 from sorosim.model.link import Link
 from sorosim.records import Contacts
+from sorosim.varied import number_type
 
 DERIVATIVE_TASKS = (
     task.INTERNAL_DERIVATIVES,
@@ -87,7 +88,7 @@ class Engine:
         places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
         self.tree, elastic, layout = compile_tree(links, places)
         self.layout = replace(layout, joined=frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values()))
-        self.gravity = np.array(gravity, dtype=float)
+        self.gravity = np.array(gravity, dtype=number_type())
         self.actuator_names = tuple(actuators)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
         loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
@@ -162,7 +163,8 @@ class Engine:
     def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and body twists (n, 6) of nodes."""
         self.sweep(q, qd, POSES)
-        g, eta = np.empty((len(nodes), 4, 4)), np.empty((len(nodes), 6))
+        kind = self.gravity.dtype
+        g, eta = np.empty((len(nodes), 4, 4), dtype=kind), np.empty((len(nodes), 6), dtype=kind)
         read_poses(nodes, self.workspace, g, eta)
         return g, eta
 
@@ -179,7 +181,7 @@ class Engine:
     def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
         """Look places (link, s) up: the node before each, and the piece of segment from there."""
         index: list[tuple[int, int, int]] = []
-        strain: list[Array] = [np.zeros(0)]
+        strain: list[Array] = [np.zeros(0, dtype=self.gravity.dtype)]
         size = 0
         for name, s in wanted:
             link = self.layout.links[name]
@@ -203,7 +205,8 @@ class Engine:
         """Poses (n, 4, 4) and, if asked for, body Jacobians (n, 6, ndof) at places."""
         self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
         n = len(places.pieces)
-        g, J = np.empty((n, 4, 4)), np.zeros((n if jacobian else 0, 6, self.ndof))
+        kind = self.gravity.dtype
+        g, J = np.empty((n, 4, 4), dtype=kind), np.zeros((n if jacobian else 0, 6, self.ndof), dtype=kind)
         probe_places(self.tree._replace(strain=places.strain), places.pieces, jacobian, q, self.workspace, g, J)
         return g, J
 

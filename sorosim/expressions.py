@@ -18,6 +18,7 @@ from sorosim.door import as_real
 from sorosim.errors import ExpressionError, InputError, nearest
 from sorosim.kernels import tape
 from sorosim.parser import CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, UnitFactor, excerpt, tape_arrays
+from sorosim.varied import STEP, derivative, is_varying, number_type
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,12 @@ class Expression:
         except ValueError:
             shapes = ", ".join(f"{name} {value.shape}" for name, value in given.items())
             raise InputError(self._where, "shapes that broadcast together", shapes) from None
-        variables = np.zeros((*shape, len(self.variables), 3))
+        variables = np.zeros((*shape, len(self.variables), 3), dtype=number_type())
         for name, value in given.items():
             variables[..., self.variables.index(name), 0] = value
-        out = self._evaluate(variables.reshape(math.prod(shape), len(self.variables), 3))
-        return out[:, 0].reshape(shape) if shape else float(out[0, 0])
+        variables = variables.reshape(math.prod(shape), len(self.variables), 3)
+        out = (self._varied(variables) if is_varying() else self._evaluate(variables))[:, 0]
+        return out.reshape(shape) if shape else out[0] if is_varying() else float(out[0])
 
     def jets(self, /, **values: Any) -> NDArray[np.float64]:
         """Evaluate with first and second derivatives along one parameter.
@@ -98,10 +100,28 @@ class Expression:
                 n, first = value.shape[0], name
             elif value.ndim and value.shape[0] != n:
                 raise InputError(self._where, f"{name} of the length of {first}, {n}", f"{value.shape[0]}")
-        variables = np.zeros((n, len(self.variables), 3))
+        variables = np.zeros((n, len(self.variables), 3), dtype=number_type())
         for name, value in given.items():
             variables[:, self.variables.index(name), slice(3) if value.ndim == 2 else 0] = value
-        return self._evaluate(variables)
+        return self._varied(variables) if is_varying() else self._evaluate(variables)
+
+    def _varied(self, variables: NDArray[Any]) -> NDArray[Any]:
+        """Jets (n, 3) of variables (n, n_variables, 3) that carry a derivative; that of the second one is not known.
+
+        With a jet a, a', a'' and what b, b' are added to it by the scalar: f changes by Df b, f' by D2f(a', b) + Df b'.
+        """
+        a, b = variables.real.copy(), derivative(variables)
+        if not b.any():
+            return self._evaluate(a) + 0j
+
+        def along(first: NDArray[np.float64]) -> NDArray[np.float64]:
+            jet = np.stack([a[..., 0], first, 0.0 * first], axis=-1)
+            return self._evaluate(jet)
+
+        by_b = along(b[..., 0])
+        mixed = 0.5 * (along(a[..., 1] + b[..., 0])[:, 2] - along(a[..., 1])[:, 2] - by_b[:, 2])
+        changes = np.stack([by_b[:, 1], mixed + along(b[..., 1])[:, 1], np.full(len(a), np.nan)], axis=-1)
+        return self._evaluate(a) + 1j * STEP * changes
 
     def partly(self, /, **values: float) -> Expression:
         """The expression of the other variables, with numbers in the place of these."""
@@ -131,9 +151,9 @@ class Expression:
         for name, value in values.items():
             try:
                 array = np.asarray(value)
-                if array.dtype.kind not in "iuf":
+                if array.dtype.kind not in ("iufc" if is_varying() else "iuf"):
                     raise TypeError
-                given[name] = array.astype(np.float64)
+                given[name] = array.astype(number_type())
             except (TypeError, ValueError):
                 raise InputError(self._where, f"real numbers for {name}", repr(value)[:40]) from None
         return given

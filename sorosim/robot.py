@@ -39,6 +39,14 @@ Array = NDArray[np.float64]
 SINGULAR = 1e-8
 
 
+def all_loads(description: Description) -> dict[str, Load]:
+    """Loads by name, and the damping of materials that is one."""
+    loads: dict[str, Load] = dict(description.loads)
+    if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
+        loads["mass damping"] = MassDamping()
+    return loads
+
+
 class Robot(ForwardDynamics):
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
@@ -50,12 +58,9 @@ class Robot(ForwardDynamics):
             hint = "sorosim.load reads files and dicts"
             raise InputError("Robot", "a Description", type(description).__name__, hint)
         self.description = description
-        loads: dict[str, Load] = dict(description.loads)
-        if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
-            loads["mass damping"] = MassDamping()
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
-        gravity = np.array(description.gravity)
+        gravity, loads = np.array(description.gravity), all_loads(description)
         self.engine = Engine(description.links, gravity, description.actuators, loads, description.loops)
         self.instruments = Instruments(description, self.engine)
         self._initial = (

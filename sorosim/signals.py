@@ -71,7 +71,7 @@ class ConstantSignal(Signal):
 
     def __post_init__(self) -> None:
         level = as_real(self.level)
-        if level is None or not math.isfinite(level):
+        if level is None or not math.isfinite(level.real):
             raise InputError("level", "a finite number", repr(self.level)[:60])
         object.__setattr__(self, "level", level)
 
@@ -204,7 +204,7 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
         if isinstance(obj, Signal):
             return obj
         if number is not None:
-            if not math.isfinite(number):
+            if not math.isfinite(number.real):
                 raise InputError("", "a finite number", f"{number}")
             return ConstantSignal(number)
         if isinstance(obj, str):

@@ -18,6 +18,7 @@ PACKAGE = REPO / "sorosim"
 # from the ground up: a layer imports those before it, and itself
 LAYERS = (
     "errors",
+    "varied",
     "door",
     "compiled",
     "lie",
@@ -35,6 +36,7 @@ LAYERS = (
     "records",
     "loading",
     "engine",
+    "variation",
     "sensors",
     "linear",
     "dynamics",
@@ -56,6 +58,7 @@ LAYERS = (
     "motion",
     "doctor",
     "io",
+    "sensitivity",
     "viz",
     "__init__",
     "benchmark",

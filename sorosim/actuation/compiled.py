@@ -27,6 +27,7 @@ from sorosim.kernels.fibres import (
     Fibres,
 )
 from sorosim.model.compile import Layout, LinkLayout, Piece
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -84,17 +85,19 @@ def compile_fibres(
                     values[-1][WEIGHT] = w[k]
                     # a wrench has six numbers where a route has its own
                     values[-1][STRAIN_REFERENCE:] = xi[k]
-                    places.append(_Place(link.link.name, float(X[k]), link.link.rod.length, piece))
+                    places.append(_Place(link.link.name, X[k], link.link.rod.length, piece))
                 basis.append(P[k].ravel())
                 size += P[k].size
                 point += 1
     row = np.array(rows, dtype=np.int64).reshape(-1, 6)
-    value = np.array(values).reshape(-1, N_FIBRE_VALUES)
-    inputs = np.tile([float(PLAIN), 0.0, 0.0, 1.0], (n_actuators, 1))
+    kind = number_type()
+    value = np.array(values, dtype=kind).reshape(-1, N_FIBRE_VALUES)
+    inputs = np.tile(np.array([PLAIN, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
     for i, actuator in actuators.items():
         if hasattr(actuator, "input"):
             inputs[i] = actuator.input(rest_length(row, value, i))
-    fibres = Fibres(row, value, np.concatenate([np.zeros(0), *basis]), inputs, *_rubbing(actuators, row, places))
+    flat = np.concatenate([np.zeros(0, dtype=kind), *basis])
+    fibres = Fibres(row, value, flat, inputs, *_rubbing(actuators, row, places))
     return fibres, _in_python(actuators, names, row, places)
 
 
@@ -102,7 +105,9 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
     if hasattr(actuator, "rows"):
         own: list[tuple[int, Array]] = actuator.rows(link, piece, X)
         return own
-    return [(PYTHON_ROW, np.zeros((len(X), N_FIBRE_VALUES)))] if link.link.name in actuator.rods else []
+    if link.link.name not in actuator.rods:
+        return []
+    return [(PYTHON_ROW, np.zeros((len(X), N_FIBRE_VALUES), dtype=number_type()))]
 
 
 def rest_length(row: IntArray, value: Array, actuator: int) -> float:
@@ -110,7 +115,8 @@ def rest_length(row: IntArray, value: Array, actuator: int) -> float:
     own = value[(row[:, FIBRE_ACTUATOR] == actuator) & (row[:, FIBRE_KIND] == ROUTE_ROW)]
     xi, d, slope = own[:, STRAIN_REFERENCE:], own[:, ROUTE : ROUTE + 3], own[:, SLOPE : SLOPE + 3]
     v = xi[:, 3:] + np.cross(xi[:, :3], d) + slope
-    return float(own[:, WEIGHT] @ np.linalg.norm(v, axis=1))
+    length: float = own[:, WEIGHT] @ np.sqrt(np.einsum("ki,ki->k", v, v))
+    return length
 
 
 def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Place]) -> tuple[Any, ...]:
@@ -118,7 +124,7 @@ def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Plac
     table: list[tuple[int, ...]] = []
     friction: list[tuple[float, float]] = []
     lines: list[int] = []
-    spread: list[Array] = [np.zeros(0)]
+    spread: list[Array] = [np.zeros(0, dtype=number_type())]
     size = 0
     for i, tendon in actuators.items():
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
@@ -134,7 +140,7 @@ def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Plac
         spread += [derive.ravel(), reach.ravel()]
         size += derive.size + reach.size
     return (
-        np.array(table, dtype=np.int64).reshape(-1, 4), np.array(friction).reshape(-1, 2),
+        np.array(table, dtype=np.int64).reshape(-1, 4), np.array(friction, dtype=number_type()).reshape(-1, 2),
         np.array(lines, dtype=np.int64), np.concatenate(spread),
     )  # fmt: skip
 
@@ -142,8 +148,8 @@ def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Plac
 def _along(places: Sequence[_Place]) -> tuple[Array, Array]:
     """Derivative by arclength and integral from the first end (n, n), exact for what the Gauss points can tell."""
     n = len(places)
-    derive, reach = np.zeros((n, n)), np.zeros((n, n))
-    passed = np.zeros(n)  # weights of the integral over the panels behind
+    derive, reach = np.zeros((2, n, n), dtype=number_type())
+    passed = np.zeros(n, dtype=number_type())  # weights of the integral over the panels behind
     k = 0
     while k < n:
         place = places[k]

@@ -16,6 +16,7 @@ from sorosim.expressions import Expression
 from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ class DistributedMoment:
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
         if link.link.name != self.rod or piece not in link.spanned("moment", self.start, self.end):
             return []
-        values = np.zeros((len(X), N_FIBRE_VALUES))
+        values = np.zeros((len(X), N_FIBRE_VALUES), dtype=number_type())
         for i, name in enumerate(MOMENTS):
             entry = getattr(self, name)
             is_formula = isinstance(entry, Expression)

@@ -64,4 +64,5 @@ def compile_motors(motors: Mapping[int, JointForce], layout: Layout, laws: Laws)
         row, own = motor.law(layout, actuator, len(values))
         rows.append(row)
         values += own
-    return Laws(np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 5)]), np.array(values))
+    table = np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 5)])
+    return Laws(table, np.array(values, dtype=laws.value.dtype))

@@ -16,6 +16,7 @@ from sorosim.expressions import Expression
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
 from sorosim.model.profile import place_jets
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -85,7 +86,7 @@ class Run:
 
     def route(self, layout: LinkLayout, piece: Piece, X: Array) -> tuple[Array, Array]:
         """Route d = [0, y, z] and slope d' = dd/dX, each (n, 3), at arclengths X (n,) of the rod inside a division."""
-        d, slope = np.zeros((len(X), 3)), np.zeros((len(X), 3))
+        d, slope = np.zeros((2, len(X), 3), dtype=number_type())
         for axis, value in ((1, self.y), (2, self.z)):
             if not isinstance(value, Expression):
                 d[:, axis] = value

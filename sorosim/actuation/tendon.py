@@ -16,6 +16,7 @@ from sorosim.kernels.fibres import GAIN as GAIN_AT
 from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, PULLED, ROUTE, ROUTE_ROW, SLOPE, WOUND
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -100,6 +101,6 @@ def here(runs: Sequence[Run], link: LinkLayout, piece: Piece) -> list[Any]:
 def route_values(route: tuple[Array, Array], gain: Any) -> Array:
     """Values (n, 14) of rows of a route and its slope."""
     d, slope = route
-    out = np.zeros((len(d), N_FIBRE_VALUES))
+    out = np.zeros((len(d), N_FIBRE_VALUES), dtype=number_type())
     out[:, GAIN_AT], out[:, ROUTE : ROUTE + 3], out[:, SLOPE : SLOPE + 3] = gain, d, slope
     return out

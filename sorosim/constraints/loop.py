@@ -34,6 +34,7 @@ from sorosim.model.anchor import AS_BUILT, Anchor
 from sorosim.model.compile import Layout
 from sorosim.model.joint import Joint, directions_across
 from sorosim.model.link import WORLD, Link
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -145,7 +146,8 @@ def compile_loops(
             raise ModelError("loop", "the name of a loop", f"'{motor.loop}'", nearest(motor.loop, loops))
         if loops[motor.loop].joint.kind not in LAWFUL:
             raise ModelError("loop", f"a loop that is {', '.join(LAWFUL)}", loops[motor.loop].joint.kind)
-    row, value, rows, first = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), N_VALUES)), {}, 0
+    row, value = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), N_VALUES), dtype=number_type())
+    rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):
         joint, phi, along, where = loop.joint, loop.constrained, loop.along, f"loops.{name}"
         pose_a, pose_b = loop.a.pose_on_node(f"{where}.a", by_name), loop.b.pose_on_node(f"{where}.b", by_name)
@@ -193,5 +195,5 @@ def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callabl
             name = links[name].parent
     nodes = [loop.b.node(layout), *(layout.links[name].nodes[end] for name in chains[0] ^ chains[1] for end in (0, -1))]
     here = built(loop.a.node(layout))[:3, 3]
-    found = max(float(np.linalg.norm(built(int(node))[:3, 3] - here)) for node in nodes)
+    found = max(float(np.linalg.norm((built(int(node))[:3, 3] - here).real)) for node in nodes)
     return found if found > 0.0 else 1.0

@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression, parse
 from sorosim.io.dimensions import mismatch
+from sorosim.io.marked import VariedText
 from sorosim.io.problems import listed, shown
 from sorosim.io.quantities import in_si, is_quantity, quantity
 from sorosim.io.units import DIMENSIONS, unit_factor
@@ -72,7 +73,7 @@ class Quantity(Field):
 
     def check(self, value: Any) -> float:
         number = quantity(value, self.dimension, condition=self.condition)
-        if not (self.above < number and self.least <= number <= self.upto):
+        if not (self.above < number.real and self.least <= number.real <= self.upto):
             got = value.strip() if isinstance(value, str) else shown(value)
             raise ModelError("", f"{DIMENSIONS[self.dimension].label} {self.condition}", got)
         return number
@@ -285,6 +286,8 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
         return quantity(value, dimension)
     text = _with_plain_units(value, variables)
     expression = parse(text, variables, unit_factor, "")
+    if isinstance(value, VariedText):
+        expression = value.expression(_with_plain_units(value.formula, variables), variables)
     wanted = DIMENSIONS[dimension]
     if other := mismatch(text, variables, wanted.exponents):
         example = f" such as {wanted.example}" if wanted.example else ""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from sorosim.errors import nearest
+from sorosim.io.marked import Varied, VariedText
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.problems import shown
 from sorosim.parser import MAX_TEXT
@@ -98,11 +99,14 @@ def _value(name: str, scope: Scope, user: Node, mistakes: Mistakes) -> Node | No
 def _replaced(node: Node, scope: Scope, mistakes: Mistakes) -> Node:
     """A longer text with the texts of its parameters."""
     text, used, start, parts = node.value, list[str](), 0, list[str]()
+    formula, varied = list[str](), None
     for match in _REFERENCE.finditer(text):
         parts.append(text[start : match.start()])
+        formula.append(parts[-1])
         start = match.end()
         if match.group("dollar"):
             parts.append("$")
+            formula.append("$")
             continue
         name = match.group("bare") or match.group("braced")
         if not re.fullmatch(NAME, name):
@@ -117,8 +121,13 @@ def _replaced(node: Node, scope: Scope, mistakes: Mistakes) -> Node:
         written = text_of(found.value)
         in_word = _WORD_BEFORE.search("".join(parts)) and re.fullmatch(r"[\w-]+", written)
         parts.append(written if in_word else f"({written})")
+        formula.append(parts[-1])
+        if isinstance(found.value, Varied) and not in_word:
+            varied, formula[-1] = found.value, f"({found.value.formula})"
         used.append(f"${name}")
     out = "".join([*parts, text[start:]])
+    if varied is not None:
+        out = VariedText(out).inside("".join([*formula, text[start:]]), varied)
     if len(out) > max(MAX_TEXT, len(text)):
         mistakes.note(node.place, f"at most {MAX_TEXT} characters with its parameters", "more")
         return node

@@ -12,6 +12,7 @@ from sorosim.errors import ModelError
 from sorosim.io.problems import shown
 from sorosim.io.schema_bodies import FrameBlock, RotationBlock
 from sorosim.model.joint import unit_vector
+from sorosim.varied import is_varying, number_type
 
 Array = NDArray[np.float64]
 
@@ -22,7 +23,7 @@ EXACT = 1e-9  # a matrix that is this near already is taken as it is
 
 def pose_matrix(block: FrameBlock) -> Array:
     """Pose (4, 4) of a block."""
-    g = np.eye(4)
+    g = np.eye(4, dtype=number_type())
     g[:3, 3] = block.position
     if block.rotation is not None:
         g[:3, :3] = rotation_matrix(block.rotation)
@@ -34,6 +35,8 @@ def chained(poses: Sequence[Array]) -> Array:
     g = poses[0] if poses else np.eye(4)
     for other in poses[1:]:
         g = np.array(g @ other)
+        if is_varying():
+            continue
         # products of many rotations stay rotations
         U, _, Vt = np.linalg.svd(g[:3, :3])
         g[:3, :3] = U @ Vt
@@ -68,13 +71,13 @@ def _of_quaternion(quaternion: tuple[float, ...]) -> Array:
     if largest == 0.0:
         raise ModelError("quaternion", "a quaternion [w, x, y, z] of some length", shown(list(quaternion)))
     scaled = np.array(quaternion) / largest
-    w, x, y, z = scaled / np.linalg.norm(scaled)
+    w, x, y, z = scaled / np.sqrt(scaled @ scaled)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.array(np.eye(3) + 2.0 * w * K + 2.0 * K @ K)
 
 
 def _nearest_rotation(rows: Any) -> Array:
-    R = np.array(rows, dtype=float)
+    R = np.array(rows, dtype=number_type())
     if R.shape != (3, 3):
         raise ModelError("matrix", "three rows of three numbers", f"{len(R)} rows")
     if not np.abs(R).max() <= 2.0 or np.abs(R @ R.T - np.eye(3)).max() > MATRIX_TOLERANCE:
@@ -83,5 +86,7 @@ def _nearest_rotation(rows: Any) -> Array:
         raise ModelError("matrix", "a rotation matrix", "a reflection", "its determinant is -1")
     if np.abs(R @ R.T - np.eye(3)).max() <= EXACT:
         return R
+    if is_varying():
+        raise ModelError("matrix", "a rotation by axis and angle, rpy or quaternion", "a matrix that is rounded")
     U, _, Vt = np.linalg.svd(R)
     return np.array(U @ Vt)

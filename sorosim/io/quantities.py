@@ -8,6 +8,7 @@ from typing import Any
 from sorosim.door import as_real
 from sorosim.errors import ExpressionError, ModelError
 from sorosim.io.dimensions import arithmetic, explained, is_arithmetic
+from sorosim.io.marked import Varied
 from sorosim.io.problems import shown
 from sorosim.io.units import DIMENSIONS, MAX_TEXT, Dimension, Exponents, TooLong, WrongText, combined, kind_of, split
 from sorosim.parser import CONSTANTS
@@ -35,9 +36,9 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
     example = f"{',' if condition else ''} such as {wanted.example}" if wanted.example else ""
     number = as_real(value)
     if number is not None:
-        if not math.isfinite(number):
+        if not math.isfinite(number.real):
             raise ModelError(where, expected, shown(value), "it has to be finite")
-        return number
+        return value.with_step(number) if isinstance(value, Varied) else number
     if not isinstance(value, str):
         raise ModelError(where, expected + example, shown(value))
     try:
@@ -52,7 +53,7 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
         raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
     if not math.isfinite(out):
         raise ModelError(where, expected, shown(value), "it has to be finite")
-    return out
+    return value.with_step(out) if isinstance(value, Varied) else out
 
 
 def _read(text: str, wanted: Dimension) -> tuple[float, Exponents | None, bool]:

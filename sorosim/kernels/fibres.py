@@ -7,7 +7,6 @@ E xi + d', E = [-d^, 1], t = v/|v|: minus T times the gradient of its length.
 
 from __future__ import annotations
 
-from math import exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +83,7 @@ def route_vector(value, xi, v):
     v[0] = xi[1] * d2 - xi[2] * d1 + xi[3] + value[SLOPE]
     v[1] = xi[2] * d0 - xi[0] * d2 + xi[4] + value[SLOPE + 1]
     v[2] = xi[0] * d1 - xi[1] * d0 + xi[5] + value[SLOPE + 2]
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    return np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
 
 
 @kernel_in_place
@@ -128,9 +127,9 @@ def tensions(tree, fibres, q, u, scratch, room):
         k, onset = fibres.input[a, WOUND_STIFFNESS], fibres.input[a, ONSET]
         stretch = slope[a] - fibres.input[a, WOUND_LENGTH] + u[a]
         tension[a], slope[a] = 0.0, 0.0
-        if stretch >= onset:
+        if stretch.real >= onset.real:
             tension[a], slope[a] = k * (stretch - 0.5 * onset), k
-        elif stretch > 0.0:
+        elif stretch.real > 0.0:
             tension[a], slope[a] = 0.5 * k * stretch * stretch / onset, k * stretch / onset
 
 
@@ -171,7 +170,7 @@ def rub(tree, fibres, q, scratch, room):
                 a, b = (i + 1) % 3, (i + 2) % 3
                 w[i] = (v[a] * c[b] - v[b] * c[a]) / size
                 total += w[i] * w[i]
-            soft = sqrt(total + fades * fades)
+            soft = np.sqrt(total + fades * fades)
             kept[15] = soft - fades
             s, by_kappa, by_v = kept[6:9], kept[9:12], kept[12:15]
             for i in range(3):
@@ -188,7 +187,7 @@ def rub(tree, fibres, q, scratch, room):
             angle = 0.0
             for m in range(n):
                 angle += reach[j, m] * points[m, 15]
-            room.left[fibres.line[line[RUB_FIRST] + j]] = exp(-mu * angle)
+            room.left[fibres.line[line[RUB_FIRST] + j]] = np.exp(-mu * angle)
 
 
 @kernel_in_place

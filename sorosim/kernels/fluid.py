@@ -5,7 +5,6 @@ All of a body, or of a section with its share of length, in the axes of its own 
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +51,7 @@ def evaluate_flow(media, m, t, p, varying, room, flow):
         row = table[first + i]
         code, data = media.fields.code[row[1] : row[2]], media.fields.data[row[3] : row[4]]
         for j in range(3):
-            variables[j, 0], variables[j, 1], variables[j, 2] = p[j], 0.0, 0.0
+            variables[j, 0], variables[j, 1], variables[j, 2] = p[j].real, 0.0, 0.0
         variables[3, 0], variables[3, 1], variables[3, 2] = t, 1.0, 0.0
         U, U_t, U_tt = evaluate_tape(code, data, variables, stack)
         flow[FLOW + i], flow[RATE + i] = U, U_t
@@ -99,10 +98,11 @@ def add_cross(x, scale, i0, j0, out):
 @kernel_in_place
 def wetted(depth, reach):
     """Part of a body that is under water, and its slope by the depth of its centre: a sphere's, of radius `reach`."""
-    if depth >= reach:
-        return 1.0, 0.0
-    if depth <= -reach:
-        return 0.0, 0.0
+    none = 0.0 * depth
+    if depth.real >= reach.real:
+        return none + 1.0, none
+    if depth.real <= -reach.real:
+        return none, none
     x = depth / reach
     return 0.25 * (2.0 + 3.0 * x - x * x * x), 0.75 * (1.0 - x * x) / reach
 
@@ -152,7 +152,7 @@ def submerged_wrench(value, gravity, g, V, flow, flows, room, f, K, D):
     for i in range(3):
         v_r[i] = v[i] - u[i]
         speed += v_r[i] * v_r[i]
-    speed = sqrt(speed)
+    speed = np.sqrt(speed)
 
     # drag and lift: phi = -|v_r| B v_r; buoyancy and the pressure of an accelerated fluid
     for i in range(3):
@@ -163,7 +163,7 @@ def submerged_wrench(value, gravity, g, V, flow, flows, room, f, K, D):
     B[2, 1] += value[LIFT]
     for i in range(3):
         pushed[i] = B[i, 0] * v_r[0] + B[i, 1] * v_r[1] + B[i, 2] * v_r[2]
-        turning = value[ROTARY_DRAG + i] * abs(w[i])
+        turning = value[ROTARY_DRAG + i] * (w[i] if w[i].real >= 0.0 else -w[i])
         f[i] = -turning * w[i]
         f[3 + i] = displaced * (a[i] - b[i]) - speed * pushed[i] + ma[i] * a[i]
         D[i, i] -= 2.0 * turning
@@ -177,7 +177,7 @@ def submerged_wrench(value, gravity, g, V, flow, flows, room, f, K, D):
     # D: of drag, and of what added mass has to do with the current
     for i in range(3):
         for j in range(3):
-            by_speed = pushed[i] * v_r[j] / speed if speed > 0.0 else 0.0
+            by_speed = pushed[i] * v_r[j] / speed if speed.real > 0.0 else 0.0 * speed
             product[i, j] = -(speed * B[i, j] + by_speed)
             D[3 + i, 3 + j] += product[i, j]
     add_cross(impulse, 1.0, 0, 3, D)

@@ -6,7 +6,6 @@ where the joint's motions commute A = 1. A force y conjugate to nu is the genera
 
 from __future__ import annotations
 
-from math import log1p, sqrt, tanh
 from typing import NamedTuple
 
 import numpy as np
@@ -35,12 +34,12 @@ class Laws(NamedTuple):
 @kernel_in_place
 def stop_force(depth, stiffness, onset):
     """Force, its slope and its energy at a depth: 0 at 0, a spring of the given stiffness far beyond the onset."""
-    if depth <= 0.0:
-        return 0.0, 0.0, 0.0
+    if depth.real <= 0.0:
+        return 0.0 * stiffness, 0.0 * stiffness, 0.0 * stiffness
     reach = depth + onset
     force = stiffness * depth * depth / reach
     slope = stiffness * depth * (depth + 2.0 * onset) / (reach * reach)
-    energy = stiffness * (0.5 * depth * depth - onset * depth + onset * onset * log1p(depth / onset))
+    energy = stiffness * (0.5 * depth * depth - onset * depth + onset * onset * np.log1p(depth / onset))
     return force, slope, energy
 
 
@@ -60,12 +59,13 @@ def brake_force(value, nu, n, y, slope):
         F_i, group = value[4 * i + 1], value[4 * i + 3]
         if F_i == 0.0:
             continue
-        largest, creep, total = 0.0, 0.0, 0.0
+        largest, creep, total = 0.0 * F_i, 0.0 * F_i, 0.0 * F_i
         for j in range(n):
             if value[4 * j + 3] == group:
-                largest, creep = max(largest, value[4 * j + 1]), max(creep, value[4 * j + 2])
-                total += (value[4 * j + 1] * nu[j]) ** 2
-        phi = sqrt(total + (largest * creep) ** 2)
+                F, c = value[4 * j + 1], value[4 * j + 2]
+                largest, creep = F if F.real > largest.real else largest, c if c.real > creep.real else creep
+                total += F * nu[j] * (F * nu[j])
+        phi = np.sqrt(total + largest * creep * (largest * creep))
         y[i] += F_i * F_i * nu[i] / phi
         slope[i, i] += F_i * F_i / phi
         for j in range(n):
@@ -108,7 +108,7 @@ def moved_frame(tree, b, P, n, q, scratch, Omega, C, At):
     for r in range(6):
         Omega[r] = -Omega[r]
     T, Tt = scratch[0, :3].reshape(2, 3, 3), scratch[1]
-    coefficients(Omega[0] ** 2 + Omega[1] ** 2 + Omega[2] ** 2, C)
+    coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
     tangent_into(Omega, C, T)
     dual_expand_transposed(T, Tt)
     add_projected(P, n, Tt, 1.0, At, 0)
@@ -187,8 +187,8 @@ def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
     """tau += L tanh((k (u - q) - d qd)/L) of one coordinate, L the largest effort; if `derivatives` the rest too."""
     i, actuator, k, d, most = law[INDEX], law[ACTUATOR], value[0], value[1], value[2]
     asked, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
-    if most < np.inf:
-        part = tanh(asked / most)
+    if most.real < np.inf:
+        part = np.tanh(asked / most)
         asked, slope = most * part, 1.0 - part * part
     tau[i] += asked
     if derivatives:

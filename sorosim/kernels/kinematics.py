@@ -171,7 +171,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
             Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
         if c != 0.0:
             add_ad(x_1, x_2, c, Omega)
-        coefficients(Omega[0] ** 2 + Omega[1] ** 2 + Omega[2] ** 2, C)
+        coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
         exp_into(Omega, C, Re, pe)
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:

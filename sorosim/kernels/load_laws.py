@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -51,15 +50,15 @@ def add_spring(f, A, B, pair, p_A, p_B, V_A, V_B, room, external):
     for i in range(3):
         n[i] = p_B[i] - p_A[i]
         length += n[i] * n[i]
-    length = sqrt(length)
-    safe = max(length, TOGETHER)
+    length = np.sqrt(length)
+    safe = length if length.real > TOGETHER else 0.0 * length + TOGETHER
     for i in range(3):
         n[i] /= safe
         rate += n[i] * (v_B[i] - v_A[i])
     # F/length without the length where there is no rest length to divide
     pull = f[STIFFNESS] * (1.0 - f[REST] / safe) + f[DAMPING] * rate / safe
-    if length < TOGETHER and f[REST] > 0.0:
-        pull = 0.0  # without a direction there is no force, whatever is near
+    if length.real < TOGETHER and f[REST].real > 0.0:
+        pull *= 0.0  # without a direction there is no force, whatever is near
     for i in range(3):
         force[i] = 0.0
         force[3 + i] = pull * length * n[i]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import atan2, cos, floor, pi, sin
+from math import floor, pi
 from typing import NamedTuple
 
 import numpy as np
 
 from sorosim.compiled import kernel_in_place
+from sorosim.lie.analytic import arctan2
 from sorosim.lie.so3 import coefficients, log_so3_into
 from sorosim.lie.tangent import tangent_inv_into
 
@@ -43,7 +44,7 @@ def relative_into(gA, gB, out):
 @kernel_in_place
 def turn_about(a, theta, R):
     """R (3, 3) = rotation by theta about the unit vector a."""
-    c, s = cos(theta), sin(theta)
+    c, s = np.cos(theta), np.sin(theta)
     for i in range(3):
         for j in range(3):
             R[i, j] = (1.0 - c) * a[i] * a[j]
@@ -65,7 +66,7 @@ def split_motion(row, value, g, f, X, e, C, coordinate):
     being the one nearest to its rest; C (10,): the functions C_k of the rotation that is left.
     """
     a, turn, slide = value[AXIS : AXIS + 3], row[TURN], value[SLIDE : SLIDE + 9]
-    p, theta = g[3], 0.0
+    p = g[3]
     along = a[0] * p[0] + a[1] * p[1] + a[2] * p[2]
     coordinate[0], coordinate[1] = along, along
     for i in range(3):
@@ -79,8 +80,8 @@ def split_motion(row, value, g, f, X, e, C, coordinate):
         for i in range(3):
             for j in range(3):
                 cosine -= a[i] * g[i, j] * a[j]
-        theta = atan2(sine, cosine)
-        coordinate[0] = theta - 2.0 * pi * floor((theta - value[REST]) / (2.0 * pi) + 0.5)
+        theta = arctan2(sine, cosine)
+        coordinate[0] = theta - 2.0 * pi * floor((theta - value[REST]).real / (2.0 * pi) + 0.5)
         turn_about(a, theta, f[:3])
     elif turn == SCREW_TURN:
         coordinate[0] = along / value[PITCH]

@@ -34,7 +34,7 @@ def piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe):
     for r in range(6):
         Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
     add_ad(x_1, x_2, c, Omega)
-    coefficients(Omega[0] ** 2 + Omega[1] ** 2 + Omega[2] ** 2, C)
+    coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
     exp_into(Omega, C, Re, pe)
 
 

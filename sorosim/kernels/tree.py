@@ -54,18 +54,19 @@ def make_workspace(tree: Tree) -> Workspace:
     n, ndof = tree.segment.shape[0], tree.rows.shape[0]
     n_columns = int(tree.segment[:, N_COLUMNS].sum())
     n_max = int(tree.block[:, BLOCK_N].max(initial=1))
-    pose = np.zeros((n + 1, 4, 3))
+    kind = tree.strain.dtype
+    pose = np.zeros((n + 1, 4, 3), dtype=kind)
     pose[-1, :3] = np.eye(3)
     return Workspace(
         pose=pose,
-        twist=np.zeros((n + 1, 3, 6)),
-        tensor=np.zeros((n + 1, 3, 6, 6)),
-        column=np.zeros((4, 6 * max(n_columns, 1))),
-        segment=np.zeros((max(n, 1), 46)),
-        wide=np.zeros((10, 6 * max(n_max, 1))),
-        scratch=np.zeros((24, 6, 6)),
-        vector=np.zeros((1, ndof)),
-        matrix=np.zeros((2, ndof, ndof)),
+        twist=np.zeros((n + 1, 3, 6), dtype=kind),
+        tensor=np.zeros((n + 1, 3, 6, 6), dtype=kind),
+        column=np.zeros((4, 6 * max(n_columns, 1)), dtype=kind),
+        segment=np.zeros((max(n, 1), 46), dtype=kind),
+        wide=np.zeros((10, 6 * max(n_max, 1)), dtype=kind),
+        scratch=np.zeros((24, 6, 6), dtype=kind),
+        vector=np.zeros((1, ndof), dtype=kind),
+        matrix=np.zeros((2, ndof, ndof), dtype=kind),
     )
 
 

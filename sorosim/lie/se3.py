@@ -122,7 +122,7 @@ def Ad(g):
 
     g : (4, 4). Returns (6, 6). Wrenches go the same way with the inverse transpose. Source: docs/theory.md, 1.
     """
-    A = np.zeros((6, 6))
+    A = np.zeros((6, 6), dtype=g.dtype)
     px, py, pz = g[0, 3], g[1, 3], g[2, 3]
     for j in range(3):
         x, y, z = g[0, j], g[1, j], g[2, j]
@@ -138,7 +138,7 @@ def Ad_inv(g):
 
     g : (4, 4). Returns (6, 6). Source: docs/theory.md, 1.
     """
-    A = np.zeros((6, 6))
+    A = np.zeros((6, 6), dtype=g.dtype)
     px, py, pz = g[0, 3], g[1, 3], g[2, 3]
     for i in range(3):
         x, y, z = g[0, i], g[1, i], g[2, i]
@@ -155,7 +155,7 @@ def ad(x):
 
     x : (6,) twist. Returns (6, 6). Source: docs/theory.md, 1.
     """
-    A = np.zeros((6, 6))
+    A = np.zeros((6, 6), dtype=x.dtype)
     for i, k in ((0, 0), (3, 0), (3, 3)):
         # rows i, columns k: v^ in the lower left block, w^ on the diagonal
         o = i - k
@@ -171,7 +171,7 @@ def coad(x):
 
     x : (6,) twist. Returns (6, 6). Source: docs/theory.md, 1.
     """
-    A = np.zeros((6, 6))
+    A = np.zeros((6, 6), dtype=x.dtype)
     for i, k in ((0, 0), (0, 3), (3, 3)):
         o = k - i
         A[i, k + 1], A[i, k + 2] = -x[o + 2], x[o + 1]
@@ -186,7 +186,7 @@ def coadbar(F):
 
     F : (6,) wrench. Returns (6, 6), antisymmetric. Source: docs/theory.md, 1.
     """
-    A = np.zeros((6, 6))
+    A = np.zeros((6, 6), dtype=F.dtype)
     for i, k in ((0, 0), (0, 3), (3, 0)):
         o = i + k
         A[i, k + 1], A[i, k + 2] = F[o + 2], -F[o + 1]

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from sorosim.compiled import kernel, kernel_in_place
+from sorosim.lie.analytic import arctan2
 
 # 1/k!, and the terms 1/(8 + 2j)!, 1/(9 + 2j)! of the series of C_8 and C_9 by powers of -s
 _INVERSE_FACTORIAL = tuple(1.0 / math.factorial(k) for k in range(8))
@@ -27,7 +28,7 @@ def skew(w):
 
     w : (3,). Returns (3, 3).
     """
-    W = np.zeros((3, 3))
+    W = np.zeros((3, 3), dtype=w.dtype)
     W[0, 1], W[0, 2] = -w[2], w[1]
     W[1, 0], W[1, 2] = w[2], -w[0]
     W[2, 0], W[2, 1] = -w[1], w[0]
@@ -55,7 +56,7 @@ def coefficients(s, C):
     dC_k/ds = (k C_{k+2} - C_{k+1}) / 2. Errors stay below 3e-15 of C_k(0), below 1e-15 up to theta = pi; there is no
     seam near 0. Source: docs/theory.md, A.
     """
-    if s <= _SERIES_UP_TO:
+    if s.real <= _SERIES_UP_TO:
         # even and odd powers apart: four short chains instead of two long ones
         x = s * s
         even_8, odd_8 = _SERIES_8[10], _SERIES_8[11]
@@ -67,8 +68,8 @@ def coefficients(s, C):
         for k in range(7, -1, -1):
             C[k] = _INVERSE_FACTORIAL[k] - s * C[k + 2]
     else:
-        theta = math.sqrt(s)
-        C[0], C[1] = math.cos(theta), math.sin(theta) / theta
+        theta = np.sqrt(s)
+        C[0], C[1] = np.cos(theta), np.sin(theta) / theta
         for k in range(8):
             C[k + 2] = (_INVERSE_FACTORIAL[k] - C[k]) / s
 
@@ -95,27 +96,27 @@ def log_so3_into(R, w):
     """Rotation vector w (3,) of a rotation R (3, 3), without allocation; see `log_so3`."""
     # quaternion, four times its largest entry squared taken first: no division by a small number
     trace = R[0, 0] + R[1, 1] + R[2, 2]
-    if trace >= R[0, 0] and trace >= R[1, 1] and trace >= R[2, 2]:
+    most = max(R[0, 0].real, R[1, 1].real, R[2, 2].real)
+    if trace.real >= most:
         q0, u0, u1, u2 = 1.0 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    elif R[0, 0] >= R[1, 1] and R[0, 0] >= R[2, 2]:
+    elif R[0, 0].real == most:
         q0, u0 = R[2, 1] - R[1, 2], 1.0 + R[0, 0] - R[1, 1] - R[2, 2]
         u1, u2 = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]
-    elif R[1, 1] >= R[2, 2]:
+    elif R[1, 1].real == most:
         q0, u1 = R[0, 2] - R[2, 0], 1.0 + R[1, 1] - R[0, 0] - R[2, 2]
         u0, u2 = R[0, 1] + R[1, 0], R[1, 2] + R[2, 1]
     else:
         q0, u2 = R[1, 0] - R[0, 1], 1.0 + R[2, 2] - R[0, 0] - R[1, 1]
         u0, u1 = R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
-    norm = math.sqrt(q0 * q0 + u0 * u0 + u1 * u1 + u2 * u2)
-    if q0 < 0.0:
+    norm = np.sqrt(q0 * q0 + u0 * u0 + u1 * u1 + u2 * u2)
+    if q0.real < 0.0:
         norm = -norm
     q0, u0, u1, u2 = q0 / norm, u0 / norm, u1 / norm, u2 / norm
 
-    sine = math.sqrt(u0 * u0 + u1 * u1 + u2 * u2)
-    if sine < _SMALL_SINE:
-        scale = 2.0 / q0 * (1.0 - sine * sine / (3.0 * q0 * q0))
-    else:
-        scale = 2.0 * math.atan2(sine, q0) / sine
+    square = u0 * u0 + u1 * u1 + u2 * u2
+    sine = np.sqrt(square)
+    small = sine.real < _SMALL_SINE
+    scale = 2.0 / q0 * (1.0 - square / (3.0 * q0 * q0)) if small else 2.0 * arctan2(sine, q0) / sine
     w[0], w[1], w[2] = scale * u0, scale * u1, scale * u2
 
 

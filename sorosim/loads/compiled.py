@@ -14,6 +14,7 @@ from sorosim.loads.base import Array, BoundLoad, CompiledLoad
 from sorosim.loads.contact_arrays import pack_surfaces
 from sorosim.loads.contact_cores import ContactGroup
 from sorosim.signals import Signal, compile_signals
+from sorosim.varied import number_type
 
 NOTHING = np.zeros(0)
 
@@ -135,22 +136,23 @@ class _Packer:
                 row.node, row.kind, self.size, self.frame(row.frame), other, self.frame(row.other_frame), pair,
                 medium if row.kind == FLUID else -1, *entries,
             ])  # fmt: skip
-            self.values.append(np.asarray(row.values, dtype=float).ravel())
+            self.values.append(np.asarray(row.values, dtype=number_type()).ravel())
             self.size += len(self.values[-1])
 
 
 def compile_load_laws(laws: Sequence[CompiledLaw]) -> tuple[LoadLaws, list[Signal], list[tuple[int, int]]]:
     """Arrays of laws, the signals in them, and the pairs of nodes that some of them act between."""
-    packer = _Packer()
+    packer, kind = _Packer(), number_type()
     for law in laws:
         packer.add(law)
     media = fluid.Media(
-        np.array(packer.media, dtype=np.int64).reshape(-1, 3), np.array(packer.media_values).reshape(-1, 4),
+        np.array(packer.media, dtype=np.int64).reshape(-1, 3), np.array(packer.media_values, dtype=kind).reshape(-1, 4),
         compile_signals(packer.fields)[0],
     )  # fmt: skip
     packed = LoadLaws(
-        np.array(packer.rows, dtype=np.int64).reshape(-1, N_ROW), np.concatenate([NOTHING, *packer.values]),
-        np.array(packer.frames).reshape(-1, 4, 3), compile_signals(packer.signals)[0], media,
+        np.array(packer.rows, dtype=np.int64).reshape(-1, N_ROW),
+        np.concatenate([NOTHING, *packer.values]).astype(kind),
+        np.array(packer.frames, dtype=kind).reshape(-1, 4, 3), compile_signals(packer.signals)[0], media,
         pack_surfaces([group for law in laws for group in law.contacts]),
     )  # fmt: skip
     return packed, packer.signals, packer.pairs

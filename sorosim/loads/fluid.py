@@ -24,6 +24,7 @@ from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
 from sorosim.signals import CallableSignal, Signal, as_signal
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -78,10 +79,10 @@ class Fluid:
         if self.height is not None:
             object.__setattr__(self, "height", real_number("fluid.height", self.height, "a height [m]"))
         up = np.array(vector3("fluid.up", self.up))
-        if not np.linalg.norm(up) > 0.0:
+        if not up.any():
             raise ModelError("fluid.up", "a direction", describe(self.up))
         # one that was made a unit vector stays the same to the bit; and no minus before a zero
-        size = float(np.linalg.norm(up))
+        size = np.sqrt(up @ up)
         unit = up if abs(size - 1.0) < 1e-14 else up / size
         object.__setattr__(self, "up", tuple((unit + 0.0).tolist()))
         links: Any = self.links
@@ -234,18 +235,18 @@ class _Binding:
             gauss = np.flatnonzero(piece.gauss(link))
             wet = wet_sections(piece.division, link.X[gauss] - piece.start, given)
             for i, k in enumerate(gauss):
-                weight = float(link.weight[k])
+                weight = link.weight[k]
                 here = [weight * x[i] for x in wet[:-1]]
                 self.point(int(link.nodes[k]), None, Wet._make([*here, wet.reach[i]]))
 
     def point(self, node: int, pose: Array | None, wet: Wet) -> None:
         """Add one point."""
-        rho, values = self.density, np.zeros(N_FLUID_VALUES)
+        rho, values = self.density, np.zeros(N_FLUID_VALUES, dtype=number_type())
         values[DRAG : DRAG + 3] = rho * wet.drag
-        values[LIFT] = rho * float(wet.lift)
+        values[LIFT] = rho * wet.lift
         values[ROTARY_DRAG : ROTARY_DRAG + 3] = rho * wet.rotary_drag
         values[ADDED_MASS : ADDED_MASS + 3] = rho * wet.added_mass
-        values[DISPLACED], values[REACH] = rho * float(wet.volume), max(float(wet.reach), 1e-9)
+        values[DISPLACED], values[REACH] = rho * wet.volume, max(wet.reach, 1e-9)
         self.rows.append(LawRow(FLUID, node, values, frame=pose))
         inertia = rho * np.diag(np.concatenate([wet.added_inertia, wet.added_mass]))
         if pose is not None:

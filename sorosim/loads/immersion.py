@@ -22,6 +22,7 @@ from sorosim.model.pose import check_pose
 from sorosim.model.rod import Division
 from sorosim.model.section import Rectangle
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -108,7 +109,8 @@ def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
     # so many that the perimeter of a circle, as a polygon, is right to 3e-6
     outline = section.outline(X, L, 720)
     wide_y, wide_z = (np.ptp(outline[:, :, axis], axis=1) for axis in (0, 1))
-    perimeter = np.linalg.norm(np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1), axis=2).sum(axis=1)
+    sides = np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1)
+    perimeter = np.sqrt(np.sum(sides * sides, axis=2)).sum(axis=1)
     flat = isinstance(section, Rectangle)
     if not flat:
         # chords of a round outline are shorter than its arcs
@@ -207,13 +209,14 @@ def _rotary_drag(shape: Shape, half: Array, drag: Array) -> Array:
 
     What is round about an axis turns about it without.
     """
-    out = np.zeros(3)
+    out = np.zeros(3, dtype=number_type())
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         if isinstance(shape, Box | Mesh):
             out[i] = 0.5 * half[i] * (drag[k] * half[j] ** 4 + drag[j] * half[k] ** 4)
         else:
-            out[i] = 0.5 * half[i] * max(drag[j], drag[k]) * abs(half[j] ** 4 - half[k] ** 4)
+            difference = half[j] ** 4 - half[k] ** 4
+            out[i] = 0.5 * half[i] * max(drag[j], drag[k]) * np.sign(difference.real) * difference
     return out
 
 
@@ -232,7 +235,7 @@ def ellipsoid_added_mass(radii: ArrayLike) -> tuple[Array, Array]:
     """
     from scipy.special import elliprd
 
-    a = np.asarray(radii, dtype=float)
+    a = np.asarray(radii, dtype=number_type())
     squares = a**2
     # alpha_i = abc int_0^inf dx / ((a_i^2 + x) sqrt((a^2 + x)(b^2 + x)(c^2 + x)))
     alpha = np.array([
@@ -240,7 +243,7 @@ def ellipsoid_added_mass(radii: ArrayLike) -> tuple[Array, Array]:
     ])  # fmt: skip
     volume = 4.0 / 3.0 * np.pi * np.prod(a)
     mass = volume * alpha / (2.0 - alpha)
-    inertia = np.zeros(3)
+    inertia = np.zeros(3, dtype=number_type())
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         difference, total, gap = squares[j] - squares[k], squares[j] + squares[k], alpha[k] - alpha[j]

@@ -17,6 +17,7 @@ from sorosim.loads.point_wrench import BoundLaw, split_entries
 from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.material import real_number
 from sorosim.signals import ExpressionSignal, Signal, as_signal
+from sorosim.varied import derivative
 
 # variables of an entry: arclength, its fraction, length of the rod, time
 VARIABLES = ("X", "s", "L", "t")
@@ -80,11 +81,11 @@ class LineLoad:
         return BoundLaw(np.array([row.node for row in rows], dtype=np.int64), CompiledLaw(rows))
 
     def _rows(self, link: LinkLayout, piece: Any) -> list[LawRow]:
-        kind, length, rows = DEAD if self.frame == "world" else FOLLOWER, float(link.X[-1]), []
+        kind, length, rows = DEAD if self.frame == "world" else FOLLOWER, link.X[-1], []
         for k in np.flatnonzero(piece.gauss(link)):
-            X = float(link.X[k])
+            X = link.X[k]
             entries = [_at(entry, X, length) for entry in self.wrench]
-            values, varying = split_entries(entries, float(link.weight[k]))
+            values, varying = split_entries(entries, link.weight[k])
             if not np.isfinite(values).all():
                 got = f"NaN or infinity at s = {X / length:.4g} of rod '{self.rod}'"
                 raise ModelError("line.wrench", "a finite load", got)
@@ -109,5 +110,10 @@ def _at(entry: float | Expression | Signal, X: float, L: float) -> float | Signa
     if not isinstance(entry, Expression):
         return entry
     places = {name: value for name, value in (("X", X), ("s", X / L), ("L", L)) if name in entry.variables}
-    here = entry.partly(**places)
-    return ExpressionSignal(here) if "t" in here.used else float(here(**dict.fromkeys(here.variables, 0.0)))
+    if "t" not in entry.used:
+        found: float = entry(**places, **({"t": 0.0} if "t" in entry.variables else {}))
+        return found
+    if any(derivative(place) for place in places.values()):
+        expected = "no scalar that moves the points of a load that depends on place and time"
+        raise ModelError("line.wrench", expected, "one")
+    return ExpressionSignal(entry.partly(**{name: np.real(place) for name, place in places.items()}))

@@ -29,7 +29,7 @@ class MassDamping:
             for piece in link.pieces:
                 alpha = piece.division.material.mass_damping
                 inside = piece.gauss(link)
-                if alpha > 0.0:
+                if alpha != 0.0:
                     inertia = piece.division.line_inertia(link.X[inside] - piece.start)
                     values = alpha * link.weight[inside, None] * inertia
                     rows += [LawRow(BRAKED, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]

@@ -128,11 +128,13 @@ def number_or_signal(where: str, value: Any) -> float | Signal:
     if as_real(value) is not None:
         return real_number(where, value, "a finite number")
     signal = as_signal(value, where)
+    if isinstance(signal, ConstantSignal):
+        return signal.level
     if not isinstance(signal, CallableSignal):
         with np.errstate(all="ignore"):
             if not np.isfinite(first := signal.value(0.0)):
                 raise ModelError(where, "a signal that is finite at t = 0", f"{first}")
-    return signal.level if isinstance(signal, ConstantSignal) else signal
+    return signal
 
 
 def split_entries(entries: Sequence[float | Signal], scale: float = 1.0) -> tuple[Any, dict[int, Signal]]:

@@ -160,7 +160,7 @@ class Assembly(RigidBody):
         bodies = [part.properties if isinstance(part, Solid) else part for part in parts]
         masses = np.array([body.mass for body in bodies])
         centres = np.array([body.centre for body in bodies])
-        mass = float(masses.sum())
+        mass = masses.sum()
         centre = masses @ centres / mass
         inertia = np.sum([body.rotational_inertia for body in bodies], axis=0)
         for m, d in zip(masses, centres - centre, strict=True):

@@ -17,6 +17,7 @@ from sorosim.model.body import RigidBody
 from sorosim.model.joint import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.rod import Division, Rod
+from sorosim.varied import number_type
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -56,14 +57,14 @@ class LinkLayout:
 
     def spanned(self, where: str, start: float, end: float) -> list[Piece]:
         """Divisions of the rod between two places s; refuses ends inside one."""
-        length = float(self.X[-1])
-        boundaries = [piece.start / length for piece in self.pieces] + [1.0]
+        length = self.X[-1]
+        boundaries = [(piece.start / length).real for piece in self.pieces] + [1.0]
         for name, value in (("start", start), ("end", end)):
             if min(abs(value - b) for b in boundaries) > MERGE:
                 shown = ", ".join(f"{b:g}" for b in boundaries)
                 expected = f"a boundary of the divisions of rod '{self.link.name}' ({shown})"
                 raise ModelError(f"{where}.{name}", expected, f"{value:g}", "cut the rod into divisions there")
-        middles = ((piece, (piece.start + 0.5 * piece.division.length) / length) for piece in self.pieces)
+        middles = ((piece, ((piece.start + 0.5 * piece.division.length) / length).real) for piece in self.pieces)
         return [piece for piece, middle in middles if start < middle < end]
 
     def node_at(self, s: float) -> int:
@@ -211,19 +212,21 @@ class _Builder:
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
     def arrays(self) -> tuple[Tree, Elastic]:
+        kind = number_type()
+
         def flat(parts: list[Array]) -> Array:
-            return np.concatenate([np.zeros(0), *parts])
+            return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
         tree = Tree(
             segment=np.array(self.segments, dtype=np.int64).reshape(-1, 9),
             block=np.array(self.blocks, dtype=np.int64).reshape(-1, 5),
             rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
-            offset=np.ascontiguousarray(np.stack(self.offsets)),
-            inertia=np.ascontiguousarray(np.stack(self.inertia)),
+            offset=np.array(self.offsets, dtype=kind),
+            inertia=np.array(self.inertia, dtype=kind),
             strain=flat(self.strain),
         )
-        laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=float))
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=float), laws)
+        laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws)
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:

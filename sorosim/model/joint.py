@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
+from sorosim.varied import is_varying
 
 Array = NDArray[np.float64]
 Values = tuple[float, ...]
@@ -51,10 +52,11 @@ def unit_vector(where: str, value: Any) -> tuple[float, float, float]:
     largest = np.abs(vector).max()
     if largest == 0.0:
         raise ModelError(where, "a direction of some length", describe(list(value)))
-    if abs(float(vector @ vector) - 1.0) > 1e-15:  # one of length 1 stays as it is
+    if abs(vector @ vector - 1.0) > 1e-15 or is_varying():  # one of length 1 stays as it is
         vector = vector / largest
-        vector = vector / np.linalg.norm(vector)
-    return float(vector[0]), float(vector[1]), float(vector[2])
+        vector = vector / np.sqrt(vector @ vector)
+    x, y, z = vector if is_varying() else vector.tolist()
+    return x, y, z
 
 
 @dataclass(frozen=True)

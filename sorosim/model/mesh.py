@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.model.shape import Array, Moments, Shape
+from sorosim.varied import number_type
 
 IntArray = NDArray[np.int64]
 
@@ -52,7 +53,7 @@ class Mesh(Shape):
 
     def __post_init__(self) -> None:
         vertices = _table("mesh.vertices", self.vertices, "points, an (n, 3) array of finite numbers [m]")
-        faces = _table("mesh.faces", self.faces, "triangles, an (m, 3) array of whole numbers")
+        faces = _table("mesh.faces", self.faces, "triangles, an (m, 3) array of whole numbers").real
         n = len(vertices)
         wrong = np.flatnonzero(((faces < 0) | (faces >= n) | (faces % 1.0 != 0.0)).any(axis=1))
         if len(wrong):
@@ -74,8 +75,8 @@ class Mesh(Shape):
         amid = self.vertices[self.faces].mean(axis=(0, 1))
         corners = self.vertices[self.faces] - amid
         volumes = np.linalg.det(corners) / 6.0
-        self._check_outward(volumes)
-        volume = float(volumes.sum())
+        self._check_outward(volumes.real)
+        volume = volumes.sum()
         total = corners.sum(axis=1)
         centroid = volumes @ total / (4.0 * volume)
         squares = np.einsum("kci,kcj->kij", corners, corners) + total[:, :, None] * total[:, None, :]
@@ -103,8 +104,8 @@ class Mesh(Shape):
         own = np.bincount(piece, weights=volumes)
         low, high = (np.full((len(own), 3), sign * np.inf) for sign in (1.0, -1.0))
         for corner in self.faces.T:
-            np.minimum.at(low, piece, self.vertices[corner])
-            np.maximum.at(high, piece, self.vertices[corner])
+            np.minimum.at(low, piece, self.vertices[corner].real)
+            np.maximum.at(high, piece, self.vertices[corner].real)
         solid = own > 0.0
         astray = [
             k
@@ -118,7 +119,7 @@ class Mesh(Shape):
 
 def _table(where: str, value: Any, expected: str) -> Array:
     try:
-        table = np.array(value, dtype=float)
+        table = np.array(value, dtype=number_type())
     except (TypeError, ValueError):
         raise ModelError(where, expected, describe(value)) from None
     if table.ndim != 2 or table.shape[1] != 3 or not len(table):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.model.material import real_number
+from sorosim.varied import number_type
 
 
 def vector3(where: str, value: Any, expected: str = "three numbers", **bounds: float) -> tuple[float, float, float]:
@@ -24,7 +25,7 @@ def vector3(where: str, value: Any, expected: str = "three numbers", **bounds: f
 def check_pose(where: str, value: Any) -> NDArray[np.float64]:
     """Return a read-only (4, 4) pose, refusing what is not a rotation and a translation."""
     try:
-        g = np.array(value, dtype=float)
+        g = np.array(value, dtype=number_type())
     except (TypeError, ValueError):
         raise ModelError(where, "a pose, a (4, 4) array", describe(value)) from None
     if g.shape != (4, 4) or not np.isfinite(g).all():

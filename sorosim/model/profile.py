@@ -14,6 +14,7 @@ from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression
 from sorosim.model.material import real_number
+from sorosim.varied import number_type
 
 Array = NDArray[Any]  # float64; complex when somebody differentiates by complex step
 
@@ -162,7 +163,7 @@ class Table(Profile):
         if self.interpolation not in ("linear", "pchip"):
             raise ModelError("table.interpolation", "linear or pchip", describe(self.interpolation))
         step, slope = np.diff(s), np.diff(values) / np.diff(s)
-        pieces = np.zeros((len(s) - 1, 4))
+        pieces = np.zeros((len(s) - 1, 4), dtype=number_type())
         pieces[:, 0], pieces[:, 1] = values[:-1], slope
         if self.interpolation == "pchip":
             d = _pchip_slopes(step, slope)

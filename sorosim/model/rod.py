@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -136,9 +137,9 @@ class Rod:
     @property
     def length(self) -> float:
         """Total length [m]."""
-        return float(sum(d.length for d in self.divisions))
+        return sum(d.length for d in self.divisions)
 
     @property
     def starts(self) -> tuple[float, ...]:
         """Arclength [m] at which each division starts."""
-        return tuple(float(x) for x in np.cumsum([0.0, *(d.length for d in self.divisions)])[:-1])
+        return tuple(accumulate((d.length for d in self.divisions[:-1]), initial=0.0))

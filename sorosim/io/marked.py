@@ -1,0 +1,73 @@
+"""A scalar of a file by which is differentiated, and texts in which it stands as a parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sorosim.expressions import Expression, parse
+from sorosim.io.units import unit_factor
+from sorosim.varied import STEP
+
+SYMBOL = "varied__"  # stands for the scalar in formulas
+
+
+class Varied:
+    """A value that depends on the scalar: as it was written, and as a formula of it."""
+
+    formula = SYMBOL
+    scalar: float  # in SI units
+
+    def with_step(self, number: float) -> Any:
+        """The number that is meant, with the derivative it carries."""
+        slope = 1.0
+        if self.formula != SYMBOL:
+            slope = parse(self.formula, (SYMBOL,), unit_factor).jets(**{SYMBOL: [[self.scalar, 1.0, 0.0]]})[0, 1].real
+        return np.complex128(complex(number, slope * STEP))
+
+
+class VariedNumber(float, Varied):
+    """A number."""
+
+
+class VariedText(str, Varied):
+    """A text."""
+
+    def inside(self, formula: str, of: Varied) -> VariedText:
+        """The same text as a formula of what depends on the scalar."""
+        self.formula, self.scalar = formula, of.scalar
+        return self
+
+    def expression(self, formula: str, variables: tuple[str, ...]) -> VariedExpression:
+        """The formula as an expression of further variables."""
+        found = parse(formula, (*variables, SYMBOL), unit_factor, "")
+        return VariedExpression(str(self), found.variables, found.code, found.constants, found.depth, self.scalar)
+
+
+def marked(value: float | str, scalar: float) -> VariedNumber | VariedText:
+    """A scalar as it was written, and its value in SI units."""
+    out = VariedText(value) if isinstance(value, str) else VariedNumber(value)
+    out.scalar = scalar
+    return out
+
+
+@dataclass(frozen=True)
+class VariedExpression(Expression):
+    """An expression of the scalar too, which it knows."""
+
+    scalar: float = 0.0
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Variables that it contains beside the scalar."""
+        return tuple(name for name in super().used if name != SYMBOL)
+
+    def jets(self, /, **values: Any) -> Any:
+        """As `Expression.jets`."""
+        return super().jets(**values, **{SYMBOL: complex(self.scalar, STEP)})
+
+    def __call__(self, /, **values: Any) -> Any:
+        """As `Expression.__call__`."""
+        return super().__call__(**values, **{SYMBOL: complex(self.scalar, STEP)})

@@ -1,0 +1,107 @@
+"""The scalars of a file by their paths, and descriptions in which one of them carries a derivative."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sorosim.door import as_real
+from sorosim.errors import InputError, ModelError, nearest
+from sorosim.io.build import Builder
+from sorosim.io.expand import expand
+from sorosim.io.marked import marked
+from sorosim.io.nodes import Node, nodes_of
+from sorosim.io.problems import Path, failure, shown
+from sorosim.io.quantities import in_si
+from sorosim.io.schema_errors import check
+from sorosim.io.yaml_reader import read_text
+from sorosim.model.description import Description
+
+# blocks of a file that say what the robot is, and keys in them whose numbers count something
+BLOCKS = ("gravity", "parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts")
+COUNTS = ("strain", "quadrature", "repeat", "visual", "s", "times", "values")
+RUNS = ("initial", "simulate", "statics", "sensors")
+_INDEX = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
+
+
+class Scalars:
+    """The scalars of a robot's file.
+
+    Parameters
+    ----------
+    text : str
+        The file; it stands alone.
+    name : str
+        Of the file, for messages.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self.file = name
+        self.document = read_text(text, name)
+        self.root = nodes_of(self.document.data, name, self.document.positions)
+        self.paths = {_text_of(path): path for path, _ in _scalars(self.root, ())}
+
+    def path(self, name: str) -> Path:
+        """Where a scalar is; InputError with the nearest names if there is none."""
+        found = self.paths.get(_INDEX.sub(r"[\1]", name.strip()) if isinstance(name, str) else "")
+        if found is None:
+            hint = nearest(str(name), self.paths)
+            raise InputError("parameters", "the path of a number in the robot's file", shown(name), hint)
+        return found
+
+    def value(self, name: str) -> float:
+        """Its value in SI units."""
+        node = self.root
+        for key in self.path(name):
+            node = node.value[key]
+        number = as_real(node.value)
+        return in_si(node.value) if number is None else number
+
+    def varied(self, name: str) -> Description:
+        """Description in which the scalar carries the derivative 1; only within `varying`."""
+        root = _marked(self.root, self.path(name), self.value(name))
+        expanded = expand(root, self.file, None)
+        data = {key: block for key, block in expanded.data.items() if key not in RUNS}
+        checked = check(data)
+        if checked.file is None:
+            raise failure(checked.problems, expanded.places)
+        builder = Builder(checked.file, checked, data, None, expanded.places)
+        description = builder.description("robot", "")
+        if description is None or builder.todo.problems:
+            raise failure(builder.todo.problems, expanded.places)
+        return description
+
+
+def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
+    """Numbers and quantities that say what the robot is."""
+    if isinstance(node.value, dict):
+        for key, entry in node.value.items():
+            if key not in COUNTS and (path or key in BLOCKS):
+                yield from _scalars(entry, (*path, key))
+    elif isinstance(node.value, list):
+        for i, entry in enumerate(node.value):
+            yield from _scalars(entry, (*path, i))
+    elif as_real(node.value) is not None or (isinstance(node.value, str) and _is_quantity(node.value)):
+        yield path, node
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        in_si(text)
+    except ModelError:
+        return False
+    return True
+
+
+def _text_of(path: Path) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+
+
+def _marked(node: Node, path: Path, scalar: float) -> Node:
+    """The same with the scalar at the path marked."""
+    if not path:
+        return Node(marked(node.value, scalar), node.place, node.key)
+    key, made = path[0], _marked(node.value[path[0]], path[1:], scalar)
+    if isinstance(key, int):
+        return Node([*node.value[:key], made, *node.value[key + 1 :]], node.place, node.key)
+    return Node({**node.value, key: made}, node.place, node.key)

@@ -1,0 +1,239 @@
+"""Derivatives of motions and equilibria by scalars of a robot's file: masses, lengths, poses, radii, moduli, loads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.engine import Engine
+from sorosim.errors import InputError, SorosimError
+from sorosim.io.vary import Scalars
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.loads.contact import Contact
+from sorosim.robot import Robot, all_loads
+from sorosim.system import independent_rows
+from sorosim.variation import Variation, VariedEngine
+from sorosim.varied import varying
+
+if TYPE_CHECKING:
+    from sorosim.result import Equilibrium
+
+Array = NDArray[np.float64]
+
+
+class HybridSensitivity(NamedTuple):
+    """Derivatives of hybrid dynamics, one column a scalar; zero where the entry is given."""
+
+    qdd: Array  # (ndof, n)
+    tau: Array  # (ndof, n)
+
+
+class EquilibriumSensitivity(NamedTuple):
+    """Derivatives of an equilibrium, one column a scalar."""
+
+    q: Array  # (ndof, n), zero for driven coordinates
+    lam: Array  # (n_multipliers, n), zero for rows of loops that depend on others
+    driven: dict[str, Array]  # name of a driven coordinate -> derivatives (n,) of the force that it needs
+
+
+def scalars(robot: Robot) -> dict[str, float]:
+    """Numbers of a robot's file by which `sensitivities` may differentiate.
+
+    Returns
+    -------
+    dict
+        Path in the file -> value in SI units. Of a robot that was built in Python the file is what `to_yaml` writes.
+    """
+    found = _scalars_of(robot)
+    return {name: found.value(name) for name in found.paths}
+
+
+def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
+    """Derivatives of what a robot does by scalars of its file.
+
+    Parameters
+    ----------
+    robot : Robot
+    names : sequence of str
+        Paths in the file, as `sorosim.load(..., set=...)` takes them: ``"materials.silicone.young"``,
+        ``"links.arm.rod.section.circle.radius[1]"``, ``"parameters.width"``; `scalars` lists them. They are masses,
+        inertias, lengths, poses, sizes of sections, moduli, sizes of loads, routes of tendons and so on.
+
+    Raises
+    ------
+    InputError
+        A path that leads nowhere, with the nearest ones; a scalar by which nothing can be differentiated: one that
+        counts something, or is of a contact.
+
+    Notes
+    -----
+    Exact to rounding: the description is compiled once more with a scalar x + 1e-40 i, whose imaginary part the
+    compiled sweeps carry along; nothing is subtracted. Source: docs/theory.md, 14; what they are: Kim, tables 5 to 7.
+    """
+    return Sensitivities(robot, [names] if isinstance(names, str) else list(names))
+
+
+def _scalars_of(robot: Robot) -> Scalars:
+    return Scalars(robot.description.text or robot.to_yaml(), robot.name)
+
+
+class Sensitivities:
+    """Derivatives by scalars of a robot's file, one column each; made by `sensitivities`.
+
+    Attributes
+    ----------
+    robot : Robot
+    names : tuple of str
+        The scalars.
+    values : (n,) ndarray
+        What they are [SI].
+    """
+
+    def __init__(self, robot: Robot, names: Sequence[str]) -> None:
+        if not isinstance(robot, Robot):
+            raise InputError("robot", "a Robot", type(robot).__name__)
+        if robot.engine.loading.touches:
+            raise InputError("robot", "a robot without contacts", "one with contacts", "take the contacts out of it")
+        self.robot, self.names = robot, tuple(names)
+        file = _scalars_of(robot)
+        self.values = np.array([file.value(name) for name in self.names])
+        self._engines = [_varied(robot, file, name) for name in self.names]
+
+    # -- what is held is the state ---------------------------------------------------------------------------------
+
+    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
+        """Derivatives (ndof, n) of `Robot.inverse_dynamics`, the motion held. [N m or N, per unit of the scalar]"""
+        robot = self.robot
+        state = robot.coordinates(q), robot.coordinates(qd, "qd"), robot.coordinates(qdd, "qdd")
+        return self._columns([one.inverse for one in self._vary(*state, robot.inputs(None), t)])
+
+    def internal_force(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
+    ) -> Array:
+        """Derivatives (ndof, n) of `Robot.internal_force`."""
+        robot = self.robot
+        state = robot.coordinates(q), robot.coordinates(qd, "qd"), np.zeros(robot.ndof)
+        none = np.zeros(robot.n_multipliers)
+        return self._columns([one.internal - one.inverse for one in self._vary(*state, robot.inputs(u), t, none)]) + (
+            self._columns([one.inverse for one in self._vary(*state, robot.inputs(u), t)])
+        )
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None,
+    ) -> Array:  # fmt: skip
+        """Derivatives (ndof, n) of `Robot.forward_dynamics`, state, inputs and accelerations of driven ones held.
+
+        Of the conditions of loops that depend on each other those count that are independent.
+        """
+        robot, engine = self.robot, self.robot.engine
+        state, qdd, known = robot._given(q, qd, t, driven)
+        inputs, time, free = robot.inputs(u), robot._time(t), np.flatnonzero(~known)
+        found = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
+        multiplier = np.array(found.closure.multiplier)
+        out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, found.qdd, inputs, time, multiplier=multiplier)
+        varied = self._vary(*state, found.qdd, inputs, time, multiplier)
+        A = out.closure.matrix[CONSTRAINT][:, free]
+        forces = -self._columns([one.inverse - one.internal for one in varied])[free]
+        rows = -self._columns([one.loops[ACCELERATION] for one in varied], len(A))
+        solved = np.zeros((robot.ndof, len(self.names)))
+        solved[free] = _saddle(robot, out.mass[np.ix_(free, free)], A, A, forces, rows)[0]
+        return solved
+
+    def hybrid_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0
+    ) -> HybridSensitivity:
+        """Derivatives of `Robot.hybrid_dynamics`, what is given there held."""
+        robot = self.robot
+        position, rates = robot.coordinates(q), robot.coordinates(qd, "qd")
+        found = robot.hybrid_dynamics(position, rates, qdd, tau, known, t)
+        mask = np.zeros(robot.ndof, dtype=np.bool_)
+        mask[np.asarray(known)] = True
+        forces, M = self.inverse_dynamics(position, rates, found.qdd, t), robot.mass_matrix(position)
+        out = np.zeros_like(forces)
+        out[~mask] = (
+            scipy.linalg.solve(M[np.ix_(~mask, ~mask)], -forces[~mask], assume_a="pos") if not mask.all() else 0.0
+        )
+        return HybridSensitivity(out, (forces + M @ out) * mask[:, None])
+
+    def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
+        """How a section of a rod, or a rigid link's frame, moves with the scalars, coordinates held.
+
+        Body-frame twists (6, n), as `Robot.jacobian` has them by q; s is a fraction of the rod's length.
+        """
+        position, place = self.robot.coordinates(q), self.robot._place(link, s)
+        return np.stack([one.motion(position, place)[0] for one in self._engines], axis=1)
+
+    # -- equilibria ------------------------------------------------------------------------------------------------
+
+    def equilibrium(self, eq: Equilibrium) -> EquilibriumSensitivity:
+        """Derivatives of an equilibrium of `sorosim.statics`, inputs and values of driven coordinates held.
+
+        Raises
+        ------
+        InputError
+            An equilibrium of another robot; one that is not isolated, or at a fold, where it has no derivative.
+        """
+        robot, free = self.robot, np.asarray(eq.free)
+        if eq.robot is not robot:
+            raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
+        zero = np.zeros(robot.ndof)
+        out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
+        varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
+        A, E = (out.closure.matrix[block] for block in (CONSTRAINT, ERROR_BY_Q))
+        forces = self._columns([one.inverse - one.internal for one in varied])
+        rows = -self._columns([one.loops[ERROR] for one in varied], len(A))
+        dq, dlam = np.zeros_like(forces), np.zeros((len(A), len(self.names)))
+        dq[free], dlam = _saddle(robot, out.dq[np.ix_(free, free)], A[:, free], E[:, free], -forces[free], rows)
+        needed = forces + out.dq @ dq - A.T @ dlam
+        driven = {name: needed[robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
+        return EquilibriumSensitivity(dq, dlam, driven)
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def _vary(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
+    ) -> list[Variation]:  # fmt: skip
+        return [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self._engines]
+
+    def _columns(self, found: Sequence[Array], n: int | None = None) -> Array:
+        return np.stack(found, axis=1) if found else np.zeros((self.robot.ndof if n is None else n, 0))
+
+
+def _varied(robot: Robot, file: Scalars, name: str) -> VariedEngine:
+    """The engine with a scalar that carries a derivative."""
+    file.path(name)
+    try:
+        with varying(), np.errstate(all="ignore"):
+            found = file.varied(name)
+            loads = {key: load for key, load in all_loads(found).items() if not isinstance(load, Contact)}
+            engine = Engine(found.links, np.array(found.gravity), found.actuators, loads, found.loops)
+    except (SorosimError, TypeError, ValueError, np.exceptions.ComplexWarning) as error:
+        why = " ".join(str(error).split())
+        raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
+    out = VariedEngine(robot.engine, engine)
+    out.check(name)
+    return out
+
+
+def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Array) -> tuple[Array, Array]:
+    """Solve K x - A^T y = forces, E x = rows for columns, with the independent rows of A alone."""
+    y = np.zeros((len(A), forces.shape[1]))
+    chosen = independent_rows(robot, A)
+    n, m = len(K), len(chosen)
+    size = robot.engine.loops.size[chosen, None]
+    matrix = np.block([[K, -(size * A[chosen]).T], [size * E[chosen], np.zeros((m, m))]])
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))
+    right = scale[:, None] * np.vstack([forces, size * rows[chosen]])
+    try:
+        with np.errstate(all="ignore"):
+            found = scale[:, None] * scipy.linalg.solve(scale[:, None] * matrix * scale, right)
+    except scipy.linalg.LinAlgError:
+        raise InputError("parameters", "a state that changes smoothly with them", "a singular one") from None
+    y[chosen] = size * found[n:]
+    return found[:n], y

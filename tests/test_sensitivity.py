@@ -1,0 +1,256 @@
+"""Derivatives by scalars of a robot's file: against differences for every scalar of files, and what is exact."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.differences import best_slope, relative_error, slope
+
+import sorosim
+from sorosim.errors import InputError, ModelError
+from sorosim.loads.point_wrench import PointWrench
+from sorosim.model.material import Material
+from sorosim.varied import is_varying
+
+FILES = Path(__file__).parent / "io"
+# differences of the fourth order over this part of a scalar (of 0.01 where it is less) are right to 1e-9 or so, but
+# for screws that turn by a radian with it
+STEP, TOLERANCE = 1e-3, 3e-7
+# a difference shows no more than this part of what it is taken of, over its step
+ROUNDING = 1e-14
+# scalars at the edge of what is allowed have no difference to both sides
+AT_EDGES = {
+    "robot": {"materials.rubber.poisson", "actuators.cable.tendon.y"},
+    "joints": {"materials.rubber.poisson", *(f"links.nail.body.inertia[{i}]" for i in range(3))},
+    "loads": {"materials.rubber.poisson", "loads.snow.line.from", "loads.snow.line.to"},
+    "loops": {
+        "materials.rubber.poisson", "loops.sleeve.joint.cylindrical.damping[0]",
+        *(f"{link}.body.inertia[{i}]" for link in ("prefabs.rocker.links.bar", "links.rib") for i in range(3)),
+    },
+}  # fmt: skip
+NOT_SMOOTH = {"loads": {"loads.sea.fluid.current[0]", "loads.sea.fluid.current[2]"}}
+
+
+def state_of(robot, seed=3, size=0.1):
+    rng = np.random.default_rng(seed)
+    q = robot.initial_q + size * rng.normal(size=robot.ndof)
+    return q, 0.3 * rng.normal(size=robot.ndof), rng.normal(size=robot.ndof), np.full(len(robot.actuator_names), 2e-3)
+
+
+def changed(source, name, value):
+    return lambda x: sorosim.load(source, set={name: float(value + x)})
+
+
+@pytest.mark.parametrize("file", [pytest.param("joints", marks=pytest.mark.slow), "loads", "loops", "robot"])
+def test_every_scalar_of_a_file_against_differences(file):
+    source = FILES / f"{file}.yaml"
+    robot = sorosim.load(source)
+    q, qd, qdd, u = state_of(robot)
+    t = 0.3
+
+    def values(other):
+        forces = [other.inverse_dynamics(q, qd, qdd, t), other.internal_force(q, qd, u, t)]
+        return np.concatenate([*forces, *([other.loop_rows(q, qd).error] if other.n_multipliers else [])])
+
+    n, base = robot.ndof, np.abs(values(robot))
+    parts = [part for part in (slice(n), slice(n, 2 * n), slice(2 * n, None)) if len(base[part])]
+    skipped, refused = set(), set()
+    for name in sorosim.scalars(robot):
+        try:
+            found = sorosim.sensitivities(robot, [name])
+        except InputError:
+            refused.add(name)
+            continue
+        value = found.values[0]
+        h = STEP * max(abs(value), 1e-2) * (0.01 if "pitch" in name or name == "links.left.rod.length" else 1.0)
+        make = changed(source, name, value)
+        try:
+            numeric = slope(lambda x, make=make: values(make(x)), h, order=4)
+        except sorosim.SorosimError:
+            skipped.add(name)
+            continue
+        varied = found._vary(q, qd, qdd, u, t, np.zeros(robot.n_multipliers) if robot.n_multipliers else None)[0]
+        exact = np.concatenate([
+            found.inverse_dynamics(q, qd, qdd, t)[:, 0], found.internal_force(q, qd, u, t)[:, 0], varied.loops[0],
+        ])  # fmt: skip
+        for part in parts:
+            error, size = np.abs(exact - numeric)[part].max(), np.abs(numeric[part]).max()
+            assert error <= TOLERANCE * size + ROUNDING * base[part].max() / h, (name, error, size)
+    assert skipped == AT_EDGES[file]
+    assert refused == NOT_SMOOTH.get(file, set())
+
+
+SAMPLES = {
+    "cable_manipulator": ("gravity[2]", "materials.silicone.density", "links.arm.rod.length",
+                          "links.arm.rod.section.circle.radius[0]"),
+    "slider_crank": None,
+    "hybrid_parallel": ("parameters.height", "parameters.reach", "links.plate.body.density",
+                        "loads.push.wrench.moment[1]"),
+    "underwater_vehicle": ("parameters.spread", "loads.water.fluid.density", "parts.bow.with.length"),
+    "tree_of_rods": ("links.trunk.rod.length", "prefabs.apple.links.fruit.body.mass"),
+    "hybrid_serial": ("parameters.next.position[2]", "links.link2.joint.revolute.axis[2]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_forward_and_hybrid_dynamics_against_differences(name):
+    robot = sorosim.load(name)
+    q, qd, qdd, u = state_of(robot)
+    tau, known = np.ones(robot.ndof), np.arange(0, robot.ndof, 2)
+    for scalar in SAMPLES[name] or list(sorosim.scalars(robot))[:12]:
+        found = sorosim.sensitivities(robot, [scalar])
+        make = changed(name, scalar, found.values[0])
+        unit = max(abs(found.values[0]), 1e-2)
+
+        def accelerations(x, make=make, unit=unit):
+            other = make(x * unit)
+            forward = other.forward_dynamics(q, qd, u, driven={})
+            hybrid = other.hybrid_dynamics(q, qd, qdd, tau, known)
+            return np.concatenate([forward, hybrid.qdd, hybrid.tau])
+
+        numeric = best_slope(accelerations, [3e-2, 1e-2, 3e-3, 1e-3], order=4) / unit
+        hybrid = found.hybrid_dynamics(q, qd, qdd, tau, known)
+        exact = found.forward_dynamics(q, qd, u, driven={}), hybrid.qdd, hybrid.tau
+        for one, other in zip(exact, np.split(numeric, 3), strict=True):
+            # stiff rods: accelerations are 1e6 times as large as what is seen of gravity, and differences lose that
+            assert np.abs(one[:, 0] - other).max() <= 3e-5 * max(np.abs(other).max(), 1e-3), scalar
+
+
+EQUILIBRIA = {
+    "cable_manipulator": ({"cable1": 0.5, "cable4": 0.3}, ("gravity[2]", "links.arm.rod.length",
+                          "links.arm.rod.section.circle.radius[0]", "materials.silicone.young")),
+    "hybrid_parallel": (None, ("parameters.height", "parameters.thickness", "links.plate.at.rotation.angle")),
+    "fin_ray": (None, ("parameters.width", "parameters.wall.length", "gravity[1]")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EQUILIBRIA)
+def test_equilibria_against_differences(name):
+    robot = sorosim.load(name)
+    u, scalars = EQUILIBRIA[name]
+    eq = sorosim.statics(robot, u=u)
+    found = sorosim.sensitivities(robot, scalars)
+    exact = found.equilibrium(eq)
+    for i, scalar in enumerate(scalars):
+        unit, make = max(abs(found.values[i]), 0.1), changed(name, scalar, found.values[i])
+
+        def rest(x, make=make, unit=unit):
+            other = sorosim.statics(make(x * unit), u=u, q0=eq.q)
+            return np.concatenate([other.q, other.lam, list(other.driven.values())])
+
+        numeric = best_slope(rest, [1e-2, 3e-3, 1e-3], order=4) / unit
+        parts = exact.q[:, i], exact.lam[:, i], np.array([one[i] for one in exact.driven.values()])
+        # equilibria are found to 1e-13 or so of what bends most, and less where K is ill-conditioned
+        assert relative_error(np.concatenate(parts[:1]), numeric[: robot.ndof]) < 2e-6, scalar
+        assert relative_error(np.concatenate(parts[1:]), numeric[robot.ndof :]) < 2e-6, scalar
+
+
+def test_places_move_with_lengths_and_poses():
+    source = FILES / "robot.yaml"
+    robot = sorosim.load(source)
+    q = state_of(robot)[0]
+    for scalar in ("links.arm.rod.length", "links.tool.at.position[0]"):
+        if scalar not in sorosim.scalars(robot):
+            continue
+        found = sorosim.sensitivities(robot, [scalar])
+        make = changed(source, scalar, found.values[0])
+        for link, s in (("arm", 0.37), ("arm", 1.0), ("tool", 1.0)):
+            g = robot.pose(q, link, s)
+            change = slope(lambda x, make=make, link=link, s=s: make(x).pose(q, link, s), 1e-4, order=6)
+            W = g[:3, :3].T @ change[:3, :3]
+            twist = np.concatenate([[W[2, 1], W[0, 2], W[1, 0]], g[:3, :3].T @ change[:3, 3]])
+            assert found.jacobian(q, link, s)[:, 0] == pytest.approx(twist, abs=1e-10)
+
+
+def test_forces_are_homogeneous_in_densities_and_moduli():
+    # exact: inverse dynamics is proportional to all masses, the internal force to moduli and viscosities
+    robot = sorosim.load("cable_manipulator")
+    q, qd, qdd, _ = state_of(robot)
+    names = ["materials.silicone.density", "materials.silicone.young", "materials.silicone.damping"]
+    found = sorosim.sensitivities(robot, names)
+    by_density = found.inverse_dynamics(q, qd, qdd)
+    assert relative_error(by_density[:, 0] * found.values[0], robot.inverse_dynamics(q, qd, qdd)) < 1e-13
+    assert not by_density[:, 1:].any()
+    internal = found.internal_force(q, qd)
+    assert relative_error(internal[:, 1:] @ found.values[1:], robot.internal_force(q, qd)) < 1e-13
+
+
+FORMULAS = """
+sorosim: 1
+parameters: {r: 8 mm, thin: "$r/2", route: "0.7*$r", pull: 2}
+materials: {rubber: {young: 1 MPa, poisson: 0.45, density: 1100, damping: 1 kPa*s}}
+links:
+  arm:
+    joint: fixed
+    rod:
+      length: 20 cm
+      section: {circle: {radius: "$r - ($r - $thin)*s^2"}}
+      material: rubber
+      strain: {bending: 3, elongation: 1, torsion: 1}
+  tip:
+    parent: arm
+    joint: fixed
+    at: {position: ["2*$r", 0, 0]}
+    body: {mass: "0.5*$pull", inertia: [1e-3, 1e-3, 1e-3]}
+actuators:
+  cable: {tendon: {rod: arm, y: "$route*(1 - 0.4*s)", z: "0.1*r"}}
+loads:
+  weight: {wrench: {link: tip, force: [0, 0, "-$pull*3"]}}
+"""
+
+
+@pytest.mark.parametrize("scalar", ["parameters.r", "parameters.pull"])
+def test_parameters_inside_formulas(tmp_path, scalar):
+    file = tmp_path / "arm.yaml"
+    file.write_text(FORMULAS)
+    robot = sorosim.load(file)
+    q, qd, qdd, u = state_of(robot)
+    u = u + 1.0
+    found = sorosim.sensitivities(robot, scalar)
+    make, unit = changed(file, scalar, found.values[0]), found.values[0]
+
+    def forces(x):
+        other = make(x * unit)
+        return np.concatenate([other.inverse_dynamics(q, qd, qdd), other.internal_force(q, qd, u)])
+
+    numeric = slope(forces, 1e-2, order=8) / unit
+    exact = np.concatenate([found.inverse_dynamics(q, qd, qdd)[:, 0], found.internal_force(q, qd, u)[:, 0]])
+    for one, other in zip(np.split(exact, 2), np.split(numeric, 2), strict=True):
+        assert relative_error(one, other) < 1e-9
+
+
+def test_paths_that_lead_nowhere():
+    robot = sorosim.load("cable_manipulator")
+    with pytest.raises(
+        InputError, match=r"path of a number.*got 'links.arm.rod.lenght'; did you mean links.arm.rod.length"
+    ):
+        sorosim.sensitivities(robot, ["links.arm.rod.lenght"])
+    with pytest.raises(InputError, match="path of a number"):
+        sorosim.sensitivities(robot, ["links.arm.rod.quadrature"])
+    assert sorosim.sensitivities(robot, ["links.arm.rod.section.circle.radius.1"]).values == pytest.approx([0.015])
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(InputError, match="without contacts"):
+        sorosim.sensitivities(sorosim.load("contact_cylinder"), ["links.arm.rod.length"])
+    robot, other = sorosim.load("pendulum"), sorosim.load("cable_manipulator")
+    with pytest.raises(InputError, match="equilibrium of 'cable-driven manipulator'"):
+        sorosim.sensitivities(other, "gravity[0]").equilibrium(sorosim.statics(robot))
+    with pytest.raises(InputError, match="no signal of time"):
+        sorosim.sensitivities(sorosim.load(FILES / "loads.yaml"), "loads.sea.fluid.current[0]")
+
+
+def test_complex_numbers_stay_refused_elsewhere():
+    sorosim.sensitivities(sorosim.load("pendulum"), list(sorosim.scalars(sorosim.load("pendulum")))[:1])
+    assert not is_varying()
+    with pytest.raises(ModelError, match="Young's modulus"):
+        Material(1e6 + 1j, poisson=0.3, density=1.0)
+
+
+def test_a_robot_of_objects_is_known_by_the_file_that_it_would_write():
+    robot = sorosim.load("cable_manipulator").with_loads(push=PointWrench("arm", wrench=(0, 0, 0, 0, 0, -0.5)))
+    (name,) = [name for name in sorosim.scalars(robot) if name.startswith("loads.push") and name.endswith("[2]")]
+    q, qd, qdd, _ = state_of(robot)
+    found = sorosim.sensitivities(robot, name).inverse_dynamics(q, qd, qdd)[:, 0]
+    bare = sorosim.load("cable_manipulator").inverse_dynamics(q, qd, qdd)
+    assert found * -0.5 == pytest.approx(robot.inverse_dynamics(q, qd, qdd) - bare, abs=1e-15)
