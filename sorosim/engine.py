@@ -37,7 +37,7 @@ from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BARE, Workspace, make_workspace
+from sorosim.kernels.tree import BARE, Workspace, make_workspace, with_matrices
 from sorosim.loading import Loading, Sliding, Stuck
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, segment_strain
@@ -120,31 +120,31 @@ class Engine:
 
     @property
     def workspace(self) -> Workspace:
-        """Workspace of this thread."""
-        try:
-            return self._local.workspace  # type: ignore[no-any-return]
-        except AttributeError:
+        """Workspace of this thread; it has room for derivatives once any were computed."""
+        if not hasattr(self._local, "workspace"):
             self._local.workspace = make_workspace(self.tree)
-            return self._local.workspace  # type: ignore[no-any-return]
+        return self._local.workspace  # type: ignore[no-any-return]
+
+    @property
+    def workspace_of_derivatives(self) -> Workspace:
+        """Workspace of this thread, with room for derivatives."""
+        self._local.workspace = with_matrices(self.workspace)
+        return self._local.workspace  # type: ignore[no-any-return]
 
     @property
     def closure(self) -> tuple[Closure, Saddle]:
         """What evaluations fill for the loops, of this thread."""
-        try:
-            return self._local.closure  # type: ignore[no-any-return]
-        except AttributeError:
+        if not hasattr(self._local, "closure"):
             m, most = self.closed.m, max(self.ndof, self.n_actuators)
             self._local.closure = make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
-            return self._local.closure  # type: ignore[no-any-return]
+        return self._local.closure  # type: ignore[no-any-return]
 
     @property
     def external(self) -> External:
         """What evaluations fill with loads, of this thread."""
-        try:
-            return self._local.external  # type: ignore[no-any-return]
-        except AttributeError:
+        if not hasattr(self._local, "external"):
             self._local.external = self.loading.make_external(len(self.tree.segment), self.ndof)
-            return self._local.external  # type: ignore[no-any-return]
+        return self._local.external  # type: ignore[no-any-return]
 
     def _built(self, node: int) -> Array:
         """Pose (4, 4) of a node when all coordinates are zero."""
@@ -266,9 +266,10 @@ class Engine:
                 closure.multiplier[:] = multiplier
         if what in DERIVATIVE_TASKS:
             matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
+            workspace = self.workspace_of_derivatives
         else:
-            none = self._no_matrix
-            matrices = np.empty((n, n)) if what >= task.MASS else none, none, none, self._no_columns
+            none, workspace = self._no_matrix, self.workspace
+            matrices = np.empty((n, n)) if task.MASS <= what < task.READY else none, none, none, self._no_columns
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
         if tau is not None:
             out.tau[:] = tau
@@ -281,7 +282,7 @@ class Engine:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
         arguments = (
             self.tree, self.elastic, self.fibres, self.loops, what, self.none_known if known is None else known,
-            q, qd, qdd, u, gravity, external, self._no_closing if closing is None else closing, self.workspace,
+            q, qd, qdd, u, gravity, external, self._no_closing if closing is None else closing, workspace,
             closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
         if self._evaluate is None:

@@ -209,7 +209,7 @@ class _Course:
     def advance(self, max_steps: int) -> int:
         """Some steps; Python gives what is asked of it."""
         closure, saddle = self.engine.closure
-        arguments = self.model, self.state, self.engine.workspace, closure, saddle, self.rows, max_steps
+        arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
             self.method.advance = entry(march, *arguments)
         while (code := self.method.advance(*arguments)) == codes.ASKS:

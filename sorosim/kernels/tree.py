@@ -46,11 +46,11 @@ class Workspace(NamedTuple):
     wide: np.ndarray  # (10, 6 n_max) scratch of one block
     scratch: np.ndarray  # (24, 6, 6) scratch of one segment
     vector: np.ndarray  # (1, ndof) scratch of forward dynamics
-    matrix: np.ndarray  # (2, ndof, ndof) scratch of forward dynamics
+    matrix: np.ndarray  # (2, ndof, ndof) scratch of derivatives; (2, 0, 0) until there are any, see `with_matrices`
 
 
 def make_workspace(tree: Tree) -> Workspace:
-    """Allocate the workspace of a tree."""
+    """Allocate the workspace of a tree, O(ndof): without room for derivatives."""
     n, ndof = tree.segment.shape[0], tree.rows.shape[0]
     n_columns = int(tree.segment[:, N_COLUMNS].sum())
     n_max = int(tree.block[:, BLOCK_N].max(initial=1))
@@ -66,8 +66,14 @@ def make_workspace(tree: Tree) -> Workspace:
         wide=np.zeros((10, 6 * max(n_max, 1)), dtype=kind),
         scratch=np.zeros((24, 6, 6), dtype=kind),
         vector=np.zeros((1, ndof), dtype=kind),
-        matrix=np.zeros((2, ndof, ndof), dtype=kind),
+        matrix=np.zeros((2, 0, 0), dtype=kind),
     )
+
+
+def with_matrices(ws: Workspace) -> Workspace:
+    """The same workspace with room for derivatives, O(ndof^2)."""
+    ndof = ws.vector.shape[1]
+    return ws if ws.matrix.shape[1] == ndof else ws._replace(matrix=np.zeros((2, ndof, ndof)))
 
 
 @kernel_in_place
