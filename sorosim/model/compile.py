@@ -258,7 +258,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         column = len(builder.rows)
         body = link.body
         inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
-        node, joint_blocks = builder.add_joint(parent, link.joint, inertia, pose_on_parent(link, links))
+        hung_on = None if link.parent == WORLD else layouts[link.parent].link
+        node, joint_blocks = builder.add_joint(parent, link.joint, inertia, pose_on_parent(link, hung_on))
         names += [f"{link.name}.{name}" for name in link.joint.names]
         dimensions += link.joint.dimensions
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -96,51 +98,53 @@ class Link:
         return self.body if isinstance(self.body, Rod) else None
 
 
-def pose_on_parent(link: Link, links: Sequence[Link]) -> NDArray[np.float64]:
+def pose_on_parent(link: Link, parent: Link | None) -> NDArray[np.float64]:
     """Pose (4, 4) of a link's joint frame in the frame of its parent's body, or of its parent's section at ``s``."""
-    if not link.frame:
+    if parent is None or not link.frame:
         return link.at
-    parent = next(other for other in links if other.name == link.parent)
     return parent.frames[link.frame] @ link.at
 
 
-def _check_frame(link: Link, links: Sequence[Link]) -> None:
-    """Refuse the name of a frame that the parent does not have."""
-    frames = {other.name: other.frames for other in links}.get(link.parent, {})
+def _check_parent(link: Link, known: Mapping[str, Link]) -> None:
+    """Refuse the name of a parent that is none, or of a frame that the parent does not have."""
+    if link.parent == link.name:
+        hint = "a link that hangs on nothing has the parent 'world'"
+        got = f"'{link.name}', the link itself"
+        raise ModelError(f"links.{link.name}.parent", "another link of this robot or 'world'", got, hint)
+    if link.parent != WORLD and link.parent not in known:
+        hint = nearest(link.parent, [n for n in known if n != link.name] + [WORLD])
+        raise ModelError(f"links.{link.name}.parent", "a link of this robot or 'world'", f"'{link.parent}'", hint)
+    frames = known[link.parent].frames if link.parent != WORLD else {}
     if link.frame and link.frame not in frames:
         what, hint = f"the name of a frame of '{link.parent}'", nearest(link.frame, frames)
         raise ModelError(f"links.{link.name}.frame", what, f"'{link.frame}'", hint)
 
 
 def ordered_links(links: Sequence[Link]) -> tuple[Link, ...]:
-    """Return the links parents first, otherwise in the order given; refuse what is not a tree."""
-    names = [link.name for link in links]
+    """Return the links parents first, otherwise in the order given; refuse what is not a tree. O(n log n)."""
     if not links:
         raise ModelError("links", "at least one link", "none")
-    for name in names:
-        if names.count(name) > 1:
-            raise ModelError(f"links.{name}", "names that differ", f"{names.count(name)} links of this name")
-    for link in links:
-        if link.parent == link.name:
-            hint = "a link that hangs on nothing has the parent 'world'"
-            got = f"'{link.name}', the link itself"
-            raise ModelError(f"links.{link.name}.parent", "another link of this robot or 'world'", got, hint)
-        if link.parent != WORLD and link.parent not in names:
-            hint = nearest(link.parent, [n for n in names if n != link.name] + [WORLD])
-            raise ModelError(f"links.{link.name}.parent", "a link of this robot or 'world'", f"'{link.parent}'", hint)
-        _check_frame(link, links)
-    placed: dict[str, Link] = {}
-    waiting = list(links)
-    while waiting:
-        ready = next((link for link in waiting if link.parent == WORLD or link.parent in placed), None)
-        if ready is None:
-            loop = ", ".join(link.name for link in waiting)
-            raise ModelError(
-                f"links.{waiting[0].name}.parent",
-                "a way to the world",
-                f"a cycle among {loop}",
-                "give one of them the parent 'world'; a closed chain is a loop, not a parent",
-            )
-        placed[ready.name] = ready
-        waiting.remove(ready)
-    return tuple(placed.values())
+    for name, count in Counter(link.name for link in links).items():
+        if count > 1:
+            raise ModelError(f"links.{name}", "names that differ", f"{count} links of this name")
+    known = {link.name: link for link in links}
+    children: dict[str, list[int]] = {}
+    for i, link in enumerate(links):
+        _check_parent(link, known)
+        children.setdefault(link.parent, []).append(i)
+    # of those whose parent has its place, always the first
+    ready, placed = list(children.get(WORLD, ())), []
+    while ready:
+        i = heapq.heappop(ready)
+        placed.append(i)
+        for child in children.get(links[i].name, ()):
+            heapq.heappush(ready, child)
+    if len(placed) < len(links):
+        waiting = [links[i].name for i in sorted(set(range(len(links))) - set(placed))]
+        raise ModelError(
+            f"links.{waiting[0]}.parent",
+            "a way to the world",
+            f"a cycle among {', '.join(waiting)}",
+            "give one of them the parent 'world'; a closed chain is a loop, not a parent",
+        )
+    return tuple(links[i] for i in placed)
