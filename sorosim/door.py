@@ -18,20 +18,37 @@ Array = NDArray[np.float64]
 
 def vector(where: str, value: ArrayLike, n: int) -> Array:
     """Return a fresh (n,) array of finite numbers, refusing anything else."""
-    try:
-        given = np.asarray(value)
-        # numpy would also take truth values, texts, dates and the real parts of complex numbers
-        if given.dtype.kind not in "fiu":
-            raise TypeError
-        array = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(where, f"{n} numbers", f"{type(value).__name__} {str(value)[:40]!r}") from None
+    array = _reals(where, value, f"{n} numbers")
     if array.shape != (n,):
         raise InputError(where, f"{n} numbers, shape ({n},)", f"shape {array.shape}")
     if not np.isfinite(array).all():
         bad = int(np.argmin(np.isfinite(array)))
         raise InputError(where, "finite numbers", f"{array[bad]} at index {bad}")
     return array
+
+
+def columns(where: str, value: ArrayLike, n: int) -> Array:
+    """Return a fresh (n,) or (n, m) array of finite numbers, refusing anything else."""
+    array = _reals(where, value, f"{n} numbers, or columns of them")
+    if array.ndim not in (1, 2) or len(array) != n:
+        raise InputError(where, f"{n} numbers or columns of them, shape ({n},) or ({n}, m)", f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        bad = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+        index = ", ".join(str(int(i)) for i in bad)
+        raise InputError(where, "finite numbers", f"{array[bad]} at index {index}")
+    return array
+
+
+def _reals(where: str, value: ArrayLike, expected: str) -> Array:
+    """A fresh array of real numbers of any shape."""
+    try:
+        given = np.asarray(value)
+        # numpy would also take truth values, texts, dates and the real parts of complex numbers
+        if given.dtype.kind not in "fiu":
+            raise TypeError
+        return given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(where, expected, f"{type(value).__name__} {str(value)[:40]!r}") from None
 
 
 def as_real(thing: object) -> float | None:

@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from sorosim.articulation import Articulation
-from sorosim.door import choice, indices, number
+from sorosim.door import choice, columns, indices, number
 from sorosim.drive import Motion, Partition, driven_motion
 from sorosim.dynamics import Dynamics
 from sorosim.errors import InputError, ModelError
+from sorosim.fixman import Fixman
 from sorosim.kernels import evaluate as task
 from sorosim.records import ForwardDynamicsDerivatives, HybridDynamics, HybridDynamicsDerivatives
 
 Array = NDArray[np.float64]
 
-# of forward and hybrid dynamics, and of their derivatives
-ALGORITHMS = ("composite", "articulated", "unit")
+# of forward dynamics (hybrid dynamics has the first two), of its derivatives, and of solving with the mass matrix
+ALGORITHMS = ("composite", "articulated", "unit", "fixman")
 DERIVATIVES = ("composite", "articulated", "inverse")
+SOLVERS = ("composite", "articulated", "fixman")
 # coordinates from which articulated bodies are faster, as measured (docs/architecture.md)
 ARTICULATED_FROM, SOLVED_FROM = 60, 160
 
@@ -47,10 +50,11 @@ class ForwardDynamics(Dynamics):
         driven : mapping of link or coordinate name to float
             Accelerations of driven coordinates [rad/s^2 or m/s^2]. Default: those of the file's `simulate` block at
             time t; {}: none is driven.
-        algorithm : {"composite", "articulated", "unit"}, optional
+        algorithm : {"composite", "articulated", "unit", "fixman"}, optional
             "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^2) to O(n^3); knows loops.
             "articulated": articulated bodies, rods as macro-joints, O(n). "unit": bias and mass matrix column by
-            column from inverse dynamics, O(n^2) to O(n^3). Default: the faster one of the first two.
+            column from inverse dynamics, O(n^2) to O(n^3). "fixman": the bias by inverse dynamics and the extended
+            Fixman method, O(n); rigid links only, see `solve_mass`. Default: the faster one of the first two.
 
         Raises
         ------
@@ -66,6 +70,10 @@ class ForwardDynamics(Dynamics):
             return self._articulation.motion(*state, qdd, inputs, time, known).qdd
         if chosen == "unit":
             return self._from_unit_calls(state, qdd, inputs, time, known)
+        if chosen == "fixman":
+            bias = self.engine.evaluate(task.INVERSE, *state, qdd, inputs, time).tau
+            force = self.engine.evaluate(task.INTERNAL, *state, qdd, inputs, time).tau
+            return qdd + self._fixman.solve(state[0], known, (force - bias)[:, None])[:, 0]
         return self.engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known).qdd
 
     def forward_dynamics_derivatives(
@@ -103,6 +111,57 @@ class ForwardDynamics(Dynamics):
         if chosen != "composite" and looped:
             raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
         return chosen
+
+    def solve_mass(self, q: ArrayLike, b: ArrayLike, *, algorithm: str | None = None) -> Array:
+        """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven.
+
+        Parameters
+        ----------
+        q : (ndof,) array_like
+            Coordinates.
+        b : (ndof,) or (ndof, m) array_like
+            Generalised forces, or columns of them; the unit matrix gives M^{-1}.
+        algorithm : {"composite", "articulated", "fixman"}, optional
+            "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^3) and O(n^2) a column.
+            "articulated": articulated bodies, O(n) a column. "fixman": the extended Fixman method, O(n) a column, for
+            rigid links; links without mass may stand between joints, but must not branch. Default: the faster one of
+            the first two.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of b.
+
+        Raises
+        ------
+        InputError
+            An array of a wrong shape, or not finite; a robot that the algorithm does not hold for.
+        ModelError
+            The mass matrix is singular: a coordinate moves no mass.
+
+        Notes
+        -----
+        Source: docs/theory.md, 5.
+        """
+        position, right = self.coordinates(q), columns("b", b, self.ndof)
+        chosen = choice("algorithm", algorithm or self._faster(), SOLVERS)
+        B, rest, none = right.reshape(self.ndof, -1), np.zeros(self.ndof), self.engine.none_known
+        if chosen == "fixman":
+            found = self._fixman.solve(position, none, B)
+        elif chosen == "articulated":
+            self._articulation.motion(position, rest, rest, self.inputs(None), 0.0, none)
+            found = self._articulation.solve(none, B)
+        else:
+            M = self.mass_matrix(position)
+            factor, failed = dpotrf(M)
+            if failed:
+                self._check_inertia(position, np.arange(self.ndof), M)  # names what is wrong
+            found, _ = dpotrs(factor, B)
+        return found.reshape(right.shape)
+
+    @cached_property
+    def _fixman(self) -> Fixman:
+        return Fixman(self.engine)
 
     @cached_property
     def _articulation(self) -> Articulation:

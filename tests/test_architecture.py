@@ -41,6 +41,8 @@ LAYERS = (
     "linear",
     "dynamics",
     "articulation",
+    "skeleton",
+    "fixman",
     "forward",
     "robot",
     "testing",
