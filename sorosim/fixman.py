@@ -1,8 +1,8 @@
 """Equations M x = b of rigid trees in O(n): the extended Fixman method (docs/theory.md, 5).
 
-All bodies are freed first; then H, the inverse of their mass matrix in coordinates of the joints, has a few
-entries for each joint. The directions in which joints may move are soft, the others hard, and M^{-1} is the
-Schur complement H_ss - H_sh H_hh^{-1} H_hs. Bodies are measured by their kinetic energy: z = L^T eta, L L^T the inertia.
+All bodies are freed first; then H, the inverse of their mass matrix in coordinates of the joints, has a few entries for
+each joint. The directions in which joints may move are soft, the others hard, and M^{-1} is the Schur complement
+H_ss - H_sh H_hh^{-1} H_hs. Twists are measured by their kinetic energy: z = L^T eta, where L L^T is the inertia.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
 from sorosim.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.kernels.kinematics import COLUMNS
-from sorosim.skeleton import Skeleton, idle, make_skeleton
+from sorosim.skeleton import Skeleton, idle_error, make_skeleton
 
 Array = NDArray[np.float64]
 
 # columns that are solved for at once: their room stays small beside that of the tree
 AT_ONCE = 64
-# the projection is repeated, so that its error is not that of the normal equations
-PROJECTIONS = 3
+EPS = np.finfo(float).eps
+# the projection is repeated until nothing is left to take away, but not more often than this
+PROJECTIONS = 10
 
 
 class Bodies(NamedTuple):
@@ -59,6 +61,8 @@ class Fixman:
     def solve(self, q: Array, known: NDArray[np.bool_], B: Array) -> Array:
         """M_ff^{-1} B (ndof, m) in the rows of free coordinates, zero elsewhere."""
         skeleton = self.skeleton(known)
+        if not len(skeleton.free):
+            return np.zeros_like(B)
         bodies = self.bodies(q, skeleton)
         factor = _factor(skeleton, bodies.K)
         out = np.zeros_like(B)
@@ -95,7 +99,7 @@ class Fixman:
         arm = np.einsum("nji,nj->ni", R[parent], p - p[parent])
         X[:, :3, :3] = X[:, 3:, 3:] = turned
         X[:, :3, 3:] = np.cross(arm[:, None], turned)  # rows r of R: -r [arm]x = arm x r
-        K = np.swapaxes(Q, 1, 2) @ (L_t @ X @ np.swapaxes(np.linalg.inv(skeleton.L)[parent], 1, 2)) @ Q[parent]
+        K = np.swapaxes(Q, 1, 2) @ (L_t @ X @ np.swapaxes(skeleton.L_inverse[parent], 1, 2)) @ Q[parent]
         K[parent < 0] = 0.0
         return Bodies(K, np.linalg.inv(R_joint))
 
@@ -106,7 +110,7 @@ class Fixman:
         # half of the digits, where the Cholesky factor of M gives up as well
         lost = np.flatnonzero(~(np.abs(own) > np.sqrt(np.finfo(float).eps) * size))
         if len(lost):
-            raise idle(self.engine, int(skeleton.free[lost[0]]))
+            raise idle_error(self.engine, int(skeleton.free[lost[0]]))
 
 
 def _relative(skeleton: Skeleton, K: Array, z: Array) -> Array:
@@ -147,8 +151,8 @@ def _factor(skeleton: Skeleton, K: Array) -> Callable[[Array], Array]:
         try:
             factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
         except LinAlgError:
-            raise ModelError("mass matrix", "one that is regular", "links whose masses differ too much, or are not finite",
-                             "algorithm: composite") from None  # fmt: skip
+            got = "inertias that differ too much, or a state that is not finite"
+            raise ModelError("mass matrix", "one that can be factored", got, "algorithm='composite'") from None
         return lambda right: np.asarray(cho_solve_banded((factor, True), right, check_finite=False))
     off = rows != columns
     H = scipy.sparse.csc_array(
@@ -162,21 +166,22 @@ def _factor(skeleton: Skeleton, K: Array) -> Callable[[Array], Array]:
 
 def _solved(skeleton: Skeleton, bodies: Bodies, factor: Callable[[Array], Array], b: Array) -> Array:
     """M_ff^{-1} b (n_free, m) = R^{-1} D_s P D_s^T R^{-T} b, P = 1 - D_h^T H_hh^{-1} D_h."""
-    n, m = len(skeleton.parent), b.shape[1]
+    n, m, hard = len(skeleton.parent), b.shape[1], skeleton.hard.direction
     e = np.zeros((n, 6, m))
     e[skeleton.body, skeleton.slot] = b
     z = _gathered(skeleton, bodies.K, np.swapaxes(bodies.R_inverse, 1, 2) @ e)
+    before = np.full(m, np.inf)
     for _ in range(PROJECTIONS):
-        rest = _relative(skeleton, bodies.K, z).reshape(6 * n, m)[skeleton.hard.direction]
+        # the error of one projection is that of the normal equations; what it leaves is projected again
         e = np.zeros((6 * n, m))
-        e[skeleton.hard.direction] = factor(rest)
-        z -= _gathered(skeleton, bodies.K, e.reshape(n, 6, m))
-    found = bodies.R_inverse @ _soft(skeleton, _relative(skeleton, bodies.K, z))
+        e[hard] = factor(_relative(skeleton, bodies.K, z).reshape(6 * n, m)[hard])
+        taken = _gathered(skeleton, bodies.K, e.reshape(n, 6, m))
+        z -= taken
+        size, left = (np.abs(x).max(axis=(0, 1), initial=0.0) for x in (taken, z))
+        if ((size <= EPS * left) | (size > 0.5 * before)).all():
+            break
+        before = size
+    soft = np.arange(6) < skeleton.n_soft[:, None]
+    found = bodies.R_inverse @ (_relative(skeleton, bodies.K, z) * soft[:, :, None])
     out: Array = found[skeleton.body, skeleton.slot]
-    return out
-
-
-def _soft(skeleton: Skeleton, e: Array) -> Array:
-    """Relative motions (n, 6, m) in the soft directions alone."""
-    out: Array = e * (np.arange(6) < skeleton.n_soft[:, None])[:, :, None]
     return out

@@ -51,6 +51,7 @@ class Skeleton(NamedTuple):
     node: IntArray  # (n,) node whose frame is that of the body
     parent: IntArray  # (n,) the body before, -1: the world
     L: Array  # (n, 6, 6) Cholesky factor of its inertia, [linear; angular]
+    L_inverse: Array  # (n, 6, 6)
     free: IntArray  # (n_free,) coordinates that are not known
     body: IntArray  # (n_free,) the body that the joint of each leads to
     slot: IntArray  # (n_free,) and which of the soft directions there it is
@@ -76,7 +77,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
     massive = carrier == np.arange(len(carrier))
     up = np.full(len(carrier) + 1, -1)  # the last one is the world's
     parents: dict[int, int] = {}
-    for i, before in enumerate(groups.before):
+    for i, before in enumerate(groups.before.tolist()):
         up[i] = i if massive[i] else up[before]
         if massive[i]:
             parents[i] = int(up[before])
@@ -91,23 +92,23 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
     own = tree.block[block[free]]
     body = number[carrier[groups.of_node[own[:, FIRST]]]]
     slot, n_soft = np.zeros(len(free), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
-    for k, i in enumerate(body):
+    for k, i in enumerate(body.tolist()):
         slot[k] = n_soft[i]
         n_soft[i] += 1
         if n_soft[i] > 6:
-            raise idle(engine, int(free[k]))
+            raise idle_error(engine, int(free[k]))
     at = tree.segment[own[:, FIRST], WORK] + free - own[:, BLOCK_COLUMN]
     at = at[:, None] + own[:, BLOCK_N, None] * np.arange(6)
 
     inertia = groups.inertia[order][:, ORDER][:, :, ORDER]
     try:
-        L = np.linalg.cholesky(inertia)
+        L = np.asarray(np.linalg.cholesky(inertia), dtype=np.float64)
     except np.linalg.LinAlgError:
         worst = int(np.argmin(np.linalg.eigvalsh(inertia)[:, 0]))
         name = layout.place_of(int(groups.node[order[worst]]))
         raise _refused(f"an inertia of {name} that is not positive definite", "give it mass") from None
     return Skeleton(
-        groups.node[order], parent, L, free, body, slot, at, n_soft, serial, _hard(parent, n_soft)
+        groups.node[order], parent, L, np.asarray(np.linalg.inv(L), dtype=np.float64), free, body, slot, at, n_soft, serial, _hard(parent, n_soft)
     )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def _grouped(engine: Engine) -> Groups:
 def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntArray:
     """Body (n,) that the joint of each group leads to: the next one with mass, -1 where nothing has any."""
     tree, n = engine.tree, len(groups.node)
-    massive = groups.inertia.any(axis=(1, 2))
+    massive: NDArray[np.bool_] = np.abs(groups.inertia).max(axis=(1, 2), initial=0.0) > 0.0
     carrier = np.where(massive, np.arange(n), -1)
     carried: list[list[int]] = [[] for _ in range(n)]
     for i in range(n - 1, -1, -1):
@@ -148,18 +149,18 @@ def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntAr
             carrier[i] = carried[i][0]
         if carrier[i] >= 0 and groups.before[i] >= 0:
             carried[groups.before[i]].append(int(carrier[i]))
-    for i in np.flatnonzero(carrier < 0):
-        block = tree.block[np.flatnonzero(tree.block[:, FIRST] == groups.node[i])[0]]
+    for node in groups.node[carrier < 0]:
+        block = tree.block[np.flatnonzero(tree.block[:, FIRST] == node)[0]]
         own = np.arange(block[BLOCK_COLUMN], block[BLOCK_COLUMN] + block[BLOCK_N])
         if not known[own].all():
-            raise idle(engine, int(own[~known[own]][0]))
+            raise idle_error(engine, int(own[~known[own]][0]))
     return carrier
 
 
 def _order(parents: dict[int, int]) -> tuple[list[int], bool]:
     """Bodies in the order of elimination, and whether no body carries two others.
 
-    A chain from the base: pivots then are at least one (docs/theory.md, 5). A tree from its leaves: what is left is then
+    A chain from the base: no pivot is then below one (docs/theory.md, 5). A tree from its leaves: what is left is
     coupled no more than it was.
     """
     children: dict[int, list[int]] = {}
@@ -198,7 +199,7 @@ def _refused(got: str, hint: str) -> InputError:
     return InputError("algorithm", "'composite' or 'articulated'", f"'fixman' for a robot with {got}", hint)
 
 
-def idle(engine: Engine, coordinate: int) -> ModelError:
+def idle_error(engine: Engine, coordinate: int) -> ModelError:
     name = engine.layout.coordinate_names[coordinate]
     return ModelError(name, "a coordinate that moves mass", "none that others do not move as well",
                       "give the links that it moves mass, or check that the state is finite")  # fmt: skip
