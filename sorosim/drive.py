@@ -194,6 +194,11 @@ def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
     return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
 
 
+def winds(fibres: Fibres) -> bool:
+    """Whether the input of any tendon is a length."""
+    return bool((fibres.input[:, MODE] == WOUND).any())
+
+
 def check_wound(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
     """Refuse inputs (..., n_actuators) by which a tendon would be wound up by more than its length (InputError)."""
     for i in np.flatnonzero(fibres.input[:, MODE] == WOUND):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -11,7 +12,7 @@ from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
-from sorosim.drive import check_wound
+from sorosim.drive import check_wound, winds
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
@@ -74,8 +75,13 @@ class Dynamics:
                 values[self.actuator_names.index(name)] = number(f"{where}.{name}", value)
         else:
             values = vector(where, u, len(self.actuator_names))
-        check_wound(self.engine.fibres, self.actuator_names, values, where)
+        if self._winds:
+            check_wound(self.engine.fibres, self.actuator_names, values, where)
         return values
+
+    @cached_property
+    def _winds(self) -> bool:
+        return winds(self.engine.fibres)
 
     @staticmethod
     def _time(t: float) -> float:
