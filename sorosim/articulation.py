@@ -38,7 +38,7 @@ class Articulation:
         self.engine = engine
         self._local = threading.local()
         self._forward: Callable[..., int] | None = None
-        self._solve: Callable[..., int] | None = None
+        self._solve: Callable[..., None] | None = None
 
     @property
     def room(self) -> _Room:

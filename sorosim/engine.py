@@ -117,6 +117,7 @@ class Engine:
         self.places = lru_cache(maxsize=256)(self._places)
         # last: what is taken as built asks the tree
         self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
+        self._lawful = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
 
     @property
     def workspace(self) -> Workspace:
@@ -148,10 +149,10 @@ class Engine:
 
     def _built(self, node: int) -> Array:
         """Pose (4, 4) of a node when all coordinates are zero."""
-        pose = np.eye(4)
-        if node >= 0:
-            pose = self.poses(np.array([node]), np.zeros(self.ndof), self.zero_rates)[0][0]
-        return pose
+        if node < 0:
+            return np.eye(4)
+        g, _ = self.poses(np.array([node]), self.zero_rates, self.zero_rates)
+        return np.array(g[0])
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
@@ -255,13 +256,13 @@ class Engine:
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
         n, m = self.ndof, self.n_actuators
-        q, qd, qdd, u = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd, u))  # what `entry` relies on
+        # what `entry` relies on
+        q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
+        qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
         closure, saddle = self.closure
         if self.closed.rows:
-            matrix = np.zeros_like(closure.matrix)
-            closure = closure._replace(
-                multiplier=np.zeros(self.closed.m), value=np.zeros((3, self.closed.m)), matrix=matrix
-            )
+            value, matrix = np.zeros((3, self.closed.m)), np.zeros_like(closure.matrix)
+            closure = closure._replace(multiplier=np.zeros(self.closed.m), value=value, matrix=matrix)
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
         if what in DERIVATIVE_TASKS:
@@ -273,11 +274,10 @@ class Engine:
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
         if tau is not None:
             out.tau[:] = tau
-        gravity, external = self.gravity, self.external
+        external = self.external
+        gravity = self.gravity if scale == 1.0 else scale * self.gravity
         if what >= task.INVERSE and self.loading:
             self.load_values(q, qd, t, external, scale, sliding, what in DERIVATIVE_TASKS)
-        if scale != 1.0:
-            gravity = scale * gravity
         if self.loading.actuators:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
         arguments = (
@@ -312,7 +312,7 @@ class Engine:
     def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
         """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
         zero = self.zero_rates
-        if not self.loops.row[:, N_LAWS].any():
+        if not len(self._lawful):
             return self.evaluate(task.INTERNAL_DERIVATIVES if derivatives else task.INTERNAL, q, qd, zero, u)
         # what the residual has beside inverse dynamics; both know the sweeps that forces of loops need
         residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
@@ -358,6 +358,12 @@ class Engine:
         elastic = self.elastic._replace(laws=laws._replace(row=row))
         return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
 
+    @cached_property
+    def inertial(self) -> Engine:
+        """The same without gravity and loads: its inverse dynamics at rest is M qdd, and nothing is taken from that."""
+        nothing = Loading({}, self.layout, self.fibres, [])
+        return self.but(gravity=np.zeros(3), loading=nothing, _local=threading.local())
+
     def but(self, **parts: Any) -> Engine:
         """The same with other arrays."""
         out = copy(self)
@@ -381,11 +387,10 @@ class Engine:
     def elastic_energy(self, q: Array) -> float:
         """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
         energy = float(elastic_energy(self.tree, self.elastic, q))
-        lawful = np.flatnonzero(self.loops.row[:, N_LAWS])
-        if len(lawful):
+        if len(own := self._lawful):
             zero = self.zero_rates
-            found = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.law[lawful]
-            stiffness, rest = (self.loops.value[lawful, at : at + 2] for at in (STIFFNESS, REST))
+            found = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.law[own]
+            stiffness, rest = (self.loops.value[own, at : at + 2] for at in (STIFFNESS, REST))
             energy += 0.5 * float(np.sum(stiffness * (found - rest) ** 2))
         return energy
 

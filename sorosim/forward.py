@@ -22,12 +22,15 @@ from sorosim.records import ForwardDynamicsDerivatives, HybridDynamics, HybridDy
 
 Array = NDArray[np.float64]
 
-# of forward dynamics (hybrid dynamics has the first two), of its derivatives, and of solving with the mass matrix
+# of forward dynamics, of its derivatives, of hybrid dynamics and its derivatives, of solving with the mass matrix
 ALGORITHMS = ("composite", "articulated", "unit", "fixman")
 DERIVATIVES = ("composite", "articulated", "inverse")
+HYBRID = ("composite", "articulated")
 SOLVERS = ("composite", "articulated", "fixman")
-# coordinates from which articulated bodies are faster, as measured (docs/architecture.md)
-ARTICULATED_FROM, SOLVED_FROM = 60, 160
+# the fastest of them by the number of coordinates, each from its own number on, as measured (docs/architecture.md)
+FASTEST = {0: "composite", 60: "articulated"}
+FASTEST_DERIVATIVES = {0: "composite", 160: "inverse"}
+FASTEST_HYBRID_DERIVATIVES = {0: "composite", 160: "articulated"}
 
 
 class ForwardDynamics(Dynamics):
@@ -64,7 +67,7 @@ class ForwardDynamics(Dynamics):
             The mass matrix is singular: a coordinate moves no mass.
         """
         state, qdd, known = self._given(q, qd, t, driven)
-        chosen = self._algorithm(algorithm, ALGORITHMS, ARTICULATED_FROM)
+        chosen = self._algorithm(algorithm, ALGORITHMS, FASTEST)
         inputs, time = self.inputs(u), self._time(t)
         if chosen == "articulated":
             return self._articulation.motion(*state, qdd, inputs, time, known).qdd
@@ -87,7 +90,7 @@ class ForwardDynamics(Dynamics):
         the first two, by size.
         """
         state, qdd, known = self._given(q, qd, t, driven)
-        chosen = self._algorithm(algorithm, DERIVATIVES, SOLVED_FROM)
+        chosen = self._algorithm(algorithm, DERIVATIVES, FASTEST_DERIVATIVES)
         inputs, time = self.inputs(u), self._time(t)
         if chosen == "composite":
             out = self.engine.evaluate(task.FORWARD_DERIVATIVES, *state, qdd, inputs, time, known=known)
@@ -102,11 +105,13 @@ class ForwardDynamics(Dynamics):
         n = self.ndof
         return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
 
-    def _algorithm(self, asked: str | None, known: tuple[str, ...], smallest: int) -> str:
-        """The one that was asked for, or else the faster one."""
-        looped = len(self.engine.loops.row) > 0
+    def _algorithm(
+        self, asked: str | None, known: tuple[str, ...], fastest: Mapping[int, str], *, closes: bool = True
+    ) -> str:
+        """The one that was asked for, or else the fastest one; `closes`: whether loops are to stay closed."""
+        looped = closes and len(self.engine.loops.row) > 0
         if asked is None:
-            return "articulated" if self.ndof >= smallest and not looped else "composite"
+            return "composite" if looped else fastest[max(n for n in fastest if n <= self.ndof)]
         chosen = choice("algorithm", asked, known)
         if chosen != "composite" and looped:
             raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
@@ -144,7 +149,7 @@ class ForwardDynamics(Dynamics):
         Source: docs/theory.md, 5.
         """
         position, right = self.coordinates(q), columns("b", b, self.ndof)
-        chosen = choice("algorithm", algorithm or self._faster(), SOLVERS)
+        chosen = self._algorithm(algorithm, SOLVERS, FASTEST, closes=False)
         B, rest, none = right.reshape(self.ndof, -1), np.zeros(self.ndof), self.engine.none_known
         if chosen == "fixman":
             found = self._fixman.solve(position, none, B)
@@ -170,22 +175,23 @@ class ForwardDynamics(Dynamics):
     def _from_unit_calls(
         self, state: tuple[Array, Array], qdd: Array, u: Array, t: float, known: NDArray[np.bool_]
     ) -> Array:
-        """Accelerations by inverse dynamics alone: C = ID(q, qd, 0), and M e_i = ID(q, qd, e_i) - C."""
-
-        def inverse(acceleration: Array) -> Array:
-            return self.engine.evaluate(task.INVERSE, *state, acceleration, u, t).tau
-
-        bias = inverse(np.where(known, qdd, 0.0))
-        rest = inverse(np.zeros(self.ndof))
-        free = np.flatnonzero(~known)
-        M = np.array([inverse(unit) - rest for unit in np.eye(self.ndof)[free]]).T
-        out = np.where(known, qdd, 0.0)
+        """Accelerations by inverse dynamics alone: the bias ID(q, qd, qdd), where qdd is that of known coordinates."""
+        out, free = np.where(known, qdd, 0.0), np.flatnonzero(~known)
+        if not len(free):
+            return out
+        bias = self.engine.evaluate(task.INVERSE, *state, out, u, t).tau
         force = self.engine.evaluate(task.INTERNAL, *state, out, u, t).tau
+        M = self._unit_columns(state[0], free)[free]
         try:
-            out[free] = scipy.linalg.solve(M[free], (force - bias)[free], assume_a="sym") if len(free) else out[free]
+            out[free] = scipy.linalg.solve(M, (force - bias)[free], assume_a="sym")
         except scipy.linalg.LinAlgError:
             raise ModelError("mass matrix", "one that is regular", "a singular one") from None
         return out
+
+    def _unit_columns(self, q: Array, columns: NDArray[np.int64]) -> Array:
+        """Columns of the mass matrix: M e_i = ID(q, 0, e_i) without gravity and loads, so that nothing cancels."""
+        evaluate, zero, none = self.engine.inertial.evaluate, np.zeros(self.ndof), self.inputs(None)
+        return np.array([evaluate(task.INVERSE, q, zero, unit, none).tau for unit in np.eye(self.ndof)[columns]]).T
 
     def _given(
         self, q: ArrayLike, qd: ArrayLike, t: float, driven: Any
@@ -244,7 +250,7 @@ class ForwardDynamics(Dynamics):
         -----
         Source: docs/theory.md, 6, last lines.
         """
-        chosen = choice("algorithm", algorithm or self._faster(), ALGORITHMS[:2])
+        chosen = self._algorithm(algorithm, HYBRID, FASTEST, closes=False)
         state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
         u, time = self.inputs(None), self._time(t)
         if chosen == "articulated":
@@ -257,7 +263,7 @@ class ForwardDynamics(Dynamics):
         *, algorithm: str | None = None,
     ) -> HybridDynamicsDerivatives:  # fmt: skip
         """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
-        chosen = choice("algorithm", algorithm or self._faster(), ALGORITHMS[:2])
+        chosen = self._algorithm(algorithm, HYBRID, FASTEST_HYBRID_DERIVATIVES, closes=False)
         state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
         u, time = self.inputs(None), self._time(t)
         if chosen == "articulated":
@@ -281,9 +287,6 @@ class ForwardDynamics(Dynamics):
         return HybridDynamicsDerivatives(
             found, inverse.tau, by_q, by_qd, by_given, *(forces[:, k * n : (k + 1) * n] for k in range(3))
         )
-
-    def _faster(self) -> str:
-        return "articulated" if self.ndof >= ARTICULATED_FROM else "composite"
 
     def _half_given(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike

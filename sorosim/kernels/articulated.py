@@ -207,4 +207,3 @@ def solve_columns(tree, known, ws, parts, P, X):
     for i in range(X.shape[0]):
         if known[i]:
             clear(X[i])
-    return -1
