@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sorosim.assembly import open_loops
 from sorosim.contact_check import contacts_of, deep_contacts, estimate
 from sorosim.drive import Partition, driven_motion
 from sorosim.errors import ConvergenceError, ModelError
+from sorosim.kernels import evaluate as task
 from sorosim.kernels.fibres import WOUND_LENGTH
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
@@ -39,6 +40,7 @@ STEP = 1e-3  # of four-point differences: truncation and rounding both stay belo
 WRONG_DERIVATIVE = 1e-7
 # where surfaces touch, forces bend within micrometres: smaller steps, and fewer digits
 TOUCHING_STEP, TOUCHING_WRONG = 1e-6, 1e-4
+ROUNDING = 1e-12  # of the largest stiffness: as good as none
 SOFT, STIFF = 0.01, 1e4  # of the stiffness of contacts, against its estimate
 
 
@@ -302,6 +304,9 @@ def _rest(robot: Robot) -> Iterator[Finding]:
         yield Finding(OK, "equilibrium", f"'{floating[0]}' floats freely: none was looked for")
         return
     motions = robot.description.simulate.get("driven", {})
+    if not robot.loop_names and (name := _loose(robot, motions)):
+        yield Finding(OK, "equilibrium", f"nothing holds '{name}': none was looked for")
+        return
     held = dict(zip(motions, map(float, driven_motion(motions).value(0.0)), strict=True))
     none = np.zeros(len(robot.actuator_names))
     try:
@@ -317,6 +322,15 @@ def _rest(robot: Robot) -> Iterator[Finding]:
     what = f"without inputs the tip rests at {tip} mm" + ("" if stable else ", unstably")
     yield Finding(OK if stable else ODD, "equilibrium", what, remedy)
     yield from _stiffness(robot, rest)
+
+
+def _loose(robot: Robot, driven: Mapping[str, Any]) -> str:
+    """The first coordinate that no force depends on, and none along it on any other: it is everywhere the same."""
+    q, zero, none = robot.initial_q, np.zeros(robot.ndof), robot.inputs(None)
+    K = np.abs(robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), none).dq)
+    loose = K.max(axis=0, initial=0.0) + K.max(axis=1, initial=0.0) <= ROUNDING * K.max(initial=0.0)
+    loose[[robot.engine.layout.coordinate(name, "driven") for name in driven]] = False
+    return robot.coordinate_names[int(np.argmax(loose))] if loose.any() else ""
 
 
 def _stiffness(robot: Robot, rest: Equilibrium) -> Iterator[Finding]:

@@ -14,12 +14,13 @@ COORDINATES = {
     "soft_gripper_parallel": 72, "stewart_soft": 60, "soft_ring": 22, "four_bar": 3, "slider_crank": 3,
     "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
+    "particle": 2, "jumping_lamp": 5,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,
          "four_bar": 1, "slider_crank": 1, "finray_grasp": 6}  # fmt: skip
 DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_grasps_sphere", "finray_grasp"}
 ROLLING = {"finray_grasp"}  # its cylinder may roll on the shelf
-FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "snake_on_plane"}
+FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "snake_on_plane", "particle"}
 
 
 @pytest.fixture(scope="module", params=NAMES)
