@@ -305,7 +305,12 @@ def random_tree(
 
 
 def rigid_tree(
-    rng: np.random.Generator, n_links: int, *, kinds: Sequence[str] = JOINT_KINDS, along: float = 0.7
+    rng: np.random.Generator,
+    n_links: int,
+    *,
+    kinds: Sequence[str] = JOINT_KINDS,
+    along: float = 0.7,
+    branching: int = 0,
 ) -> Robot:
     """A tree of rigid links, their oblique joints of all kinds in turn, with a motor for every coordinate in order.
 
@@ -313,6 +318,8 @@ def rigid_tree(
     ----------
     along : float
         How often a link hangs on the link before, 1 is a chain; otherwise on any of them, or on the world.
+    branching : int
+        If not zero, the tree is regular: so many links hang on each, and one on the world.
     """
     links: list[Link] = []
     order = rng.permutation(list(kinds))
@@ -322,6 +329,8 @@ def rigid_tree(
             joint = replace(joint, second_axis=tuple(np.cross(joint.axis, random_axis(rng))))
         names = [WORLD, *(link.name for link in links)]
         parent = names[-1] if rng.random() < along else str(rng.choice(names))
+        if branching:
+            parent = f"link{(i - 1) // branching}" if i else WORLD
         links.append(Link(f"link{i}", random_body(rng), joint=joint, parent=parent, at=random_pose(rng)))
     gravity = tuple(float(v) for v in 9.81 * np.array(random_axis(rng)))
     motors = {

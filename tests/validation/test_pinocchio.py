@@ -6,16 +6,21 @@ from helpers.differences import Worst, best_slope, jacobian, relative_error
 from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
 from helpers.robots import random_state, rigid_tree
 
+from sorosim.forward import ALGORITHMS, DERIVATIVES
 from sorosim.model.chart import twist_matrix
 from sorosim.model.joint import JOINT_KINDS
 
-# trees of 3 to 25 links: chains, chains with branches, bushes
-TREES = [(seed, 3 + round(22 * seed / 19), (1.0, 0.7, 0.2)[seed % 3]) for seed in range(20)]
-LARGE = (20, 60, 0.7)
+# trees of 3 to 25 links: chains, chains with branches, bushes; and regular ones of two and five links on each
+SHAPES = {"chain": {"along": 1.0}, "branched": {"along": 0.7}, "bush": {"along": 0.2},
+          "two each": {"branching": 2}, "five each": {"branching": 5}}  # fmt: skip
+TREES = [(seed, 3 + round(22 * seed / 19), tuple(SHAPES)[seed % 3]) for seed in range(20)]
+TREES += [(30 + i, n, shape) for i, (n, shape) in enumerate([(7, "two each"), (31, "two each"), (31, "five each")])]
+LARGE = (20, 60, "branched")
 AGREE, DIFFERENCES = 1e-11, 1e-10
 STEPS = (0.02, 0.01, 0.005)
-# times rounding and the condition of the scaled mass matrix; derivatives by recursion lose more than a solution
-INVERTED, RECURSIVE = 15.0, 100.0
+# times rounding and the condition of the scaled mass matrix, which is the smaller one: one solution; derivatives, where
+# the errors of the accelerations come in as well
+SOLVED, DERIVED = 20.0, 60.0
 
 WORST = Worst()
 
@@ -29,9 +34,9 @@ def _report():
 @pytest.fixture(scope="module", params=[*TREES, pytest.param(LARGE, marks=pytest.mark.slow)], ids=str)
 def tree(request):
     """Robot, the same with Pinocchio's universal joints (values only) and without, and a state."""
-    seed, n_links, along = request.param
+    seed, n_links, shape = request.param
     rng = np.random.default_rng(seed)
-    robot = rigid_tree(rng, n_links, along=along)
+    robot = rigid_tree(rng, n_links, **SHAPES[shape])
     both = (PinocchioRobot(robot.description, universal=universal) for universal in (True, False))
     return robot, *both, random_state(rng, robot)
 
@@ -126,13 +131,18 @@ def test_forward_dynamics_and_its_derivatives(tree):
         rows = scale[:, None]
         return scale * qdd, rows * by_q / scale, rows * by_qd / scale, rows * by_f * scale
 
-    ours, theirs = robot.forward_dynamics(q, qd, f), values.forward_dynamics(q, qd, f)
-    check("forward dynamics", scale * ours, scale * theirs, 1e-13 + INVERTED * rounding)
-    ours = robot.forward_dynamics_derivatives(q, qd, f)
-    for way, times, theirs in (
-        ("solved", INVERTED, other.solved_derivatives(q, qd, f)),
-        ("articulated bodies", RECURSIVE, other.forward_dynamics_derivatives(q, qd, f)),
-    ):
-        for name, a, b in zip(ours._fields, scaled(ours), scaled(theirs), strict=True):
-            check(f"forward dynamics derivatives: {name}, {way}", a, b, 1e-13 + times * rounding)
-            WORST.note(f"  in units of eps cond(M): {name}, {way}", relative_error(a, b) / rounding)
+    theirs = values.forward_dynamics(q, qd, f)
+    for algorithm in ALGORITHMS:
+        ours = robot.forward_dynamics(q, qd, f, algorithm=algorithm)
+        check(f"forward dynamics, {algorithm}", scale * ours, scale * theirs, 1e-13 + SOLVED * rounding)
+        WORST.note(f"  in eps cond(M): {algorithm}", relative_error(scale * ours, scale * theirs) / rounding)
+    ways = (
+        ("solved", other.solved_derivatives(q, qd, f)),
+        ("articulated", other.forward_dynamics_derivatives(q, qd, f)),
+    )
+    for algorithm in DERIVATIVES:
+        ours = robot.forward_dynamics_derivatives(q, qd, f, algorithm=algorithm)
+        for way, theirs in ways:
+            for name, a, b in zip(ours._fields, scaled(ours), scaled(theirs), strict=True):
+                check(f"{name}, {algorithm} / {way}", a, b, 1e-13 + DERIVED * rounding)
+                WORST.note(f"  in eps cond(M): {name}, {algorithm} / {way}", relative_error(a, b) / rounding)
