@@ -29,8 +29,8 @@ HYBRID = ("composite", "articulated")
 SOLVERS = ("composite", "articulated", "fixman")
 # the fastest of them by the number of coordinates, each from its own number on, as measured (docs/architecture.md)
 FASTEST = {0: "composite", 60: "articulated"}
-FASTEST_DERIVATIVES = {0: "composite", 160: "inverse"}
-FASTEST_HYBRID_DERIVATIVES = {0: "composite", 160: "articulated"}
+FASTEST_DERIVATIVES = {0: "composite", 110: "articulated"}
+FASTEST_HYBRID = {0: "articulated"}
 
 
 class ForwardDynamics(Dynamics):
@@ -86,8 +86,8 @@ class ForwardDynamics(Dynamics):
         """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
 
         All are M^-1 times derivatives of forces. algorithm: "composite" has the Cholesky factor of M, and knows loops;
-        "articulated" solves for every column in O(n); "inverse" finds M^-1 so and multiplies. Default: one of
-        the first two, by size.
+        "articulated" solves for every column in O(n); "inverse" finds M^-1 so and multiplies, which is nowhere the
+        fastest. Default: one of the first two, by size.
         """
         state, qdd, known = self._given(q, qd, t, driven)
         chosen = self._algorithm(algorithm, DERIVATIVES, FASTEST_DERIVATIVES)
@@ -233,8 +233,8 @@ class ForwardDynamics(Dynamics):
             Coordinates whose acceleration is known.
         t : float
             Time, for loads that depend on it [s].
-        algorithm : {"composite", "articulated"}, optional
-            See `forward_dynamics`; loops are left open.
+        algorithm : {"articulated", "composite"}, optional
+            See `forward_dynamics`; loops are left open. Default: the first, which is the faster one at all sizes.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class ForwardDynamics(Dynamics):
         -----
         Source: docs/theory.md, 6, last lines.
         """
-        chosen = self._algorithm(algorithm, HYBRID, FASTEST, closes=False)
+        chosen = self._algorithm(algorithm, HYBRID, FASTEST_HYBRID, closes=False)
         state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
         u, time = self.inputs(None), self._time(t)
         if chosen == "articulated":
@@ -263,7 +263,7 @@ class ForwardDynamics(Dynamics):
         *, algorithm: str | None = None,
     ) -> HybridDynamicsDerivatives:  # fmt: skip
         """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
-        chosen = self._algorithm(algorithm, HYBRID, FASTEST_HYBRID_DERIVATIVES, closes=False)
+        chosen = self._algorithm(algorithm, HYBRID, FASTEST_HYBRID, closes=False)
         state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
         u, time = self.inputs(None), self._time(t)
         if chosen == "articulated":

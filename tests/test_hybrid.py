@@ -11,6 +11,7 @@ import sorosim
 import sorosim.io.results
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import InputError
+from sorosim.forward import HYBRID
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint, Limit
@@ -56,10 +57,11 @@ def test_hybrid_dynamics_finds_what_is_missing(tree):
 
 def test_its_ends_are_inverse_and_forward_dynamics(tree):
     robot, (q, qd, qdd, u), _ = tree
-    everything = robot.hybrid_dynamics(q, qd, qdd, 0.0 * q, np.arange(robot.ndof))
+    everything = robot.hybrid_dynamics(q, qd, qdd, 0.0 * q, np.arange(robot.ndof), algorithm="composite")
     assert relative_error(everything.tau, robot.inverse_dynamics(q, qd, qdd)) < 1e-15
-    nothing = robot.hybrid_dynamics(q, qd, 0.0 * q, robot.internal_force(q, qd, u), [])
-    np.testing.assert_array_equal(nothing.qdd, robot.forward_dynamics(q, qd, u))
+    for algorithm in HYBRID:  # the same bits
+        nothing = robot.hybrid_dynamics(q, qd, 0.0 * q, robot.internal_force(q, qd, u), [], algorithm=algorithm)
+        np.testing.assert_array_equal(nothing.qdd, robot.forward_dynamics(q, qd, u, algorithm=algorithm))
 
 
 def test_derivatives_of_hybrid_dynamics(tree):
@@ -103,10 +105,13 @@ def test_forward_dynamics_of_driven_coordinates_is_hybrid_dynamics(tree):
     stripped = Robot(replace(robot.description, actuators=tendons))
     u = np.array([v for v, name in zip(u, robot.actuator_names, strict=True) if name not in motors])
     driven = {name: float(a) for name, a, yes in zip(robot.coordinate_names, qdd, known, strict=True) if yes}
-    found = stripped.forward_dynamics(q, qd, u, driven=driven)
-    expected = robot.hybrid_dynamics(q, qd, qdd, stripped.internal_force(q, qd, u), known).qdd
-    assert relative_error(found, expected) < 1e-12
-    derivatives = stripped.forward_dynamics_derivatives(q, qd, u, driven=driven)
+    for algorithm in HYBRID:
+        found = stripped.forward_dynamics(q, qd, u, driven=driven, algorithm=algorithm)
+        force = stripped.internal_force(q, qd, u)
+        expected = robot.hybrid_dynamics(q, qd, qdd, force, known, algorithm=algorithm).qdd
+        assert relative_error(found, expected) < 1e-12
+    found = stripped.forward_dynamics(q, qd, u, driven=driven, algorithm="composite")
+    derivatives = stripped.forward_dynamics_derivatives(q, qd, u, driven=driven, algorithm="composite")
     np.testing.assert_array_equal(derivatives.qdd, found)
     np.testing.assert_array_equal(derivatives.dqdd_dq[known], 0.0)
     # their equation on the free rows, M dqdd = d(tau - ID): exact whatever the condition of M
