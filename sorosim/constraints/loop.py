@@ -86,6 +86,9 @@ class Loop:
             raise ModelError(
                 f"loop.joint.{springs[0]}", f"none in a {kind} loop", "some", f"in {', '.join(LAWFUL)} only"
             )
+        if any(self.joint.through):
+            got, hint = describe(list(self.joint.through)), "its frames stand on the axis: move them by `at`"
+            raise ModelError("loop.joint.through", "no point on the axis of a loop", got, hint)
         if isinstance(self.a.at, str):
             raise ModelError("loop.a.at", "a pose", f"'{AS_BUILT}'", "only frame b can be taken as built")
 

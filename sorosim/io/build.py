@@ -25,7 +25,7 @@ from sorosim.io.bodies import BodyBuilder
 from sorosim.io.coordinates import CoordinateBuilder
 from sorosim.io.expand import Expanded
 from sorosim.io.inputs import SignalBuilder, with_tables
-from sorosim.io.joints import joint_of
+from sorosim.io.joints import joint_of, row_of
 from sorosim.io.loads import LoadBuilder, signals_of_load
 from sorosim.io.loops import LoopBuilder
 from sorosim.io.meshes import with_meshes
@@ -186,7 +186,10 @@ class Builder:
         else:
             todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
         at, s, frame = self.places.pose((*path, "at"), block.at, block.parent)
-        joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint))
+        row = row_of(block)
+        if row is not None:
+            at = row.at
+        joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint, row))
         body: Rod | RigidBody | None = None
         if block.rod is not None:
             body = self.rod_builder.rod((*path, "rod"), block.rod)

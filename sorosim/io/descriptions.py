@@ -11,7 +11,9 @@ from sorosim.io.descriptions_sensors import SENSORS
 from sorosim.model.joint import COORDINATES
 from sorosim.solvers.registry import METHODS
 
+_THROUGH = ("A point on the axis in the joint's frame, where it does not pass through its origin.", "[0, 2 cm, 0]")
 _AXIS = ("Direction of the axis in the joint's frame, of any length.", "[0, 0, 1]")
+_AXIS_OR_ROW = (f"{_AXIS[0]} Required, but beside a row of dh, which has one.", _AXIS[1])
 _SIZE = "A number, [base, tip] for a straight taper, an expression of X, s and L, or a table."
 _SIDE = "Full length of the section along its"
 _INTERPOLATION = "How values between the given ones are found."
@@ -107,6 +109,8 @@ BLOCKS: dict[str, Keys] = {
         "joint": ("How it moves on its parent.", "{revolute: {axis: [0, 0, 1]}}"),
         "parent": ("Name of the parent link, or world.", "world"),
         "at": ("Pose of the joint on the parent; a list of poses is one after the other.", "{position: [1 cm, 0, 0]}"),
+        "dh": ("Instead of `at` and of the axis of a revolute or prismatic joint: a row of a Denavit-Hartenberg table.",
+               "{modified: [43 cm, 0, 15 cm, 0]}"),
         "rod": ("The link is a soft rod, from the joint along x.",
                 "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}"),
         "body": ("The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body it "
@@ -134,6 +138,13 @@ BLOCKS: dict[str, Keys] = {
         "quaternion": ("[w, x, y, z] of any length.", "[1, 0, 0, 1]"),
         "matrix": ("Rotation matrix by rows.", "[[0, -1, 0], [1, 0, 0], [0, 0, 1]]"),
     },
+    "DHBlock": {
+        "modified": ("[a, alpha, d, theta]: Rx(alpha) Tx(a) Tz(d) Rz(theta), as Craig writes them. The joint is on z of "
+                     "the link's own frame; theta, of a prismatic joint d, is the value at coordinate zero.",
+                     "[43 cm, -90 deg, 15 cm, 0]"),
+        "standard": ("[a, alpha, d, theta]: Rz(theta) Tz(d) Tx(a) Rx(alpha). The joint is on z of the parent's frame; "
+                     "that of the link is at the end of the row.", "[43 cm, 0, 15 cm, 90 deg]"),
+    },
     "MovingJoint": {
         "revolute": ("Turns about an axis.", "{axis: [0, 0, 1]}"),
         "prismatic": ("Slides along an axis.", "{axis: [1, 0, 0]}"),
@@ -147,9 +158,10 @@ BLOCKS: dict[str, Keys] = {
         "free": ("Moves in any way: rx, ry, rz, tx, ty, tz. Where nothing acts in it, the word free is enough.",
                  "{damping: [0.1, 0.1, 0.1, 2 N*s/m, 2 N*s/m, 2 N*s/m]}"),
     },
-    "RevoluteBlock": {"axis": _AXIS, **_acting("revolute")},
-    "PrismaticBlock": {"axis": _AXIS, **_acting("prismatic")},
-    "HelicalBlock": {"axis": _AXIS, **_acting("helical"), "pitch": ("Advance per angle.", "5 mm/rev")},
+    "RevoluteBlock": {"axis": _AXIS_OR_ROW, "through": _THROUGH, **_acting("revolute")},
+    "PrismaticBlock": {"axis": _AXIS_OR_ROW, **_acting("prismatic")},
+    "HelicalBlock": {"axis": _AXIS, "through": _THROUGH, **_acting("helical"),
+                     "pitch": ("Advance per angle.", "5 mm/rev")},
     "CylindricalBlock": {"axis": _AXIS, **_acting("cylindrical")},
     "UniversalBlock": {
         "axis": ("Direction of the first axis in the joint's frame, of any length.", "[1, 0, 0]"),
@@ -331,7 +343,7 @@ BLOCKS: dict[str, Keys] = {
 
 TITLES = {
     "RobotFile": "The file", "PrefabBlock": "Prefabs", "PartBlock": "Parts", "MaterialBlock": "Materials",
-    "LinkBlock": "Links", "PoseBlock": "Poses", "RotationBlock": "Rotations", "MovingJoint": "Joints",
+    "LinkBlock": "Links", "PoseBlock": "Poses", "RotationBlock": "Rotations", "DHBlock": "Rows of Denavit-Hartenberg tables", "MovingJoint": "Joints",
     "RevoluteBlock": "Revolute joints", "PrismaticBlock": "Prismatic joints", "HelicalBlock": "Helical joints",
     "CylindricalBlock": "Cylindrical joints", "UniversalBlock": "Universal joints", "PlanarBlock": "Planar joints",
     "SphericalBlock": "Spherical joints", "FreeBlock": "Free joints", "LimitBlock": "End stops",

@@ -13,14 +13,30 @@ from sorosim.io.quantities import quantity
 from sorosim.io.schema import LinkBlock
 from sorosim.io.schema_actuators import MotorBlock, ServoBlock
 from sorosim.io.schema_joints import DIMENSIONS_OF, MovingJoint, kind_of
+from sorosim.model.denavit_hartenberg import RowJoint, row_joint
 from sorosim.model.joint import COORDINATES, Joint
 
 _EFFORTS = {"angle": "moment", "length": "force"}
 
 
-def joint_of(block: str | MovingJoint) -> Joint:
-    """A joint."""
-    return Joint(block) if isinstance(block, str) else Joint(block.kind, **dict(block.chosen))
+def joint_of(block: str | MovingJoint, row: RowJoint | None = None) -> Joint:
+    """A joint; a row of Denavit-Hartenberg parameters has its axis."""
+    if isinstance(block, str):
+        return Joint(block)
+    given = dict(block.chosen)
+    if row is not None:
+        given["axis"] = tuple(row.axis.tolist())
+        if block.kind == "revolute":
+            given["through"] = tuple(row.through.tolist())
+    return Joint(block.kind, **given)
+
+
+def row_of(block: LinkBlock) -> RowJoint | None:
+    """Where the row of a link's Denavit-Hartenberg table puts it and its joint; None of a link without one."""
+    if block.dh is None:
+        return None
+    a, alpha, d, theta = block.dh.chosen
+    return row_joint(block.dh.kind, kind_of(block.joint), a, alpha, d, theta)
 
 
 def motor_of(

@@ -44,6 +44,11 @@ links:
     parent: lid
     joint: {cylindrical: {axis: [0, 0, 1]}}
     body: {mass: 20 g, inertia: [1e-5, 1e-5, 1e-5]}
+  elbow:
+    parent: lid
+    dh: {modified: [43 cm, 0, 15 cm, 0]}
+    joint: revolute
+    body: {mass: 100 g, inertia: [1e-5, 1e-5, 1e-5]}
 parts:
   left: {prefab: stub, parent: arm}
 loops:
@@ -84,6 +89,7 @@ CONTEXTS = {
     "PoseBlock": Context("links.lid.at"),
     "FrameBlock": Context("links.lid.frames.top"),
     "RotationBlock": Context("links.lid.at.rotation"),
+    "DHBlock": Context("links.elbow.dh"),
     "MovingJoint": Context("links.lid.joint"),
     "RevoluteBlock": Context("links.lid.joint", ("revolute",), "{axis: [0, 0, 1]}"),
     "PrismaticBlock": Context("links.lid.joint", ("prismatic",), "{axis: [0, 0, 1]}"),
@@ -180,6 +186,7 @@ _INSTEAD = {
     **{("SurfaceBlock", obstacle): "link" for obstacle in OBSTACLES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
+    ("LinkBlock", "dh"): {"joint": "revolute"},
     ("RotationBlock", "axis"): {"angle": "90 deg"},
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
     ("WrenchBlock", "through"): {"frame": "line"},

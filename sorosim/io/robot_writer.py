@@ -155,6 +155,8 @@ def _joint(joint: Joint) -> str | dict[str, Any]:
         out["limits"] = limits if joint.n > 1 else limits[0]
     if joint.second_axis is not None:
         out["second_axis"] = list(joint.second_axis)
+    if any(joint.through):
+        out["through"] = list(joint.through)
     if joint.kind == "helical":
         out["pitch"] = joint.pitch
     return {joint.kind: out} if out else joint.kind

@@ -15,7 +15,7 @@ from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
 from sorosim.io.problems import close
 from sorosim.io.schema_actuators import ActuatorBlock
 from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual, Poses
-from sorosim.io.schema_joints import JointBlock, Number
+from sorosim.io.schema_joints import DHBlock, JointBlock, Number, beside_row
 from sorosim.io.schema_loads import LoadBlock
 from sorosim.io.schema_loops import LoopBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
@@ -33,6 +33,7 @@ class LinkBlock(Block):
     joint: JointBlock = "fixed"
     parent: Annotated[str, fields.Parent()] = "world"
     at: Poses | None = None
+    dh: DHBlock | None = None
     rod: RodBlock | None = None
     body: LinkBody | None = None
     visual: LinkVisual | None = None
@@ -44,6 +45,11 @@ class LinkBlock(Block):
         if isinstance(value, Mapping) and "rod" in value and "body" in value:
             raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
         return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _may_be_a_row(cls, value: Any) -> Any:
+        return beside_row(value) if isinstance(value, Mapping) and "dh" in value else value
 
 
 # -- how it is run

@@ -16,9 +16,11 @@ from sorosim.io.fields import Field, Quantity, Raw, Vector, checked_at
 from sorosim.io.problems import listed, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.units import DIMENSIONS
+from sorosim.model.denavit_hartenberg import KINDS as ROW_KINDS
 from sorosim.model.joint import COORDINATES, WITHOUT_AXIS, Limit
 
 Axis = Annotated[tuple[float, ...], Vector("number")]
+Point = Annotated[tuple[float, ...], Vector("length")]
 Number = Annotated[float | str, Raw("a number or a quantity")]
 
 # what acts on a coordinate -> its dimension for an angle and for a length
@@ -118,6 +120,8 @@ class SpringsBlock(Block):
         properties = handler.resolve_ref_schema(out)["properties"]
         for name in DIMENSIONS_OF:
             properties[name] |= Each(name, cls.joint).json_schema()
+        if cls.joint in ROW_KINDS:  # beside dh they have none
+            handler.resolve_ref_schema(out).pop("required", None)
         return out
 
 
@@ -142,6 +146,7 @@ class AlongAxis(Block):
 
 class RevoluteBlock(OneCoordinate, AlongAxis):
     joint = "revolute"
+    through: Point = (0.0, 0.0, 0.0)
 
 
 class PrismaticBlock(OneCoordinate, AlongAxis):
@@ -150,6 +155,7 @@ class PrismaticBlock(OneCoordinate, AlongAxis):
 
 class HelicalBlock(OneCoordinate, AlongAxis):
     joint = "helical"
+    through: Point = (0.0, 0.0, 0.0)
     pitch: Annotated[float, Quantity("length")] = Key(examples=["5 mm/rev"])
 
 
@@ -193,7 +199,7 @@ class MovingJoint(OneOf):
 
 
 class JointWord(Field):
-    """A joint as a word: one that needs no axis."""
+    """A joint as a word: one that needs no axis. A row of dh gives one to others, see `beside_row`."""
 
     def check(self, value: Any) -> str:
         if not isinstance(value, str) or value not in WITHOUT_AXIS:
@@ -207,13 +213,62 @@ class JointWord(Field):
         return value
 
     def json_schema(self) -> dict[str, Any]:
-        return {"enum": list(WITHOUT_AXIS)}
+        return {"enum": [*WITHOUT_AXIS, *ROW_KINDS]}
 
 
 JointBlock = Annotated[
     Annotated[str, JointWord(), Tag("<word>")] | Annotated[MovingJoint, Tag("<moving>")],
     by_shape({dict: "<moving>"}, "<word>"),
 ]
+
+
+# -- rows of Denavit-Hartenberg tables
+
+
+class Row(Field):
+    """[a, alpha, d, theta]."""
+
+    _markers = (Quantity("length"), Quantity("angle"), Quantity("length"), Quantity("angle"))
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        if not isinstance(value, list) or len(value) != 4:
+            raise ModelError(
+                "", "a row of four, [a, alpha, d, theta]", shown(value), "for instance [43 cm, 0, 0, 90 deg]"
+            )
+        return tuple(checked_at(f"[{i}]", m, x) for i, (m, x) in enumerate(zip(self._markers, value, strict=True)))
+
+    def json_schema(self) -> dict[str, Any]:
+        each = [marker.json_schema() for marker in self._markers]
+        return {"type": "array", "prefixItems": each, "minItems": 4, "maxItems": 4}
+
+
+RowOf = Annotated[tuple[float, ...], Row()]
+
+
+class DHBlock(OneOf):
+    modified: RowOf | None = None
+    standard: RowOf | None = None
+
+
+def beside_row(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A link with a row of dh: the same with an axis in its joint, which the row replaces. Refuses what the row says."""
+    if "at" in value:
+        hint = "the row says where the joint is; put a pose on a link of its own before it"
+        raise ModelError("at", "no pose beside dh", shown(value["at"]), hint)
+    joint = value.get("joint")
+    kind = next(iter(joint), None) if isinstance(joint, Mapping) and len(joint) == 1 else joint
+    if kind not in ROW_KINDS:
+        raise ModelError("joint" if "joint" in value else "", "a revolute or prismatic joint beside dh",
+                         "none" if joint is None else shown(kind), "for instance joint: revolute")  # fmt: skip
+    given = joint[kind] if isinstance(joint, Mapping) else {}
+    if not isinstance(given, Mapping):
+        return dict(value)
+    for key in ("axis", "through"):
+        if key in given:
+            raise ModelError(
+                f"joint.{kind}.{key}", f"no key '{key}' beside dh", shown(given[key]), "the row has the axis"
+            )
+    return {**value, "joint": {kind: {**given, "axis": [0.0, 0.0, 1.0]}}}
 
 
 def kind_of(block: str | MovingJoint) -> str:

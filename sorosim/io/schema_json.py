@@ -35,7 +35,7 @@ def schema() -> dict[str, Any]:
 
 def _describe(name: str, block: dict[str, Any]) -> None:
     """Title, meaning and example of every key of a block."""
-    if name in ("MovingJoint", "SectionBlock", "ActuatorBlock", "LoadBlock", "TableBox"):
+    if name in ("MovingJoint", "DHBlock", "SectionBlock", "ActuatorBlock", "LoadBlock", "TableBox"):
         block |= {"minProperties": 1, "maxProperties": 1}
     for key, value in block["properties"].items():
         meaning, example = BLOCKS[name][key]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
+from sorosim.model.pose import vector3
 from sorosim.varied import is_varying
 
 Array = NDArray[np.float64]
@@ -36,6 +37,7 @@ COORDINATES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 JOINT_KINDS = tuple(COORDINATES)
 WITHOUT_AXIS = ("fixed", "spherical", "free")
+BESIDE = ("revolute", "helical")  # their axis may pass beside the origin of the joint frame
 # rate at which regularised friction has come to 71 % of its size [rad/s; m/s]
 CREEP = {"angle": 1e-2, "length": 1e-3}
 # the spring of a limit sets in softly over this depth [rad; m]
@@ -110,6 +112,9 @@ class Joint:
     second_axis : three numbers
         Second axis of a universal joint, in the frame that the first one moves; not parallel to it. Default: y, or x
         where the first axis is y.
+    through : three numbers
+        A point on the axis of a revolute or helical joint, in the joint frame [m]. Default: its origin. Elsewhere, the
+        frame of the link goes round the axis: the standard rows of Denavit and Hartenberg need that.
     pitch : float
         Advance per radian of a helical joint [m/rad].
     stiffness, damping : float or sequence of float
@@ -130,6 +135,7 @@ class Joint:
     _: KW_ONLY
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
     second_axis: tuple[float, float, float] | None = None
+    through: tuple[float, float, float] = (0.0, 0.0, 0.0)
     pitch: float = 0.0
     stiffness: float | Values = 0.0
     damping: float | Values = 0.0
@@ -146,6 +152,10 @@ class Joint:
         if self.kind != "helical" and self.pitch:
             raise ModelError(f"{self.kind}.pitch", "no pitch", describe(self.pitch), "only a helical joint has one")
         self._check_second_axis()
+        object.__setattr__(self, "through", vector3(f"{self.kind}.through", self.through, "a point of three numbers"))
+        if self.kind not in BESIDE and any(self.through):
+            what, hint = "no point on the axis", "only revolute and helical joints have one"
+            raise ModelError(f"{self.kind}.through", what, describe(list(self.through)), hint)
         for name in ("stiffness", "damping", "rest", "friction"):
             object.__setattr__(self, name, self._values(name, getattr(self, name)))
         creep = tuple(CREEP[d] for d in self.dimensions) if self.creep is None else self._values("creep", self.creep)
@@ -231,7 +241,7 @@ class Joint:
     def stages(self) -> tuple[Stage, ...]:
         """Blocks of coordinates, from the parent on; one of a universal joint is each of its axes."""
         axis, none = np.array(self.axis), np.zeros(3)
-        turn, slide = np.concatenate([axis, none]), np.concatenate([none, axis])
+        turn, slide = np.concatenate([axis, np.cross(self.through, axis)]), np.concatenate([none, axis])
         one: dict[str, Any] = {"revolute": [turn], "prismatic": [slide], "cylindrical": [turn, slide]}
         one["helical"] = [turn + self.pitch * slide]
         if self.kind in one:

@@ -106,7 +106,7 @@ class PinocchioRobot:
         g = g @ turn
         for joint in joints:
             parent, g = self.model.addJoint(parent, joint, pin.SE3(g), f"{link.name}.{self.model.njoints}"), np.eye(4)
-        g = g @ turn.T
+        g = g @ np.linalg.inv(turn)
         body = pin.Inertia(link.body.mass, np.array(link.body.centre), link.body.rotational_inertia)
         self.model.appendBodyToJoint(parent, body, pin.SE3(g))
         self.model.addFrame(pin.Frame(link.name, parent, pin.SE3(g), pin.FrameType.OP_FRAME))
@@ -225,10 +225,11 @@ class PinocchioRobot:
 
 
 def pinocchio_joints(joint: Joint, universal: bool) -> tuple[list[pin.JointModel], Array]:
-    """Joints in series, and a turn (4, 4) of their frame that is taken back behind them."""
+    """Joints in series, and a motion (4, 4) of their frame that is taken back behind them."""
     axis, turn = np.array(joint.axis), np.eye(4)
     if joint.kind == "fixed":
         return [], turn
+    turn[:3, 3] = joint.through
     if joint.kind == "planar":  # its normal is z
         angle, across_x, across_y = joint.stages[0].columns
         turn[:3, :3] = np.stack([across_x[3:], across_y[3:], angle[:3]], axis=1)

@@ -30,7 +30,7 @@ INITIAL = ("initial:\n  tool.revolute: 10 deg\n", "")
 def blocks() -> list[tuple[str, str, str, str]]:
     """Mistakes of the lists: the robot, what is replaced, by what, the message."""
     found = []
-    lists = ("joints", "loops", "sensors", "loads", "contacts")
+    lists = ("joints", "rows", "loops", "sensors", "loads", "contacts")
     files = {"robot": "mistakes.txt", **{name: f"mistakes_of_{name}.txt" for name in lists}}
     for robot, file in files.items():
         for block in (HERE / file).read_text("utf-8").split("\n\n"):
