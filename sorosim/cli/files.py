@@ -232,13 +232,7 @@ def new(
     text = resources.files("sorosim").joinpath("starter.yaml").read_text(encoding="utf-8")
     if path.suffix not in (".yaml", ".yml"):
         raise InputError("path", "a file name that ends in .yaml", f"'{path}'", f"try {path}.yaml")
-    try:
-        with open(path, "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise FileError(str(path), "exists already; give another name") from None
-    except OSError as error:
-        raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None
+    _write_new(path, text)
     out.print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
 
 
@@ -250,3 +244,33 @@ def schema() -> None:
     from sorosim.io import json_schema
 
     as_json(json_schema())
+
+
+def convert(
+    source: Annotated[
+        str, typer.Argument(help="A URDF or YAML file, or the name of a bundled robot.", show_default=False)
+    ],
+    output: Annotated[Path | None, typer.Option("--out", help="A .yaml file; default: beside the source.")] = None,
+    changes: SetOption = None,
+) -> None:
+    """Write a robot as one YAML file that needs no other: from URDF, or with all that it includes and imports.
+
+    Meshes of more than some thousand triangles stay in their own files. Example: sorosim convert arm.urdf
+    """
+    text = load_changed(source, changes).description.text
+    path = output or Path(source).with_suffix(".yaml")
+    if path.suffix not in (".yaml", ".yml"):
+        raise InputError("--out", "a file name that ends in .yaml", f"'{path}'")
+    _write_new(path, text)
+    out.print(str(path))
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet."""
+    try:
+        with open(path, "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise FileError(str(path), "exists already; give another name") from None
+    except OSError as error:
+        raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None

@@ -24,7 +24,7 @@ app = typer.Typer(
 )
 for command in (
     runs.simulate, runs.resume, runs.statics, files.play, files.still, files.plot, files.movie, files.export,
-    runs.check, files.info, files.robots, files.new, files.schema, runs.bench,
+    runs.check, files.info, files.convert, files.robots, files.new, files.schema, runs.bench,
 ):  # fmt: skip
     app.command()(command)
 

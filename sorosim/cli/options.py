@@ -10,7 +10,9 @@ import typer
 from sorosim.errors import InputError
 from sorosim.solvers.registry import METHODS
 
-RobotArgument = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled robot.", show_default=False)]
+RobotArgument = Annotated[
+    str, typer.Argument(help="A YAML or URDF file, or the name of a bundled robot.", show_default=False)
+]
 ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
 InputOption = Annotated[
     list[str] | None,

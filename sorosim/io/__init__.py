@@ -22,7 +22,8 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
     Parameters
     ----------
     source : path, name of a bundled robot, or mapping
-        A YAML file (docs: the file format), one of `bundled_robots`, or the same data as a dict.
+        A YAML file (docs: the file format), one of `bundled_robots`, or the same data as a dict. A URDF file is the
+        robot of a file that imports it and says nothing else.
     set : mapping, optional
         Values of the file to replace, by their paths: ``{"links.arm.rod.length": "40 cm", "gravity[2]": 0}``. They take
         effect before parameters are replaced and parts are made. Texts are read as YAML.
@@ -52,6 +53,11 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
         root, text = nodes_of(data, ""), json.dumps(data, indent=1, ensure_ascii=False) + "\n"  # JSON is YAML too
         return robot_from(expand(root, "", Path(), set), folder=Path(), text=text)
     path = _find(source)
+    if path.suffix.lower() == ".urdf":
+        from sorosim.io.imports import document_of
+
+        expanded = expand(document_of(path), str(path), path.parent, set, str(path))
+        return robot_from(expanded, folder=path.parent, name=path.stem or "robot")
     document = read_file(path)
     root = nodes_of(document.data, str(path), document.positions)
     expanded = expand(root, str(path), path.parent, set, str(path))

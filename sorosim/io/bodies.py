@@ -38,7 +38,7 @@ class BodyBuilder:
     todo: Collector
     folder_of: Callable[[Path], FilePath | None]
     read: dict[Path, Mesh] = field(default_factory=dict)  # meshes from files, by the places of their blocks
-    _files: dict[tuple[str, float], Mesh] = field(default_factory=dict)
+    _files: dict[tuple[str, float | tuple[float, ...]], Mesh] = field(default_factory=dict)
 
     def body(self, path: Path, block: SolidBlock | BodyBlock | list[SolidBlock | BodyBlock]) -> RigidBody | None:
         """A rigid body, None if something is wrong."""

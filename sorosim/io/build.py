@@ -93,7 +93,8 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     whole = with_meshes(tables, builder.body_builder.read)
     if expanded.stands_alone and whole is data:
         return robot
-    return Robot(replace(description, text=to_yaml({**whole, "name": description.name})))
+    head = {"sorosim": whole["sorosim"], "name": description.name}
+    return Robot(replace(description, text=to_yaml({**head, **whole, **head})))
 
 
 class _AnyName(list[str]):

@@ -60,6 +60,8 @@ BLOCKS: dict[str, Keys] = {
         "name": ("Name of the robot; without it, that of the file.", "soft hand"),
         "include": ("Other files whose blocks are brought into this one; paths relative to this file.",
                     "[common.yaml]"),
+        "import": ("Rigid robots from URDF, whose links become links of this file: one, or several by name. Links of "
+                   "import `a` begin with `a_`.", "{urdf: arm.urdf}"),
         "parameters": ("Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}"),
         "gravity": ("Acceleration of gravity in the axes of the world.", "[0, 0, -9.81]"),
         "materials": ("Materials by name.", "{steel: {young: 210 GPa, poisson: 0.3, density: 7850 kg/m^3}}"),
@@ -77,6 +79,23 @@ BLOCKS: dict[str, Keys] = {
                     "and rests.", "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}"),
         "simulate": ("Default arguments of simulate.", "{t_end: 10 s}"),
         "statics": ("Default arguments of statics.", "{u: {cable: 3 N}}"),
+    },
+    "ImportBlock": {
+        "urdf": ("Path of a URDF file, relative to this file.", "arm.urdf"),
+        "parent": ("What its root hangs on: a link or world.", "lid"),
+        "at": ("Where on it: a pose, a place s on a rod, a named frame; as for links.", "{frame: top}"),
+        "joint": ("How its root moves there.", "free"),
+        "limits": ("Stiffness of the end stops that its limits become. Without it they are left out: URDF says where "
+                   "limits are, not how stiff.", "{revolute: 500 N*m/rad}"),
+        "mimic": ("What becomes of joints that follow others: free, with a coordinate of their own, or fixed where "
+                  "their leader is at zero. Without it they are refused.", "fixed"),
+        "visual": ("Whether what is drawn is read: true or false.", "false"),
+        "package_dirs": ("Folders in which package:// looks for packages first, relative to this file; then it looks "
+                         "in all above the URDF file.", "[meshes]"),
+    },
+    "StopsBlock": {
+        "revolute": ("Of revolute joints, those that turn without limits excepted.", "500 N*m/rad"),
+        "prismatic": ("Of prismatic joints.", "50 kN/m"),
     },
     "PrefabBlock": {
         "parameters": ("Parameters with their defaults; one without a default has to be given by each part.",
@@ -139,7 +158,7 @@ BLOCKS: dict[str, Keys] = {
         "matrix": ("Rotation matrix by rows.", "[[0, -1, 0], [1, 0, 0], [0, 0, 1]]"),
     },
     "DHBlock": {
-        "modified": ("[a, alpha, d, theta]: Rx(alpha) Tx(a) Tz(d) Rz(theta), as Craig writes them. The joint is on z of "
+        "modified": ("[a, alpha, d, theta]: Rx(alpha) Tx(a) Tz(d) Rz(theta), as Craig writes it. The joint is on z of "
                      "the link's own frame; theta, of a prismatic joint d, is the value at coordinate zero.",
                      "[43 cm, -90 deg, 15 cm, 0]"),
         "standard": ("[a, alpha, d, theta]: Rz(theta) Tz(d) Tx(a) Rx(alpha). The joint is on z of the parent's frame; "
@@ -227,7 +246,7 @@ BLOCKS: dict[str, Keys] = {
     "EllipsoidBlock": {"radii": ("Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")},
     "MeshFileBlock": {
         "file": ("Path of a file, STL, OBJ, PLY, OFF or GLB; relative to the file that it is written in.", "wedge.obj"),
-        "scale": ("Length of the unit of that file.", "1 mm"),
+        "scale": ("Length of the unit of that file; [x, y, z] of each axis, negative ones mirror.", "1 mm"),
     },
     "MeshBlock": {
         "vertices": ("Points.", "[[0, 0, 0], [3 cm, 0, 0], [0, 3 cm, 0], [0, 0, 2 cm]]"),
@@ -342,8 +361,10 @@ BLOCKS: dict[str, Keys] = {
 }  # fmt: skip
 
 TITLES = {
+    "ImportBlock": "Robots from URDF", "StopsBlock": "Limits from URDF",
     "RobotFile": "The file", "PrefabBlock": "Prefabs", "PartBlock": "Parts", "MaterialBlock": "Materials",
-    "LinkBlock": "Links", "PoseBlock": "Poses", "RotationBlock": "Rotations", "DHBlock": "Rows of Denavit-Hartenberg tables", "MovingJoint": "Joints",
+    "LinkBlock": "Links", "PoseBlock": "Poses", "RotationBlock": "Rotations",
+    "DHBlock": "Rows of Denavit-Hartenberg tables", "MovingJoint": "Joints",
     "RevoluteBlock": "Revolute joints", "PrismaticBlock": "Prismatic joints", "HelicalBlock": "Helical joints",
     "CylindricalBlock": "Cylindrical joints", "UniversalBlock": "Universal joints", "PlanarBlock": "Planar joints",
     "SphericalBlock": "Spherical joints", "FreeBlock": "Free joints", "LimitBlock": "End stops",

@@ -59,19 +59,22 @@ def expand(
         check_version(root.value["sorosim"])
     includer, real = Includer(), os.path.realpath(path) if path else ""
     includer.done.add(real)
-    alone = "include" not in root.value and not settings
+    alone = not {"include", "import"} & set(root.value) and not settings
     settings = dict(settings) if isinstance(settings, Mapping) else settings
     if settings:
-        # what is included decides what else there is to set
-        first = {key: settings.pop(key) for key in list(settings) if str(key).startswith("include")}
+        # what is brought from other files decides what else there is to set
+        first = {key: settings.pop(key) for key in list(settings) if str(key).startswith(("include", "import"))}
         root = overridden(root, first)
     root = includer.merged(root, folder, (real,) if real else ())
-    includer.mistakes.raise_if_any(file)
+    importer = includer.importer
+    Mistakes([*includer.mistakes, *importer.mistakes]).raise_if_any(file)
     if settings:
         root = overridden(root, settings)
         if "sorosim" in settings:
             check_version(root.value["sorosim"])
-    return Expanded(*plain(_in_one_piece(root, file)), alone)
+    whole = importer.hung(_in_one_piece(root, file))
+    importer.mistakes.raise_if_any(file)
+    return Expanded(*plain(whole), alone)
 
 
 def _in_one_piece(root: Node, file: str) -> Node:

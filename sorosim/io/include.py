@@ -1,4 +1,4 @@
-"""`include`: blocks of other files become blocks of this one."""
+"""`include`: blocks of other files become blocks of this one, those of `import` among them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path as FilePath
 
 from sorosim.errors import ModelError, nearest
 from sorosim.io.fields import Version
+from sorosim.io.imports import Importer
 from sorosim.io.nodes import Mistakes, Node, joined, mapping, nodes_of, refusal
 from sorosim.io.problems import Place, shown
 from sorosim.io.yaml_reader import read_file
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
 MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")
-OWN = ("sorosim", "name", "include")  # keys that an included file may have for itself
+OWN = ("sorosim", "name", "include", "import")  # keys that an included file may have for itself
 
 
 @dataclass
@@ -22,23 +23,26 @@ class Includer:
     """Brings the blocks of included files together. ``folder`` None: files are not looked for."""
 
     mistakes: Mistakes = field(default_factory=Mistakes)
+    importer: Importer = field(default_factory=Importer)
     done: set[str] = field(default_factory=set)
     total: int = 0
 
     def merged(self, root: Node, folder: FilePath | None, chain: tuple[str, ...] = ()) -> Node:
         """A file with the blocks of the files that it includes, theirs first."""
         entries = dict(root.entries)
-        given = entries.pop("include", None)
-        if given is None:
+        given, robots = entries.pop("include", None), entries.pop("import", None)
+        if given is None and robots is None:
             return root
         blocks: dict[str, Node] = {}
-        for entry in given.items:
+        for entry in given.items if given is not None else ():
             if not isinstance(entry.value, str) or not entry.value.strip():
                 self.mistakes.note(entry.place, "the path of a file", shown(entry.outline))
                 continue
             found = self.file(entry, folder, chain)
             if found is not None:
                 self.bring(blocks, found)
+        if robots is not None:
+            self.bring(blocks, mapping({"links": mapping(self.importer.links(robots, folder), [robots])}, [robots]))
         self.bring(blocks, mapping({name: entries[name] for name in MERGED if name in entries}, [root]))
         # keys in the order of the file, then those that only included files have
         out = {name: blocks.get(name, node) for name, node in entries.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path as FilePath
 from typing import Any
@@ -17,21 +18,21 @@ from sorosim.model.body import Assembly, Solid
 from sorosim.model.link import Link
 from sorosim.model.mesh import Mesh
 
-FORMATS = ("stl", "obj", "ply", "off", "glb")
+FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 MAX_BYTES = 50_000_000
 MAX_EMBEDDED = 2000  # triangles in the text of a description, all its meshes together
 
 
-def read_mesh(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
-    """Read a mesh from a file: STL, OBJ, PLY, OFF or GLB.
+def read_mesh(path: str | os.PathLike[str], scale: float | Sequence[float] = 1.0) -> Mesh:
+    """Read a mesh from a file: STL, OBJ, PLY, OFF, GLB or, where pycollada is installed, Collada (DAE).
 
     Vertices at the same place become one, and triangles without area go.
 
     Parameters
     ----------
     path : path
-    scale : float
-        Length of the file's unit [m]: 1e-3 for a file in mm.
+    scale : float or three floats
+        Length of the file's unit [m]: 1e-3 for a file in mm; for each axis, where they differ. Negative ones mirror.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def read_mesh(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
         raise FileError(str(path), f"expected {error.expected}, got {error.got}{hint}") from None
 
 
-def mesh_of(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
+def mesh_of(path: str | os.PathLike[str], scale: float | Sequence[float] = 1.0) -> Mesh:
     """As `read_mesh`; its errors are ModelErrors without an object."""
     suffix = FilePath(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
@@ -67,20 +68,34 @@ def mesh_of(path: str | os.PathLike[str], scale: float = 1.0) -> Mesh:
     if not len(faces) or not np.isfinite(places).all():
         raise ModelError("", "a mesh", "coordinates that are not finite" if len(faces) else "a file without triangles")
     checksum = hashlib.sha256(content).hexdigest()
-    return Mesh(scale * places, faces, file=os.path.abspath(path), scale=scale, checksum=checksum)
+    factors = np.broadcast_to(np.array(scale, dtype=float), 3)
+    if factors.prod() < 0.0:  # a mirror turns faces inside out
+        faces = faces[:, ::-1]
+    kept = scale if isinstance(scale, int | float) else tuple(scale)
+    return Mesh(factors * places, faces, file=os.path.abspath(path), scale=kept, checksum=checksum)
 
 
 def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
     """Vertices (n, 3) and faces (m, 3) of a file's content."""
     import trimesh
 
+    if suffix == "dae" and find_spec("collada") is None:
+        hint = "install it, pip install 'sorosim[urdf]', or turn the file into another format"
+        raise ModelError("", "the package pycollada, which reads .dae", "none", hint)
     try:
         # materials and textures are not looked for: the content alone is read
         mesh = trimesh.load_mesh(BytesIO(content), file_type=suffix, process=False)
-        return np.array(mesh.vertices, dtype=float).reshape(-1, 3), np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
+        vertices, faces = np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
+        return _unit(mesh) * vertices.reshape(-1, 3), faces.reshape(-1, 3)
     except Exception as error:  # readers of formats raise whatever they stumble over
         what = " ".join(str(error).split())[:100] or type(error).__name__
         raise ModelError("", f"a mesh in {suffix.upper()}", f"a file that is none: {what}") from None
+
+
+def _unit(mesh: Any) -> float:
+    """Length of a mesh's unit [m]: Collada files say it, as '0.0254 * meters'; others do not, and 1 is theirs."""
+    unit = str((mesh.metadata or {}).get("units") or "")
+    return float(unit.partition(" * ")[0]) if unit.endswith(" * meters") else 1.0
 
 
 def with_meshes(data: Any, meshes: Mapping[Path, Mesh]) -> Any:
@@ -107,7 +122,8 @@ def mesh_block(mesh: Mesh, embed: bool) -> dict[str, Any]:
     """A mesh as a file writes it: its triangles, or where it was read from."""
     if embed or not mesh.file:
         return {"vertices": mesh.vertices.tolist(), "faces": mesh.faces.tolist()}
-    return {"file": mesh.file, **({} if mesh.scale == 1.0 else {"scale": mesh.scale})}
+    scale = list(mesh.scale) if isinstance(mesh.scale, tuple) else mesh.scale
+    return {"file": mesh.file, **({} if scale == 1.0 else {"scale": scale})}
 
 
 def checksums(links: Sequence[Link]) -> dict[str, str]:

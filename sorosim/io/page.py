@@ -69,6 +69,22 @@ simulate: {t_end: 1 s}
 FILES = {  # that the examples speak of
     "common.yaml": "materials: {wood: {young: 10 GPa, poisson: 0.3, density: 600 kg/m^3}}\n",
     "pull.csv": "0,0\n1,5\n",
+    "arm.urdf": """\
+<robot name="arm">
+  <link name="base"/>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/> <child link="upper_arm"/>
+    <axis xyz="0 1 0"/> <limit lower="-2" upper="2" effort="50" velocity="3"/>
+  </joint>
+  <link name="upper_arm">
+    <inertial>
+      <origin xyz="0 0 0.2"/> <mass value="2"/>
+      <inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.01"/>
+    </inertial>
+    <visual> <origin xyz="0 0 0.2"/> <geometry> <cylinder radius="0.04" length="0.4"/> </geometry> </visual>
+  </link>
+</robot>
+""",
     "wedge.obj": "v 0 0 0\nv 3 0 0\nv 0 3 0\nv 0 0 2\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
 }
 
@@ -82,6 +98,8 @@ class Context(NamedTuple):
 
 
 CONTEXTS = {
+    "ImportBlock": Context("import", (), "{urdf: arm.urdf}"),
+    "StopsBlock": Context("import", ("limits",)),
     "PrefabBlock": Context("prefabs.stub", (), "{links: {tip: {}}}"),
     "PartBlock": Context("parts.left", (), "{prefab: stub, parent: arm}"),
     "MaterialBlock": Context("materials.rubber", (), "{young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}"),
@@ -186,6 +204,7 @@ _INSTEAD = {
     **{("SurfaceBlock", obstacle): "link" for obstacle in OBSTACLES},
 }  # fmt: skip
 _WITH: dict[tuple[str, str], dict[str, Any]] = {
+    ("ImportBlock", "at"): {"parent": "lid"},
     ("LinkBlock", "dh"): {"joint": "revolute"},
     ("RotationBlock", "axis"): {"angle": "90 deg"},
     ("RotationBlock", "angle"): {"axis": [0, 0, 1]},
@@ -200,6 +219,8 @@ _WITH: dict[tuple[str, str], dict[str, Any]] = {
     ("SurfaceBlock", "pieces"): {"link": "arm"},
     ("SurfaceBlock", "at"): {"sphere": {"radius": "2 cm"}},
 }
+
+_AROUND = {"StopsBlock": {"urdf": "arm.urdf"}}  # keys beside the block itself
 
 _ELSEWHERE = {
     ("PoseBlock", "frame"): "links.knob.at",
@@ -235,7 +256,7 @@ def example(block: str, key: str) -> tuple[str, Any]:
     left = {name: entry for name, entry in data(context.minimal).items() if name != _INSTEAD.get((block, key))}
     out: dict[str, Any] = {**left, **_WITH.get((block, key), {}), key: value}
     for name in reversed(context.around):
-        out = {name: out}
+        out = {**_AROUND.get(block, {}), name: out}
     return _ELSEWHERE.get((block, key), context.path), out
 
 

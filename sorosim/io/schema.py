@@ -15,6 +15,7 @@ from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
 from sorosim.io.problems import close
 from sorosim.io.schema_actuators import ActuatorBlock
 from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual, Poses
+from sorosim.io.schema_imports import ImportsBlock
 from sorosim.io.schema_joints import DHBlock, JointBlock, Number, beside_row
 from sorosim.io.schema_loads import LoadBlock
 from sorosim.io.schema_loops import LoopBlock
@@ -139,6 +140,7 @@ class RobotFile(Block):
     sorosim: Annotated[int, fields.Version()] = Key(examples=["1"])
     name: Annotated[str, fields.Text("a name")] | None = None
     include: Any = None
+    import_: ImportsBlock | None = Key(None, alias="import")
     parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
     gravity: Annotated[tuple[float, ...], Vector("acceleration")] | None = None
     materials: dict[Annotated[str, Name()], MaterialBlock] = Key(default_factory=dict)
@@ -154,7 +156,11 @@ class RobotFile(Block):
     statics: StaticsBlock | None = None
 
 
-_REUSED = ("parameters", "prefabs", "parts")
-Reuse: type[Block] = create_model(  # the blocks that are expanded, on their own
-    "Reuse", __base__=Block, **{n: (RobotFile.model_fields[n].annotation, RobotFile.model_fields[n]) for n in _REUSED}
-)  # type: ignore[call-overload]
+def _alone(name: str, *blocks: str) -> type[Block]:
+    """Some blocks of a file, to be checked before the others."""
+    given: dict[str, Any] = {n: (RobotFile.model_fields[n].annotation, RobotFile.model_fields[n]) for n in blocks}
+    return create_model(name, __base__=Block, **given)
+
+
+Imports = _alone("Imports", "import_")  # what is read before all else
+Reuse = _alone("Reuse", "parameters", "prefabs", "parts")  # what is expanded

@@ -11,7 +11,7 @@ from pydantic import Field as Key
 from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, by_shape
-from sorosim.io.fields import Colour, Quantity, Vector
+from sorosim.io.fields import Colour, Field, Quantity, Vector
 from sorosim.io.problems import listed, shown
 
 # -- poses
@@ -82,9 +82,24 @@ class EllipsoidBlock(Block):
     radii: Lengths = Key(examples=["[5 cm, 3 cm, 2 cm]"])
 
 
+class MeshScale(Field):
+    """A length of the unit of a file, or three numbers for its axes, of which negative ones mirror."""
+
+    def check(self, value: Any) -> float | tuple[float, ...]:
+        if not isinstance(value, list):
+            return Quantity("length", above=0.0).check(value)
+        found = Vector("length").check(value)
+        if 0.0 in found:
+            raise ModelError(f"[{found.index(0.0)}]", "a length other than 0", "0")
+        return found
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [Quantity("length", above=0.0).json_schema(), Vector("length").json_schema()]}
+
+
 class MeshFileBlock(Block):
     file: Annotated[str, fields.Text("the path of a mesh file")] = Key(examples=["palm.stl"])
-    scale: Length = 1.0
+    scale: Annotated[float | tuple[float, ...], MeshScale()] = 1.0
 
 
 class MeshBlock(Block):

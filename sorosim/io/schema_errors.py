@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
 from sorosim.io.blocks import Block, OneOf, expected_of
 from sorosim.io.problems import Path, Problem, close, shown, split_where
-from sorosim.io.schema import Reuse, RobotFile
+from sorosim.io.schema import Imports, Reuse, RobotFile
 from sorosim.io.schema_types import block_at, block_of
 
 NAMED = ("materials", "links", "loops", "actuators", "loads", "initial")  # blocks whose entries stand for themselves
@@ -60,6 +60,15 @@ def check_reuse(data: Any) -> list[Problem]:
         Reuse.model_validate({name: data[name] for name in Reuse.model_fields if name in data})
     except ValidationError as error:
         return _problems(error.errors(include_url=False), Reuse)
+    return []
+
+
+def check_imports(data: Any) -> list[Problem]:
+    """What is wrong with the ``import`` block of a file."""
+    try:
+        Imports.model_validate(data)
+    except ValidationError as error:
+        return _problems(error.errors(include_url=False), Imports)
     return []
 
 

@@ -251,7 +251,7 @@ class DHBlock(OneOf):
 
 
 def beside_row(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A link with a row of dh: the same with an axis in its joint, which the row replaces. Refuses what the row says."""
+    """A link with a row of dh: the same with an axis in its joint, which the row replaces. What it says is refused."""
     if "at" in value:
         hint = "the row says where the joint is; put a pose on a link of its own before it"
         raise ModelError("at", "no pose beside dh", shown(value["at"]), hint)

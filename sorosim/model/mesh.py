@@ -37,8 +37,8 @@ class Mesh(Shape):
         Indices of the vertices of each triangle.
     file : str
         Absolute path of the file that it was read from, "" without.
-    scale : float
-        Length of the unit of that file [m].
+    scale : float or three floats
+        Length of the unit of that file [m], or that along each axis.
     checksum : str
         SHA-256 of that file's content.
     """
@@ -47,7 +47,7 @@ class Mesh(Shape):
     faces: IntArray
     _: KW_ONLY
     file: str = ""
-    scale: float = 1.0
+    scale: float | tuple[float, ...] = 1.0
     checksum: str = ""
     kind = "mesh"
 

@@ -159,7 +159,7 @@ def test_what_is_no_mesh_file_says_so(tmp_path, monkeypatch):
         "nan.obj": "expected a mesh, got coordinates that are not finite",
         "large.stl": "expected a mesh file of at most 0 MB, got a larger one; a tenth of its triangles will do: "
                      "simplify it in a mesh program",
-        "step.stp": "expected a mesh that ends in .stl, .obj, .ply, .off or .glb, got 'step.stp'",
+        "step.stp": "expected a mesh that ends in .stl, .obj, .ply, .off, .glb or .dae, got 'step.stp'",
         "missing.stl": "expected a mesh file, got one that cannot be read: No such file or directory",
     }.items():  # fmt: skip
         with pytest.raises(FileError) as caught:

@@ -339,7 +339,7 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
         ("common.yaml", "material: 1\n", "common.yaml:1:1: material: expected a block to include: parameters, materials, "
                                          "prefabs, links, parts, loops, actuators, loads, sensors, got 'material'; did you mean "
                                          "materials?"),
-        ("common.yaml", "[1]", "common.yaml:1:1: expected a mapping with the keys sorosim, name, include, parameters, "
+        ("common.yaml", "[1]", "common.yaml:1:1: expected a mapping with the keys sorosim, name, include, import, parameters, "
                                "materials, prefabs, links, parts, loops, actuators, loads, sensors, got [1]"),
         ("common.yaml", "sorosim: 2\nwhatever: 3", "common.yaml:1:10: sorosim: expected 1, the version of the format, got "
                                                    "2; this file is for a newer sorosim"),

@@ -62,8 +62,9 @@ PUMA = [("modified", "revolute", *row) for row in
          (0, -np.pi / 2, 0, 0), (0, np.pi / 2, 0, 0))]  # fmt: skip
 SCARA = [("standard", "revolute", 0.325, 0.0, 0.4, 0.0), ("standard", "revolute", 0.225, np.pi, 0.0, 0.0),
          ("standard", "prismatic", 0.0, 0.0, 0.1, 0.3), ("standard", "revolute", 0.0, 0.0, 0.05, 0.0)]  # fmt: skip
-STANFORD = [("standard", "revolute", 0.0, -np.pi / 2, 0.412, 0.0), ("standard", "revolute", 0.0, np.pi / 2, 0.154, 0.0),
-            ("standard", "prismatic", 0.0, 0.0, 0.3, -np.pi / 2), ("standard", "revolute", 0.0, -np.pi / 2, 0.0, 0.0)]  # fmt: skip
+STANFORD = [("standard", kind, *row) for kind, row in
+            (("revolute", (0, -np.pi / 2, 0.412, 0)), ("revolute", (0, np.pi / 2, 0.154, 0)),
+             ("prismatic", (0, 0, 0.3, -np.pi / 2)), ("revolute", (0, -np.pi / 2, 0, 0)))]  # fmt: skip
 CHAINS = [PUMA, SCARA, STANFORD, *(random_chain(seed, 7) for seed in range(6))]
 every_chain = pytest.mark.parametrize("chain", CHAINS, ids=["puma", "scara", "stanford", *map(str, range(6))])
 

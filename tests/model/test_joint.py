@@ -57,7 +57,8 @@ WRONG = [
     (lambda: Joint("ball"), "joint: expected a kind of joint, got 'ball'; known: "),
     (lambda: Joint("revolute", axis=(0, 0, 0)), "revolute.axis: expected a direction of some length, got [0, 0, 0]"),
     (lambda: Joint("prismatic", through=(0, 1, 0)),
-     "prismatic.through: expected no point on the axis, got [0.0, 1.0, 0.0]; only revolute and helical joints have one"),
+     "prismatic.through: expected no point on the axis, got [0.0, 1.0, 0.0]; only revolute and helical joints have "
+     "one"),
     (lambda: Joint("revolute", through=(0, 1)), "revolute.through: expected a point of three numbers, got (0, 1)"),
     (lambda: Joint("universal", axis=(0, 0, 1), second_axis=(0, 0, -2)),
      "universal.second_axis: expected an axis not parallel to the first, got [0.0, 0.0, -1.0]"),

@@ -1,0 +1,110 @@
+"""`import`: rigid robots from URDF become links of this file.
+
+They are links like all others, so that overrides reach into them, and soft links, actuators and sensors stand on them.
+A robot that is imported under a name has it before the names of its links, as parts do.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+
+from sorosim.io.nodes import Mistake, Mistakes, Node, plain, refusal
+from sorosim.io.problems import Place, shown
+from sorosim.io.schema_errors import check_imports
+from sorosim.io.schema_imports import is_one
+from sorosim.io.urdf.links import Imported, Options, imported
+from sorosim.io.urdf.robot import read_urdf
+
+MOUNT = ("parent", "at", "joint")  # keys that the root gets as they are
+KEY = "import"
+
+
+@dataclass
+class Importer:
+    """Brings robots from URDF into files."""
+
+    mistakes: Mistakes = field(default_factory=Mistakes)
+    found: Imported = field(default_factory=Imported)
+
+    def links(self, given: Node, folder: FilePath | None) -> dict[str, Node]:
+        """Links of all robots of an ``import`` block.
+
+        Parameters
+        ----------
+        given : Node
+        folder : Path, optional
+            Where relative paths begin; without it there are no other files.
+        """
+        data, places = plain(Node({KEY: given}, given.place))
+        wrong = check_imports(data)
+        self.mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in wrong]
+        if wrong:
+            return {}
+        out: dict[str, Node] = {}
+        for name, block in {"": given}.items() if is_one(data[KEY]) else given.entries.items():
+            made = self.robot(name, block, folder)
+            for link, node in made.links.items():
+                if link in out:
+                    self.mistakes.note(node.place, "names of links that differ", f"{shown(link)} twice",
+                                       "import the robots under other names")  # fmt: skip
+            out |= made.links
+            self.found.frames |= made.frames
+            self.found.bare |= made.bare
+        return out
+
+    def robot(self, name: str, block: Node, folder: FilePath | None) -> Imported:
+        """The links of one robot; none if it is wrong."""
+        entries = block.entries
+        file = entries["urdf"]
+        if folder is None:
+            raise refusal(file.place, "a description in one piece", "an import", "other files are not kept here")
+        path = folder / file.value
+        if not os.path.isfile(path):  # False for impossible names too
+            hint = "relative paths begin in the folder of the file that imports"
+            self.mistakes.note(file.place, "a URDF file", f"{shown(file.value)}, which does not exist", hint)
+            return Imported()
+        folders = entries["package_dirs"].items if "package_dirs" in entries else []
+        options = Options(
+            prefix=f"{name}_" if name else "",
+            mount={key: entries[key] for key in MOUNT if key in entries},
+            stops=dict(entries["limits"].entries) if "limits" in entries else {},
+            mimic=entries["mimic"].value if "mimic" in entries else "",
+            package_dirs=tuple((folder / entry.value).absolute() for entry in folders),
+        )
+        robot = read_urdf(path, visual=entries["visual"].value if "visual" in entries else True)
+        return imported(robot, path, options, self.mistakes)
+
+    def hung(self, root: Node) -> Node:
+        """A file whose links name what carries the frame that they hang on; nothing may hang loose."""
+        links = root.entries.get("links")
+        if links is None or not (self.found.frames or self.found.bare):
+            return root
+        out = {name: self._hung(node) for name, node in links.entries.items()}
+        carrying = {node.entries["parent"].value for node in out.values() if "parent" in node.entries}
+        for name, place in self.found.bare.items():
+            if name not in carrying:
+                hint = "give it <inertial>, or hang something with a mass on it"
+                self.mistakes.note(place, "a mass that its joint moves", "none", hint)
+        return replace(root, value={**root.value, "links": replace(links, value=out)})
+
+    def _hung(self, link: Node) -> Node:
+        parent = link.entries.get("parent")
+        carrier = self.found.frames.get(parent.value) if parent is not None and isinstance(parent.value, str) else None
+        if parent is None or carrier is None:
+            return link
+        place = parent.place
+        first = Node({"frame": Node(parent.value, place, place)}, place)
+        at = link.entries.get("at")
+        poses = [first, *at.items] if at is not None else [first]
+        return replace(
+            link, value={**link.value, "parent": replace(parent, value=carrier), "at": Node(poses, place, place)}
+        )
+
+
+def document_of(path: FilePath) -> Node:
+    """The file that imports a URDF file and nothing else."""
+    place = Place(str(path))
+    block = Node({"urdf": Node(path.name, place, place)}, place, place)
+    return Node({"sorosim": Node(1, place, place), KEY: block}, place)
