@@ -179,7 +179,7 @@ class _Importer:
             return mount
         # the root is the world of the file: the joints below it are those of the top
         joint, own = self.robot.joint_of[name], self.jointed(name, top=True)
-        if "joint" in mount and (joint.type != "fixed" or len(self.tops) > 1):
+        if "joint" in mount and mount["joint"].value != FIXED and (joint.type != "fixed" or len(self.tops) > 1):
             got = "a robot that has joints there already, on its link 'world'"
             self.mistakes.note(mount["joint"].key or mount["joint"].place, "no joint to move it by", got)
         if "at" in mount and "at" in own:
@@ -240,12 +240,11 @@ class _Importer:
                     self.mistakes.note(place, "a mass of 0 or more", f"{own.mass:g}")
         if not parts:
             return None
-        mass = sum(own.mass for _, own in parts)
-        if mass <= 0.0:
+        if any(own.mass < 0.0 for _, own in parts):
+            return None
+        if not any(own.mass for _, own in parts):
             place = self.place("link", parts[0][0], "inertial", "mass")
-            self.mistakes.note(
-                place, "a mass to its inertia", f"{mass:g}", "leave <inertial> out of a link without mass"
-            )
+            self.mistakes.note(place, "a mass to its inertia", "0", "leave <inertial> out of a link without mass")
             return None
         first = name if name in dict(parts) else parts[0][0]
         whole = total([own for _, own in parts])

@@ -1,0 +1,370 @@
+"""Robots from URDF: where they stand in a file, what becomes of their parts, what wrong files are told."""
+
+import json
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.robots import arrays_of
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sorosim
+from sorosim import cli
+from sorosim.errors import FileError, ModelError
+from sorosim.io import dump, load, load_text
+from sorosim.io.urdf.document import MAX_BYTES, MAX_NESTING
+
+pytestmark = pytest.mark.skipif(find_spec("yourdfpy") is None, reason="the extra urdf is not installed")
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "urdf"
+FILES = ("serial_arm", "branching_tree", "floating_base", "continuous_wheels", "pictures")
+FREE = {"import.mimic": "free"}
+RUBBER = "materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}}\n"
+ROD = "rod: {length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}"
+
+
+def blocks():
+    """Mistakes of the list: what is replaced, by what, the message."""
+    for block in (HERE / "mistakes_of_urdf.txt").read_text("utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        if lines:
+            yield tuple("\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+=")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def robot_of(folder, text, **settings):
+    (folder / "robot.yaml").write_text("sorosim: 1\n" + text, encoding="utf-8")
+    return load(folder / "robot.yaml", **settings)
+
+
+def message_of(folder, text, **settings):
+    with pytest.raises((FileError, ModelError)) as caught:
+        robot_of(folder, text, **settings)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def links_of(robot):
+    return {link.name: link for link in robot.links}
+
+
+# -- what becomes of a file
+
+
+def test_links_that_are_fixed_to_others_are_frames_of_them():
+    robot = load(DATA / "serial_arm.urdf")
+    assert robot.name == "serial_arm"
+    names = ["base", "column", "upper_arm", "forearm", "sleeve", "hand"]
+    assert [link.name for link in robot.links] == names
+    assert robot.coordinate_names == (
+        "column.revolute", "upper_arm.revolute", "forearm.revolute", "sleeve.prismatic", "hand.revolute",
+    )  # fmt: skip
+    hand = links_of(robot)["hand"]
+    assert set(hand.frames) == {"tool", "tip"}
+    assert hand.body.mass == pytest.approx(0.4 + 0.3 + 0.05)
+    assert_allclose(hand.frames["tool"][:3, 3], [0.08, 0, 0])
+    # rpy: Rz(-0.4) Ry(1.2)
+    c, s = np.cos([1.2, -0.4]), np.sin([1.2, -0.4])
+    turn = np.array([[c[1], -s[1], 0], [s[1], c[1], 0], [0, 0, 1]]) @ [[c[0], 0, s[0]], [0, 1, 0], [-s[0], 0, c[0]]]
+    assert_allclose(hand.frames["tool"][:3, :3], turn, atol=1e-15)
+    assert_allclose(hand.frames["tip"][:3, 3], hand.frames["tool"][:3, 3] + turn @ [0, 0.02, 0.11], atol=1e-15)
+    waist = links_of(robot)["column"].joint
+    assert (waist.damping, waist.friction, waist.stops) == ((0.4,), (0.05,), (None,))
+    assert links_of(robot)["sleeve"].joint.axis == (0.6, 0.0, 0.8)
+
+
+def test_the_children_of_a_link_called_world_stand_on_the_world(folder):
+    robot = load(DATA / "floating_base.urdf")
+    assert [link.name for link in robot.links] == ["hull", "barrel", "puck"]
+    assert_allclose(robot.links[0].at[:3, 3], [0.3, 0, 1])
+    assert robot.links[0].joint.kind == "free"
+    assert links_of(robot)["puck"].joint.kind == "planar"
+    mounted = robot_of(folder, "import: {boat: {urdf: floating_base.urdf, at: {position: [1, 0, 0]}}}\n")
+    assert [link.name for link in mounted.links] == ["boat_world", "boat_hull", "boat_barrel", "boat_puck"]
+    moved = robot_of(folder, "import: {urdf: floating_base.urdf, at: {position: [1, 0, 0]}}\n")
+    assert_allclose(moved.links[0].at[:3, 3], [1.3, 0, 1])
+    assert message_of(folder, "import: {urdf: floating_base.urdf, joint: free}\n") == (
+        "robot.yaml:2:36: import.joint: expected no joint to move it by, got a robot that has joints there already, on "
+        "its link 'world'"
+    )
+
+
+def test_shapes_colours_and_meshes_are_drawn(folder):
+    robot = load(DATA / "pictures.urdf", set=FREE)
+    base, arm = links_of(robot)["base"], links_of(robot)["link_1"]
+    assert [(v.shape.kind, v.colour) for v in base.visual] == [("box", "#668099")]
+    assert [(v.shape.kind, v.colour) for v in arm.visual] == [("cylinder", "#ff0000"), ("sphere", ""), ("mesh", "")]
+    mesh = arm.visual[2].shape
+    # the second axis is mirrored: faces are turned round, so that they still look outwards
+    assert_allclose(np.ptp(mesh.vertices, axis=0), [0.03, 0.03, 0.04])
+    assert mesh.vertices[:, 1].max() == 0.0
+    assert mesh.moments.volume == pytest.approx(3.0 * 0.01 * 0.01 * 0.02)
+    assert_allclose(arm.visual[2].at[:3, 3], [0.1 * np.cos(1.0), 0.1 * np.sin(1.0), 0.3])
+    plain = load(DATA / "pictures.urdf", set=FREE | {"import.visual": False})
+    assert [link.visual for link in plain.links] == [None] * 4
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_text_of_a_robot_stands_alone_and_is_the_same_robot(name):
+    robot = load(DATA / f"{name}.urdf", set=FREE)
+    assert "urdf" not in robot.description.text
+    q = np.linspace(-0.7, 0.9, robot.ndof)
+    for again in (load_text(robot.description.text, "text.yaml"), load_text(dump(robot), "dump.yaml")):
+        for a, b in zip(arrays_of(robot), arrays_of(again), strict=True):
+            assert_array_equal(a, b)
+        assert_allclose(again.mass_matrix(q), robot.mass_matrix(q), rtol=0, atol=1e-12)
+        assert again.coordinate_names == robot.coordinate_names
+
+
+def test_reading_needs_no_package_of_users_who_do_not_import(monkeypatch):
+    monkeypatch.setitem(sys.modules, "yourdfpy", None)
+    with pytest.raises(FileError) as caught:
+        load(DATA / "serial_arm.urdf")
+    assert str(caught.value).endswith(
+        "expected the package yourdfpy, which reads URDF, got none; install it: pip install 'sorosim[urdf]'"
+    )
+
+
+# -- where it stands in a file
+
+
+def test_soft_links_hang_on_links_and_frames_and_robots_on_soft_links(folder):
+    robot = robot_of(
+        folder,
+        RUBBER
+        + f"""\
+import:
+  urdf: serial_arm.urdf
+links:
+  finger: {{parent: tip, at: {{position: [1 cm, 0, 0]}}, {ROD}}}
+  sleeve_ring: {{parent: sleeve, at: {{position: [0, 0, 5 cm]}}, {ROD}}}
+""",
+    )
+    links = links_of(robot)
+    assert links["finger"].parent == "hand"
+    tip = robot.pose(np.full(robot.ndof, 0.2), "hand") @ links["hand"].frames["tip"]
+    assert_allclose(
+        robot.pose(np.full(robot.ndof, 0.2), "finger", s=0.0)[:3, 3], (tip @ [0.01, 0, 0, 1])[:3], atol=1e-15
+    )
+    assert links["sleeve_ring"].parent == "sleeve"
+    robot = robot_of(
+        folder,
+        RUBBER
+        + f"""\
+links: {{arm: {{{ROD}}}}}
+import:
+  left: {{urdf: serial_arm.urdf, parent: arm, at: {{s: 0.5, position: [0, 0, 1 cm]}}}}
+  right: {{urdf: serial_arm.urdf, parent: arm, joint: {{revolute: {{axis: [1, 0, 0], damping: 0.1}}}}}}
+parts: {{}}
+""",
+    )
+    links = links_of(robot)
+    assert (links["left_base"].parent, links["left_base"].s, links["left_base"].at[2, 3]) == ("arm", 0.5, 0.01)
+    assert links["right_base"].joint.damping == (0.1,)
+    assert links["right_column"].parent == "right_base"
+    assert set(links["right_hand"].frames) == {"right_tool", "right_tip"}
+
+
+def test_parts_hang_on_frames_of_imported_links(folder):
+    robot = robot_of(
+        folder,
+        RUBBER
+        + f"""\
+import: {{urdf: serial_arm.urdf}}
+prefabs: {{finger: {{links: {{soft: {{at: {{position: [0, 1 cm, 0]}}, {ROD}}}}}}}}}
+parts: {{one: {{prefab: finger, parent: tool, at: {{position: [1 cm, 0, 0]}}}}}}
+""",
+    )
+    soft = links_of(robot)["one_soft"]
+    assert (soft.parent, soft.frame) == ("hand", "tool")
+    assert_allclose(soft.at[:3, 3], [0.01, 0.01, 0])
+
+
+def test_limits_are_stops_of_the_stiffness_that_is_given(folder):
+    text = "import: {urdf: serial_arm.urdf, limits: {revolute: 2 kN*m/rad, prismatic: 5 kN/m}}\n"
+    links = links_of(robot_of(folder, text))
+    stop = links["column"].joint.stops[0]
+    assert (stop.low, stop.high, stop.stiffness) == (-2.5, 2.5, 2000.0)
+    stop = links["sleeve"].joint.stops[0]
+    assert (stop.low, stop.high, stop.stiffness) == (0.0, 0.3, 5000.0)
+    assert links_of(load(folder / "pictures.urdf", set=FREE | {"import.limits.revolute": 9}))["left"].joint.stops == (
+        None,
+    )
+
+
+def test_a_joint_that_mimics_is_free_or_fixed_where_the_file_says():
+    free = load(DATA / "pictures.urdf", set=FREE)
+    assert "right.prismatic" in free.coordinate_names
+    fixed = load(DATA / "pictures.urdf", set={"import.mimic": "fixed"})
+    assert fixed.ndof == free.ndof - 1
+    # its axis is -y, its offset 2 cm, and the ball that carries it is 30 cm above the link, turned by 1 rad about z
+    assert_allclose(links_of(fixed)["link_1"].frames["right"][:3, 3], [0.02 * np.sin(1.0), -0.02 * np.cos(1.0), 0.3])
+    with pytest.raises(FileError) as caught:
+        load(DATA / "pictures.urdf")
+    assert str(caught.value).removeprefix(f"{DATA}/") == (
+        "pictures.urdf:38:61: joint.right_jaw.mimic: expected joints that move on their own, got 'right_jaw', which "
+        "mimics 'left_jaw'; mimic: free gives it a coordinate of its own, mimic: fixed holds it where its leader is at "
+        "zero"
+    )
+
+
+def test_settings_reach_into_the_import_and_its_links(folder):
+    settings = {"import.at": "{position: [1 m, 0, 0]}", "links.hand.body.mass": "3 kg", "import.joint": "free"}
+    robot = load(folder / "serial_arm.urdf", set=settings)
+    assert links_of(robot)["hand"].body.mass == 3.0
+    assert robot.ndof == 11
+    assert_allclose(links_of(robot)["base"].at[:3, 3], [1, 0, 0])
+
+
+def test_an_included_file_imports_from_its_own_folder(folder):
+    (folder / "arms").mkdir()
+    (folder / "serial_arm.urdf").rename(folder / "arms" / "serial_arm.urdf")
+    (folder / "arms" / "arm.yaml").write_text("import: {urdf: serial_arm.urdf}\n")
+    robot = robot_of(folder, "include: arms/arm.yaml\n")
+    assert robot.ndof == 5
+    assert load_text(robot.description.text, "text").ndof == 5
+
+
+def test_packages_are_looked_for_in_the_given_folders_then_upwards(folder):
+    shutil.move(folder / "shapes", folder / "elsewhere" / "shapes")
+    text = "import: {urdf: pictures.urdf, mimic: free, package_dirs: [elsewhere]}\n"
+    assert links_of(robot_of(folder, text))["link_1"].visual[2].shape.file.startswith(str(folder / "elsewhere"))
+    assert "which is not found; package_dirs" in message_of(folder, text.replace("elsewhere", "nowhere"))
+    (folder / "deep" / "urdf").mkdir(parents=True)
+    shutil.copy(folder / "pictures.urdf", folder / "deep" / "urdf")
+    shutil.move(folder / "elsewhere" / "shapes", folder / "shapes")
+    assert load(folder / "deep" / "urdf" / "pictures.urdf", set=FREE).ndof == 3
+
+
+def test_a_link_without_mass_may_move_what_hangs_on_it(folder):
+    path = folder / "pictures.urdf"
+    text, body = path.read_text(), '<inertial> <mass value="0.1"/> <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001"'
+    start = text.index(body)
+    path.write_text(text[:start] + text[text.index("\n", start) :])
+    block = RUBBER + "import: {urdf: pictures.urdf, mimic: free}\n"
+    assert message_of(folder, block) == (
+        "pictures.urdf:33:3: link.left: expected a mass that its joint moves, got none; give it <inertial>, or hang "
+        "something with a mass on it"
+    )
+    assert robot_of(folder, block + f"links: {{pad: {{parent: left, {ROD}}}}}\n").ndof == 3 + 4
+
+
+# -- the command line
+
+
+def test_convert_writes_the_same_robot(folder, monkeypatch, capsys):
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code, capsys.readouterr()
+
+    monkeypatch.chdir(folder)
+    code, printed = run("convert", "serial_arm.urdf")
+    assert (code, printed.out) == (0, "serial_arm.yaml\n")
+    a, b = load("serial_arm.urdf"), load("serial_arm.yaml")
+    q = np.linspace(-1.0, 1.0, 5)
+    assert_allclose(b.mass_matrix(q), a.mass_matrix(q), rtol=0, atol=1e-12 * np.abs(a.mass_matrix(q)).max())
+    code, printed = run("convert", "serial_arm.urdf")
+    assert code == 2
+    assert "exists already" in printed.err
+    assert run("convert", "pictures.urdf", "--out", "p.yaml", "--set", "import.mimic=fixed")[0] == 0
+    shutil.rmtree(folder / "shapes")  # a small mesh is in the text
+    assert load("p.yaml").links[1].visual[2].shape.faces.shape == (4, 3)
+    assert run("convert", "serial_arm.urdf", "--out", "arm.json")[0] == 2
+
+
+# -- mistakes
+
+
+@pytest.mark.parametrize(("old", "new", "message"), list(blocks()))
+def test_a_mistake_is_one_sentence_with_position_object_and_remedy(old, new, message, folder):
+    path = folder / "pictures.urdf"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        load(path, set=FREE | {"import.limits.revolute": 100})
+    assert str(caught.value) == "\n".join(f"{path}:{line}" for line in message.splitlines())
+
+
+MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("urdf: serial_arm.urdf", "urdf: arm.urdf",
+         "robot.yaml:2:16: import.urdf: expected a URDF file, got 'arm.urdf', which does not exist; relative paths begin "
+         "in the folder of the file that imports"),
+        ("urdf: serial_arm.urdf", "urdf: 3", "robot.yaml:2:16: import.urdf: expected the path of a URDF file, got 3; put it in quotes"),
+        ("urdf: serial_arm.urdf, ", "",
+         "robot.yaml:2:9: import: expected the key 'urdf', got nothing; for instance urdf: arm.urdf"),
+        ("{urdf: serial_arm.urdf, parent: world}", "serial_arm.urdf",
+         "robot.yaml:2:9: import: expected a mapping with the keys urdf, parent, at, joint, limits, mimic, visual, "
+         "package_dirs, got 'serial_arm.urdf'"),
+        ("parent: world", "parant: world",
+         "robot.yaml:2:33: import.parant: expected a known key, got 'parant'; did you mean parent?"),
+        ("parent: world", "parent: moon",
+         "robot.yaml:2:41: import.parent: expected a link of this robot or 'world', got 'moon'; known: world, column, "
+         "upper_arm, forearm, sleeve, hand"),
+        ("parent: world", "at: {position: [1 deg, 0, 0]}",
+         "robot.yaml:2:49: import.at.position[0]: expected a length such as 3 cm, got '1 deg', an angle"),
+        ("parent: world", "joint: {revolute: {axis: [0, 0, 0]}}",
+         "robot.yaml:2:58: import.joint.revolute.axis: expected a direction of some length, got [0.0, 0.0, 0.0]"),
+        ("parent: world", "mimic: follow", "robot.yaml:2:40: import.mimic: expected free or fixed, got 'follow'"),
+        ("parent: world", "visual: maybe", "robot.yaml:2:41: import.visual: expected true or false, got 'maybe'"),
+        ("parent: world", "limits: {revolute: -3}",
+         "robot.yaml:2:52: import.limits.revolute: expected a rotary stiffness greater than 0, got -3"),
+        ("parent: world", "limits: {continuous: 3}",
+         "robot.yaml:2:42: import.limits.continuous: expected a known key, got 'continuous'; known: revolute, prismatic"),
+        ("{urdf: serial_arm.urdf, parent: world}", "{a: {urdf: serial_arm.urdf}, a_b: {urdf: arm.urdf}}",
+         "robot.yaml:2:50: import.a_b.urdf: expected a URDF file, got 'arm.urdf', which does not exist; relative paths "
+         "begin in the folder of the file that imports"),
+        ("\n", "\nlinks: {hand: {}}\n",
+         "robot.yaml:3:9: links.hand: expected names that differ, got 'hand' twice; the first is at "
+         "serial_arm.urdf:55:3"),
+        ("\n", "\nlinks: {nail: {parent: tups}}\n",
+         "robot.yaml:3:24: links.nail.parent: expected a link of this robot or 'world', got 'tups'; known: world, base, "
+         "column, upper_arm, forearm, sleeve, hand"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_importing(old, new, message, folder):
+    assert old in MOUNTED
+    assert message_of(folder, MOUNTED.replace(old, new, 1)) == message
+
+
+def test_a_file_is_bounded_in_size_and_nesting(tmp_path):
+    path = tmp_path / "large.urdf"
+    for text, message in (
+        (f"<robot>{' ' * MAX_BYTES}</robot>", "expected at most 4 MB of URDF, got more"),
+        ("<robot>" * (MAX_NESTING + 1), f"expected at most {MAX_NESTING} levels of nesting, got more"),
+        ("<robot>" + "<link/>" * 60_000 + "</robot>", "expected at most 50000 elements, got more"),
+        ("<sdf/>", "expected URDF, whose root is <robot>, got <sdf>"),
+        ("<robot name='a'/>", "robot: expected at least one <link>, got none"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FileError) as caught:
+            load(path)
+        assert message in str(caught.value)
+
+
+def test_without_a_folder_there_are_no_other_files():
+    with pytest.raises(FileError) as caught:
+        load_text("sorosim: 1\nimport: {urdf: serial_arm.urdf}\n", "robot.yaml")
+    assert "expected a description in one piece, got an import" in str(caught.value)
+
+
+def test_a_dict_may_import(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    robot = sorosim.load({"sorosim": 1, "import": {"urdf": "serial_arm.urdf"}})
+    assert robot.ndof == 5
+    assert json.loads(json.dumps(robot.coordinate_names))[0] == "column.revolute"

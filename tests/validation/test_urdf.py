@@ -1,0 +1,85 @@
+"""Robots from URDF files against what Pinocchio reads in the same files."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.differences import Worst, relative_error
+
+pytest.importorskip("yourdfpy", reason="the extra urdf is not installed")
+from helpers.pinocchio_urdf import PinocchioUrdf
+
+import sorosim
+
+DATA = Path(__file__).parents[1] / "data" / "urdf"
+WORST = Worst()
+# poses in chains of up to fifty links, inertias of links that are fixed to each other summed in another order
+AGREE = 1e-11
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _report():
+    yield
+    print(WORST.table("URDF against Pinocchio"))
+
+
+def check(kind, ours, theirs):
+    assert WORST.note(kind, relative_error(ours, theirs)) <= AGREE, kind
+
+
+def compare(path, seed, *, free=False, settings=None):
+    """Mass matrix, inverse dynamics, its derivatives and poses of all links, at random states."""
+    robot = sorosim.load(path, set={"import.joint": "free" if free else "fixed", **(settings or {})})
+    other, rng = PinocchioUrdf(robot, path, free), np.random.default_rng(seed)
+    for _ in range(3):
+        q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.ndof))
+        ours, theirs = (r.inverse_dynamics_derivatives(q, qd, qdd) for r in (robot, other))
+        check("mass matrix", robot.mass_matrix(q), other.mass_matrix(q))
+        check("inverse dynamics", ours.tau, other.inverse_dynamics(q, qd, qdd))
+        for name in ("dtau_dq", "dtau_dqd"):
+            check(name, getattr(ours, name), getattr(theirs, name))
+        for link in robot.links:
+            frames = {link.name: np.eye(4), **link.frames}
+            for name, g in frames.items():
+                if other.model.existBodyName(name):
+                    check("poses", robot.pose(q, link.name) @ g, other.frame(q, name))
+    return robot
+
+
+@pytest.mark.parametrize(("name", "ndof"), [("serial_arm", 5), ("branching_tree", 6), ("floating_base", 10),
+                                            ("continuous_wheels", 3)])  # fmt: skip
+@pytest.mark.parametrize("free", [False, True])
+def test_own_files(name, ndof, free):
+    if name == "floating_base" and free:
+        pytest.skip("its file says itself that it floats")
+    robot = compare(DATA / f"{name}.urdf", seed=ndof, free=free)
+    assert robot.ndof == ndof + 6 * free
+
+
+# -- real robots
+
+
+def robot_data():
+    """Folder of the robots of example-robot-data, None without it."""
+    folders = (Path(place) / "cmeel.prefix" / "share" / "example-robot-data" / "robots" for place in sys.path)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+REAL = {
+    "talos": ("talos_data/robots/talos_reduced.urdf", True, 32 + 6),
+    "go2": ("go2_description/urdf/go2.urdf", True, 12 + 6),
+    "anymal": ("anymal_c_simple_description/urdf/anymal.urdf", True, 12 + 6),
+    "ur5": ("ur_description/urdf/ur5_robot.urdf", False, 6),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_real_robots(name):
+    folder = robot_data()
+    if folder is None:
+        pytest.skip("example-robot-data is not installed: pip install 'sorosim[robots]'")
+    file, free, ndof = REAL[name]
+    robot = compare(folder / file, seed=ndof, free=free, settings={"import.visual": False, "import.mimic": "free"})
+    assert robot.ndof == ndof
