@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpotrf
 from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
 from sorosim.drive import check_wound, winds
+from sorosim.energies import energy
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
@@ -148,7 +149,7 @@ class Dynamics:
 
     def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
         """Kinetic, elastic and gravitational energy [J]."""
-        return Energy(*self.engine.energy(self.coordinates(q), self.coordinates(qd, "qd")))
+        return Energy(*energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd")))
 
     def contacts(self, q: ArrayLike, qd: ArrayLike | None = None) -> Contacts:
         """Contacts in a state: where, how deep, with which force, sliding how fast.

@@ -22,18 +22,16 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
 from sorosim.kernels.external import External
 from sorosim.kernels.fibres import fibre_lengths, tensions
-from sorosim.kernels.forces import elastic_energy
 from sorosim.kernels.joints import LAW, MOTOR, SERVO
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
     COLUMNS,
     POSES,
-    energies,
     forward_sweep,
     read_jacobians,
     read_poses,
 )
-from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
+from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
@@ -331,27 +329,8 @@ class Engine:
             for name, rows in self.closed.rows.items()
         }
 
-    def energy(self, q: Array, qd: Array) -> tuple[float, float, float]:
-        """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
-        self.sweep(q, qd, POSES)
-        kinetic, potential = energies(self.tree, self.weight, self.gravity, self.workspace)
-        elastic = self.loading.contact_energy(self.external, self.workspace) + self.elastic_energy(q)
-        return float(kinetic), elastic, float(potential)
-
-    def powers(self, t: float, q: Array, qd: Array, u: Array) -> tuple[float, float]:
-        """Power of actuators and loads, and power lost by damping [W]."""
-        zero, idle = self.zero_rates, self._idle
-        passive = idle.internal(q, qd, np.zeros(self.n_actuators)).tau
-        done = float((self.internal(q, qd, u).tau - passive) @ qd)
-        lost = float((idle.internal(q, zero, np.zeros(self.n_actuators)).tau - passive) @ qd)
-        for name in self.loading.loads:
-            brake = self.load_power(name, t, q, qd, lost=True)
-            done += 0.0 if self.loading.stores(name) else self.load_power(name, t, q, qd) - brake
-            lost -= brake
-        return done, lost
-
     @cached_property
-    def _idle(self) -> Engine:
+    def idle(self) -> Engine:
         """The same without its actuators."""
         laws = self.elastic.laws
         row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
@@ -377,22 +356,6 @@ class Engine:
         w = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
-
-    def load_power(self, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:
-        """Power of one load, or of that part of it that is lost [W]."""
-        self.sweep(q, qd, POSES)
-        external = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace, lost)
-        return float(np.sum(external.wrench * self.workspace.twist[:-1, 0]))
-
-    def elastic_energy(self, q: Array) -> float:
-        """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
-        energy = float(elastic_energy(self.tree, self.elastic, q))
-        if len(own := self._lawful):
-            zero = self.zero_rates
-            found = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.law[own]
-            stiffness, rest = (self.loops.value[own, at : at + 2] for at in (STIFFNESS, REST))
-            energy += 0.5 * float(np.sum(stiffness * (found - rest) ** 2))
-        return energy
 
     def tendon_lengths(self, q: Array) -> Array:
         """Length of each tendon and chamber inside its rods [m]."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import number
+from sorosim.energies import energy, powers
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.loading import Sliding, Stuck
 from sorosim.readings import Readings, readings_along
@@ -258,10 +259,9 @@ class Run:
     @cached_property
     def _energy(self) -> EnergyHistory:
         engine, n = self.robot.engine, len(self.t)
-        parts = np.array([engine.energy(q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
+        parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
         rows = zip(self.t, self.q, self.qd, self.u, strict=True)
-        powers = np.array([engine.powers(*row) for row in rows]).reshape(n, 2)
-        power_in, power_lost = powers[:, 0], powers[:, 1]
+        power_in, power_lost = np.array([powers(engine, *row) for row in rows]).reshape(n, 2).T
         for name, force in self.driven.items():
             power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
         work, dissipated = self._integral(power_in), self._integral(power_lost)

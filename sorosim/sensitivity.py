@@ -73,7 +73,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
     Notes
     -----
     Exact to rounding: the description is compiled once more with a scalar x + 1e-40 i, whose imaginary part the
-    compiled sweeps carry along; nothing is subtracted. Source: docs/theory.md, 14; what they are: Kim, tables 5 to 7.
+    compiled sweeps carry along; nothing is subtracted. Source: docs/theory.md, 13; what they are: Kim, tables 5 to 7.
     """
     return Sensitivities(robot, [names] if isinstance(names, str) else list(names))
 

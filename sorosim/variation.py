@@ -1,4 +1,4 @@
-"""The equations of motion varied by one scalar of a robot's description (docs/theory.md, 14)."""
+"""The equations of motion varied by one scalar of a robot's description (docs/theory.md, 13)."""
 
 from __future__ import annotations
 

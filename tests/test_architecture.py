@@ -36,6 +36,7 @@ LAYERS = (
     "records",
     "loading",
     "engine",
+    "energies",
     "variation",
     "sensors",
     "linear",

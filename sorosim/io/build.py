@@ -39,7 +39,7 @@ from sorosim.io.schema import LinkBlock, RobotFile
 from sorosim.io.schema_errors import Checked, check
 from sorosim.io.schema_rods import MaterialBlock
 from sorosim.io.sensors import SensorBuilder
-from sorosim.io.yaml_writer import to_yaml
+from sorosim.io.yaml_writer import as_written, to_yaml
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import compile_tree
 from sorosim.model.description import STANDARD_GRAVITY, Description
@@ -93,6 +93,8 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     whole = with_meshes(tables, builder.body_builder.read)
     if expanded.stands_alone and whole is data:
         return robot
+    # what is read from other files is put into what is expanded
+    whole = as_written(expanded.short) if whole is data else whole
     head = {"sorosim": whole["sorosim"], "name": description.name}
     return Robot(replace(description, text=to_yaml({**head, **whole, **head})))
 

@@ -24,6 +24,7 @@ class Expanded(NamedTuple):
     data: Any
     places: Places
     stands_alone: bool  # the file's own text says all of it
+    short: Any  # the same with its parameters and parts as they are, overrides and included files in it
 
 
 def expand(
@@ -54,7 +55,8 @@ def expand(
     if not isinstance(root.value, dict):
         if settings:
             raise InputError("set", "a robot's file, a mapping", "another one")
-        return Expanded(*plain(root), True)
+        data, places = plain(root)
+        return Expanded(data, places, True, data)
     if "sorosim" in root.value:
         check_version(root.value["sorosim"])
     includer, real = Includer(), os.path.realpath(path) if path else ""
@@ -74,7 +76,10 @@ def expand(
             check_version(root.value["sorosim"])
     whole = importer.hung(_in_one_piece(root, file))
     importer.mistakes.raise_if_any(file)
-    return Expanded(*plain(whole), alone)
+    data, places = plain(whole)
+    # imported links are known by other names in what is expanded
+    imported = bool(importer.found.frames or importer.found.bare)
+    return Expanded(data, places, alone, data if imported else plain(root)[0])
 
 
 def _in_one_piece(root: Node, file: str) -> Node:

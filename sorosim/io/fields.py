@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 from sorosim.errors import ModelError, nearest
 from sorosim.expressions import Expression, parse
 from sorosim.io.dimensions import mismatch
-from sorosim.io.marked import VariedText
+from sorosim.io.marked import SYMBOL, VariedText
 from sorosim.io.problems import listed, shown
 from sorosim.io.quantities import in_si, is_quantity, quantity
 from sorosim.io.units import DIMENSIONS, unit_factor
@@ -287,7 +287,7 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
     text = _with_plain_units(value, variables)
     expression = parse(text, variables, unit_factor, "")
     if isinstance(value, VariedText):
-        expression = value.expression(_with_plain_units(value.formula, variables), variables)
+        expression = value.expression(_with_plain_units(value.formula, (*variables, SYMBOL)), variables)
     wanted = DIMENSIONS[dimension]
     if other := mismatch(text, variables, wanted.exponents):
         example = f" such as {wanted.example}" if wanted.example else ""

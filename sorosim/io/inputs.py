@@ -13,6 +13,7 @@ import numpy as np
 from sorosim.errors import FileError, ModelError
 from sorosim.expressions import Expression
 from sorosim.io.fields import formula_or_quantity
+from sorosim.io.marked import VariedExpression
 from sorosim.io.problems import Collector, Path, at_path, dotted, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.schema_signals import SignalFile, SignalTable
@@ -115,6 +116,10 @@ def _plain_signal(block: Any, dimension: str) -> Signal:
         values = [quantity(value, dimension, f"values[{i}]") for i, value in enumerate(block.values)]
         return TableSignal(np.array(block.times), np.array(values), block.interpolation)
     value: float | Expression = formula_or_quantity(block, dimension, ("t",))
+    if isinstance(value, VariedExpression):
+        if value.used:
+            raise ModelError("", "a scalar that is no part of a signal of time", "one")
+        value = value(t=0.0)
     return as_signal(value)
 
 

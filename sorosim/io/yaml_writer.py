@@ -17,6 +17,19 @@ _PLAIN = re.compile(r"[\w./+(][^\n\t:#{}\[\],&*!|>'\"%@`\\]*", re.ASCII)
 _STAR_INSIDE = re.compile(r"[\w.+(-][\w ./+*()^°-]*")
 
 
+class AsWritten(str):
+    """A text with parameters in it."""
+
+
+def as_written(data: Any) -> Any:
+    """Data of a file whose texts have parameters in them."""
+    if isinstance(data, dict):
+        return {key: as_written(entry) for key, entry in data.items()}
+    if isinstance(data, list):
+        return [as_written(entry) for entry in data]
+    return AsWritten(data) if isinstance(data, str) else data
+
+
 def to_yaml(data: Any) -> str:
     """YAML text of mappings, lists and scalars; mappings that fit go on one line below the second level."""
     return "\n".join(_block(data, 0, 0)) + "\n"
@@ -90,7 +103,7 @@ def number(value: float) -> str:
 
 def _text(value: str) -> str:
     """A text, in quotes where it needs them."""
-    text = escaped(value)
+    text = str(value) if isinstance(value, AsWritten) else escaped(value)
     simple = _PLAIN.fullmatch(text) or _STAR_INSIDE.fullmatch(text)
     if (
         simple

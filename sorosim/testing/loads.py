@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.energies import load_power
 from sorosim.errors import InputError
 from sorosim.lie.se3 import exp_se3
 from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
@@ -238,7 +239,7 @@ def _check_invariance(
 
 def _check_power(report: Report, where: str, name: str, loaded: Robot, states: Sequence[State], t: float) -> None:
     for k, state in enumerate(states):
-        power = loaded.engine.load_power(name, t, *state)
+        power = load_power(loaded.engine, name, t, *state)
         twists = np.abs(loaded.engine.workspace.twist[:-1, 0]).max(initial=0.0)
         size = float(np.abs(_wrenches(loaded, name, state, t)).max() * twists)
         report.note("power that it gives", max(power, 0.0) / size if size > 0.0 else 0.0)
