@@ -107,9 +107,9 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
         worst = int(np.argmin(np.linalg.eigvalsh(inertia)[:, 0]))
         name = layout.place_of(int(groups.node[order[worst]]))
         raise _refused(f"an inertia of {name} that is not positive definite", "give it mass") from None
-    return Skeleton(
-        groups.node[order], parent, L, np.asarray(np.linalg.inv(L), dtype=np.float64), free, body, slot, at, n_soft, serial, _hard(parent, n_soft)
-    )  # fmt: skip
+    L_inverse = np.asarray(np.linalg.inv(L), dtype=np.float64)
+    hard = _hard(parent, n_soft)
+    return Skeleton(groups.node[order], parent, L, L_inverse, free, body, slot, at, n_soft, serial, hard)
 
 
 def _grouped(engine: Engine) -> Groups:

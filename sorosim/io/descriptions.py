@@ -113,6 +113,8 @@ BLOCKS: dict[str, Keys] = {
         "parent": ("Link that it hangs on.", "arm"),
         "at": ("Pose on its parent, before the poses of its own links.", "{position: [0, 0, 1 cm]}"),
         "repeat": ("Makes so many parts; their names end in 1, 2, ..., which is $i in all their values.", "3"),
+        "chain": ("Link of the prefab that the next one of repeated parts hangs on; parent and at are of the first.",
+                  "tip"),
         "with": ("Values of the prefab's parameters.", "{size: 2 cm}"),
     },
     "MaterialBlock": {

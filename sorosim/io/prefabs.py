@@ -2,7 +2,7 @@
 
 The links of part ``thumb`` are called ``thumb_proximal`` and so on; names inside the prefab are mapped, all others
 mean what they mean where the part is. Links on the world of a prefab hang on the parent of the part, and loops that end
-there end on it.
+there end on it. Parts of a chain hang on each other: all but the first on a link of the one before.
 """
 
 from __future__ import annotations
@@ -56,11 +56,13 @@ class PartMaker:
             out[block] = {} if node is None else dict(substituted(node, scope, self.mistakes, notes).entries)
         self.n_links += len(out["links"])
         for name, part in (body["parts"].entries if "parts" in body else {}).items():
+            before = ""
             for own_name, own_scope in self.repeated(name, part, scope, notes):
                 self.count(part)
-                made = self.part(own_name, part, own_scope, f"{full}_{own_name}" if full else own_name, chain)
+                made = self.part(own_name, part, own_scope, f"{full}_{own_name}" if full else own_name, chain, before)
                 for block, entries in made.items():
                     self.bring(out[block], entries)
+                before = own_name
         return out
 
     def repeated(self, name: str, part: Node, scope: Scope, notes: tuple[str, ...]) -> Iterator[tuple[str, Scope]]:
@@ -83,8 +85,14 @@ class PartMaker:
         if self.n_links > MAX_LINKS:
             raise refusal(part.place, f"at most {MAX_LINKS} links with all parts", "more")
 
-    def part(self, name: str, part: Node, scope: Scope, full: str, chain: tuple[str, ...]) -> Blocks:
-        """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it."""
+    def part(
+        self, name: str, part: Node, scope: Scope, full: str, chain: tuple[str, ...], before: str
+    ) -> Blocks:  # fmt: skip
+        """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it.
+
+        before : str
+            Name of the part before it of the same entry, "" for the first.
+        """
         notes = (f"as part '{full}'",)
         given = {
             key: substituted(entry, scope, self.mistakes, notes)
@@ -107,6 +115,8 @@ class PartMaker:
             return {}
         inner = Scope(*found, scope_of(scope))
         made = self.blocks(prefab.entries, inner, full, (*chain, kind.value))
+        if "chain" in given:
+            given = self.chained(given, kind.value, made["links"], before)
         local = {block: {key: f"{name}_{key}" for key in entries} for block, entries in made.items()}
         names = {key: local[block] for block, keys in REFERENCES.items() for key in keys}
         out: Blocks = {}
@@ -116,6 +126,17 @@ class PartMaker:
         for block, put in (("links", hung), ("loops", tied), ("loads", tied_spring)):
             out[block] = {key: put(entry, given) for key, entry in out[block].items()}
         return out
+
+    def chained(self, given: dict[str, Node], kind: str, links: Mapping[str, Node], before: str) -> dict[str, Node]:
+        """What a part is given if it hangs on a link of the part before it, which nothing is between."""
+        link = given["chain"]
+        if not isinstance(link.value, str) or link.value not in links:
+            hint = nearest(shown(link.outline), links)
+            self.mistakes.note(link.place, f"the name of a link of prefab '{kind}'", shown(link.outline), hint)
+        if not before:
+            return given
+        own = {key: node for key, node in given.items() if key not in ("parent", "at")}
+        return {**own, "parent": replace(link, value=f"{before}_{link.value}")}
 
     def parameters(
         self, kind: str, prefab: Node, given: Node | None, part: Node

@@ -123,6 +123,7 @@ class PartBlock(Block):
     parent: Any = "world"
     at: Any = None
     repeat: Any = 1
+    chain: Any = None
     given: dict[str, Any] = Key(default_factory=dict, alias="with")
 
 

@@ -78,6 +78,50 @@ ARM = (
 
 # -- parts
 
+CHAIN = """\
+sorosim: 1
+prefabs:
+  joint:
+    links:
+      turn: {at: {position: [0, 0, 2 cm]}, joint: {revolute: {axis: [1, 0, 0]}}}
+      bone: {parent: turn, joint: {revolute: {axis: [0, 1, 0]}}, body: {mass: 1/$i, inertia: [1e-4, 1e-4, 1e-4]}}
+links:
+  base: {body: {mass: 1, inertia: [1e-2, 1e-2, 1e-2]}}
+parts:
+  joint: {prefab: joint, parent: base, at: {position: [5 cm, 0, 0]}, repeat: 3, chain: bone}
+"""
+
+
+def test_parts_of_a_chain_hang_on_each_other():
+    robot = load_text(CHAIN)
+    parents = {link.name: link.parent for link in robot.links}
+    assert parents == {"base": "world", "joint1_turn": "base", "joint1_bone": "joint1_turn",
+                       "joint2_turn": "joint1_bone", "joint2_bone": "joint2_turn",
+                       "joint3_turn": "joint2_bone", "joint3_bone": "joint3_turn"}  # fmt: skip
+    # the first one has the pose of the part and its own, the others their own
+    assert_allclose(robot.pose(np.zeros(6), "joint3_bone")[:3, 3], [0.05, 0.0, 0.06], atol=1e-15)
+    assert robot.links[-1].body.mass == 1 / 3
+
+
+def test_a_chain_inside_a_prefab():
+    text = changed(CHAIN, ("links:\n  base", "  arm:\n    links: {foot: {}}\n    parts:\n      joint: {prefab: joint, "
+                           "parent: foot, repeat: 2, chain: bone}\nlinks:\n  base"),
+                   ("{prefab: joint, parent: base, at: {position: [5 cm, 0, 0]}, repeat: 3, chain: bone}",
+                    "{prefab: arm, parent: base, repeat: 2, chain: joint2_bone}"))  # fmt: skip
+    parents = {link.name: link.parent for link in load_text(text).links}
+    assert parents["joint1_joint2_turn"] == "joint1_joint1_bone"
+    assert parents["joint2_foot"] == "joint1_joint2_bone"
+    assert parents["joint2_joint1_turn"] == "joint2_foot"
+
+
+@pytest.mark.parametrize(("given", "shown"), [("bones", "'bones'; did you mean bone?"), ("[bone]", "a list")])
+def test_the_link_of_a_chain_is_one_of_its_prefab(given, shown):
+    text = changed(CHAIN, ("chain: bone", f"chain: {given}"))
+    assert "10:88: parts.joint.chain (as part 'joint1' and 2 more): expected the name of a link of prefab 'joint', " in (
+        found := message(text)
+    )
+    assert shown in found
+
 
 def test_a_robot_of_twenty_equal_fingers_is_short():
     robot = load_text(HAND, "hand.yaml")
