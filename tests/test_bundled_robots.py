@@ -15,6 +15,7 @@ COORDINATES = {
     "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
     "particle": 2, "jumping_lamp": 5,
+    "polypeptide": 24,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,
          "four_bar": 1, "slider_crank": 1, "finray_grasp": 6}  # fmt: skip
@@ -137,3 +138,24 @@ def test_the_pendulum_swings_with_its_period():
     run = sorosim.simulate(robot, t_end=10.0, rtol=1e-8, atol=1e-10, dense=True, events=[lambda t, q, qd: q[0]])
     period = 4.0 * np.sqrt(inertia / (9.81 * mass_times_reach)) * ellipk(np.sin(np.pi / 6) ** 2)
     np.testing.assert_allclose(np.diff(run.events[0][0]), 0.5 * period, rtol=1e-6)
+
+
+def test_the_polypeptide_is_an_alpha_helix_where_its_springs_rest():
+    robot = sorosim.load("polypeptide", set={"parameters.residues": 12})
+    assert robot.ndof == 36
+    for q, reach in ((np.zeros(36), 3.6), (np.tile(np.radians([0.0, 123.0, 133.0]), 12), 1.5)):
+        g = {name: np.array([robot.pose(q, f"ala{i}_{name}") for i in range(1, 13)]) for name in ("n", "ca", "c")}
+        alpha = g["ca"][:, :3, 3]
+        steps = np.linalg.norm(np.diff(alpha, axis=0), axis=1)
+        assert np.abs(steps - 3.8e-2).max() < 1e-3  # of two C-alpha across a flat peptide bond: 3.8 angstrom
+        # per residue: 3.6 angstrom stretched out, 1.5 along a helix
+        assert abs(np.linalg.norm(alpha[-1] - alpha[1]) / 10.0 - 1e-2 * reach) < 2e-3
+    oxygen, hydrogen = g["c"] @ [-0.676e-2, -1.029e-2, 0.0, 1.0], g["n"] @ [-0.493e-2, -0.882e-2, 0.0, 1.0]
+    bridges = np.linalg.norm(oxygen[:-4] - hydrogen[4:], axis=1)
+    assert np.abs(bridges - 1.95e-2).max() < 1e-3  # hydrogen bonds of an alpha helix, to the fourth residue
+    a, b, c = np.diff(alpha[:4], axis=0)
+    assert np.cross(a, b) @ c > 0.0  # right-handed, as of L-amino acids
+    state = np.random.default_rng(0).normal(size=36)
+    np.testing.assert_allclose(
+        robot.solve_mass(q, state, algorithm="fixman"), robot.solve_mass(q, state, algorithm="composite"), rtol=1e-8
+    )

@@ -93,7 +93,7 @@ parts:
 
 
 def test_parts_of_a_chain_hang_on_each_other():
-    robot = load_text(CHAIN)
+    robot = load_text(CHAIN, "robot.yaml")
     parents = {link.name: link.parent for link in robot.links}
     assert parents == {"base": "world", "joint1_turn": "base", "joint1_bone": "joint1_turn",
                        "joint2_turn": "joint1_bone", "joint2_bone": "joint2_turn",
@@ -108,17 +108,18 @@ def test_a_chain_inside_a_prefab():
                            "parent: foot, repeat: 2, chain: bone}\nlinks:\n  base"),
                    ("{prefab: joint, parent: base, at: {position: [5 cm, 0, 0]}, repeat: 3, chain: bone}",
                     "{prefab: arm, parent: base, repeat: 2, chain: joint2_bone}"))  # fmt: skip
-    parents = {link.name: link.parent for link in load_text(text).links}
+    parents = {link.name: link.parent for link in load_text(text, "robot.yaml").links}
     assert parents["joint1_joint2_turn"] == "joint1_joint1_bone"
     assert parents["joint2_foot"] == "joint1_joint2_bone"
     assert parents["joint2_joint1_turn"] == "joint2_foot"
 
 
-@pytest.mark.parametrize(("given", "shown"), [("bones", "'bones'; did you mean bone?"), ("[bone]", "a list")])
+@pytest.mark.parametrize(("given", "shown"), [("bones", "'bones'; did you mean bone?"), ("[bone]", "['bone']")])
 def test_the_link_of_a_chain_is_one_of_its_prefab(given, shown):
     text = changed(CHAIN, ("chain: bone", f"chain: {given}"))
-    assert "10:88: parts.joint.chain (as part 'joint1' and 2 more): expected the name of a link of prefab 'joint', " in (
-        found := message(text)
+    assert (
+        "10:88: parts.joint.chain (as part 'joint1' and 2 more): expected the name of a link of prefab 'joint', "
+        in (found := message(text))
     )
     assert shown in found
 
