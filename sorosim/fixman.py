@@ -54,9 +54,11 @@ class Fixman:
         Raises InputError for a robot that the method does not hold for.
         """
         key = known.tobytes()
-        if key not in self._skeletons:
-            self._skeletons = {key: make_skeleton(self.engine, known)}
-        return self._skeletons[key]
+        found = self._skeletons.get(key)
+        if found is None:  # the last one is kept; several threads may make it, each for itself
+            found = make_skeleton(self.engine, known)
+            self._skeletons = {key: found}
+        return found
 
     def solve(self, q: Array, known: NDArray[np.bool_], B: Array) -> Array:
         """M_ff^{-1} B (ndof, m) in the rows of free coordinates, zero elsewhere."""
@@ -108,13 +110,13 @@ class Fixman:
         own = R[skeleton.body, skeleton.slot, skeleton.slot]
         size = np.linalg.norm(S[skeleton.body, :, skeleton.slot], axis=1)
         # half of the digits, where the Cholesky factor of M gives up as well
-        lost = np.flatnonzero(~(np.abs(own) > np.sqrt(np.finfo(float).eps) * size))
+        lost = np.flatnonzero(~(np.abs(own) > np.sqrt(EPS) * size))
         if len(lost):
             raise idle_error(self.engine, int(skeleton.free[lost[0]]))
 
 
 def _relative(skeleton: Skeleton, K: Array, z: Array) -> Array:
-    """D z (n, 6, m): relative motions in all joints."""
+    """D z (n, 6, m): relative motions in all joints; K is zero where index -1 takes the last body for the world."""
     out: Array = z - K @ z[skeleton.parent]
     return out
 
@@ -151,17 +153,22 @@ def _factor(skeleton: Skeleton, K: Array) -> Callable[[Array], Array]:
         try:
             factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
         except LinAlgError:
-            got = "inertias that differ too much, or a state that is not finite"
-            raise ModelError("mass matrix", "one that can be factored", got, "algorithm='composite'") from None
+            raise _lost() from None
         return lambda right: np.asarray(cho_solve_banded((factor, True), right, check_finite=False))
-    off = rows != columns
-    H = scipy.sparse.csc_array(
-        (np.concatenate([values, values[off]]),
-         (np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]]))), shape=(n, n)
-    )  # fmt: skip
-    # leaves first and symmetric: no pivoting, no fill
-    found = scipy.sparse.linalg.splu(H, "NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    lower = scipy.sparse.csc_array((values, (rows, columns)), shape=(n, n))
+    H = lower + scipy.sparse.tril(lower, -1).T
+    try:
+        # leaves first and symmetric: no pivoting, no fill
+        found = scipy.sparse.linalg.splu(H.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:
+        raise _lost() from None
     return lambda right: np.asarray(found.solve(right))
+
+
+def _lost() -> ModelError:
+    """H_hh is positive definite for any tree, but not always to rounding."""
+    got = "inertias that differ too much, or a state that is not finite"
+    return ModelError("mass matrix", "one that this algorithm can factor", got, "try algorithm='composite'")
 
 
 def _solved(skeleton: Skeleton, bodies: Bodies, factor: Callable[[Array], Array], b: Array) -> Array:

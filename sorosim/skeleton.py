@@ -113,7 +113,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
 
 
 def _grouped(engine: Engine) -> Groups:
-    """Links that are fixed to each other, in the order of the tree."""
+    """Links that are fixed to each other, one group for each block of coordinates and in their order."""
     tree = engine.tree
     of_node = np.full(len(tree.segment) + 1, -1)  # the last one is the world's
     node: list[int] = []
@@ -149,8 +149,7 @@ def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntAr
             carrier[i] = carried[i][0]
         if carrier[i] >= 0 and groups.before[i] >= 0:
             carried[groups.before[i]].append(int(carrier[i]))
-    for node in groups.node[carrier < 0]:
-        block = tree.block[np.flatnonzero(tree.block[:, FIRST] == node)[0]]
+    for block in tree.block[tree.block[:, BLOCK_N] > 0][carrier < 0]:
         own = np.arange(block[BLOCK_COLUMN], block[BLOCK_COLUMN] + block[BLOCK_N])
         if not known[own].all():
             raise idle_error(engine, int(own[~known[own]][0]))
@@ -190,9 +189,7 @@ def _hard(parent: IntArray, n_soft: IntArray) -> Hard:
     wanted = hard[first][:, :, None] & hard[second][:, None, :]
     wanted[:n] &= np.tri(6, dtype=bool)
     a, b = (np.broadcast_to(x, wanted.shape)[wanted] for x in (number[first][:, :, None], number[second][:, None, :]))
-    return Hard(
-        np.flatnonzero(hard), pairs, np.maximum(a, b), np.minimum(a, b), np.flatnonzero(wanted)
-    )  # fmt: skip
+    return Hard(np.flatnonzero(hard), pairs, np.maximum(a, b), np.minimum(a, b), np.flatnonzero(wanted))
 
 
 def _refused(got: str, hint: str) -> InputError:
@@ -200,6 +197,7 @@ def _refused(got: str, hint: str) -> InputError:
 
 
 def idle_error(engine: Engine, coordinate: int) -> ModelError:
+    """The mass matrix is singular, and this coordinate is one of those that make it so."""
     name = engine.layout.coordinate_names[coordinate]
     return ModelError(name, "a coordinate that moves mass", "none that others do not move as well",
                       "give the links that it moves mass, or check that the state is finite")  # fmt: skip

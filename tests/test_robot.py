@@ -48,6 +48,7 @@ VECTORS = {
     "loop_gaps": (lambda r, q: r.loop_gaps(q), ("q",)),
     "loop_rows": (lambda r, *x: r.loop_rows(*x), ("q", "qd")),
     "mass_matrix": (lambda r, q: r.mass_matrix(q), ("q",)),
+    "solve_mass": (lambda r, q: r.solve_mass(q, ZERO), ("q",)),
     "inverse_dynamics": (lambda r, *x: r.inverse_dynamics(*x), ("q", "qd", "qdd")),
     "inverse_dynamics_derivatives": (lambda r, *x: r.inverse_dynamics_derivatives(*x), ("q", "qd", "qdd")),
     "internal_force": (lambda r, *x: r.internal_force(*x), ("q", "qd")),
