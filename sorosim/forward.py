@@ -150,6 +150,8 @@ class ForwardDynamics(Dynamics):
         """
         position, right = self.coordinates(q), columns("b", b, self.ndof)
         chosen = self._algorithm(algorithm, SOLVERS, FASTEST, closes=False)
+        if not right.size:
+            return right
         B, rest, none = right.reshape(self.ndof, -1), np.zeros(self.ndof), self.engine.none_known
         if chosen == "fixman":
             found = self._fixman.solve(position, none, B)

@@ -136,6 +136,20 @@ def test_unknown_algorithms_are_refused():
         robot.forward_dynamics([0], [0], algorithm="featherstone")
 
 
+def test_room_for_derivatives_is_made_when_there_are_any():
+    robot = tree(1)
+    q, qd, _, _, u, _ = state(robot, 1)
+    shape = (2, robot.ndof, robot.ndof)
+    first = robot.forward_dynamics(q, qd, u)
+    assert robot.engine.workspace.matrix.shape == (2, 0, 0)
+    pose = robot.engine.workspace.pose
+    found = robot.forward_dynamics_derivatives(q, qd, u)
+    assert robot.engine.workspace.matrix.shape == shape
+    assert robot.engine.workspace.pose is pose  # all else is the same room
+    np.testing.assert_array_equal(robot.forward_dynamics(q, qd, u), first)
+    np.testing.assert_allclose(found.qdd, first, rtol=1e-12, atol=1e-12 * np.abs(first).max())
+
+
 def test_ready_gives_the_internal_force():
     robot = tree(1)
     q, qd, _, _, u, _ = state(robot, 1)

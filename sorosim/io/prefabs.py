@@ -90,8 +90,7 @@ class PartMaker:
     ) -> Blocks:  # fmt: skip
         """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it.
 
-        before : str
-            Name of the part before it of the same entry, "" for the first.
+        `before` is the name of the part before it of the same entry, "" for the first.
         """
         notes = (f"as part '{full}'",)
         given = {
@@ -128,7 +127,7 @@ class PartMaker:
         return out
 
     def chained(self, given: dict[str, Node], kind: str, links: Mapping[str, Node], before: str) -> dict[str, Node]:
-        """What a part is given if it hangs on a link of the part before it, which nothing is between."""
+        """What a part is given that hangs on a link of the part before it; the first one is as it is written."""
         link = given["chain"]
         if not isinstance(link.value, str) or link.value not in links:
             hint = nearest(shown(link.outline), links)
