@@ -56,7 +56,7 @@ class Dynamics:
     @property
     def actuator_names(self) -> tuple[str, ...]:
         """Names of the actuators, in the order of u."""
-        return tuple(self.description.actuators)
+        return self.engine.actuator_names
 
     # -- the door --------------------------------------------------------------------------------------------------
 
@@ -67,15 +67,15 @@ class Dynamics:
     def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
         """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
         if u is None:
-            return np.zeros(len(self.actuator_names))
+            return np.zeros(self.engine.n_actuators)
         if isinstance(u, Mapping):
-            values = np.zeros(len(self.actuator_names))
+            values = np.zeros(self.engine.n_actuators)
             for name, value in u.items():
                 if name not in self.actuator_names:
                     raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, self.actuator_names))
                 values[self.actuator_names.index(name)] = number(f"{where}.{name}", value)
         else:
-            values = vector(where, u, len(self.actuator_names))
+            values = vector(where, u, self.engine.n_actuators)
         if self._winds:
             check_wound(self.engine.fibres, self.actuator_names, values, where)
         return values

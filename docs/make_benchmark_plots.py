@@ -1,0 +1,38 @@
+"""Measure rigid trees beside Pinocchio and draw the figures anew: python docs/make_benchmark_plots.py
+
+Takes some minutes. Writes images/rigid_trees.png, and the table of docs/speed.md with the yardstick of this run.
+"""
+
+from pathlib import Path
+from statistics import median
+
+from make_pictures import write_figure
+
+from sorosim.benchmark.cases import REFERENCE_YARDSTICK, amount
+from sorosim.benchmark.rigid import NUMBERS, SHAPES, figures, tree
+from sorosim.benchmark.rigid_plots import plot, table
+from sorosim.benchmark.setting import Setting
+from sorosim.solvers.base import one_blas_thread
+
+DOCS = Path(__file__).resolve().parent
+SHOWN = (2, 10, 50, 100, 500)
+
+
+def main() -> None:
+    """Measure, draw, write."""
+    setting, measured = Setting(), {}
+    with one_blas_thread():
+        for shape, branching in SHAPES.items():
+            measured[shape] = {}
+            for n in NUMBERS:
+                setting.measure_yardstick()
+                measured[shape][n] = figures(tree(n, branching))
+                print(shape, n, {name: amount(value, "s") for name, value in measured[shape][n].public.items()})
+    write_figure(plot(measured), "rigid_trees")
+    yardstick = f"{amount(median(setting.yardsticks), 's')}; the machine of the targets has"
+    note = f"Yardstick of this run: {yardstick} {amount(REFERENCE_YARDSTICK, 's')}.\n\n"
+    (DOCS / "speed_table.inc").write_text(note + table(measured, SHOWN), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

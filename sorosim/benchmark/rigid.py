@@ -1,0 +1,227 @@
+"""Rigid trees beside Pinocchio: cost against the number of links, and what calls from Python add."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.joint_force import JointForce
+from sorosim.forward import ALGORITHMS, DERIVATIVES
+from sorosim.kernels import evaluate as task
+from sorosim.lie.so3 import exp_so3
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joint import Joint
+from sorosim.model.link import WORLD, Link
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+Action = Callable[[], Any]
+
+# name -> links on each link; 1 is a chain
+SHAPES = {"chain": 1, "two each": 2, "five each": 5}
+NUMBERS = (2, 5, 10, 20, 50, 100, 200, 500)
+# of each figure: rounds, and how long one of them is at least [s]
+ROUNDS, ROUND = 7, 0.004
+
+# ours by name, and what Pinocchio has for it
+PEERS = {
+    "inverse dynamics": "rnea",
+    "forward dynamics": "aba",
+    "inverse dynamics derivatives": "computeRNEADerivatives",
+    "forward dynamics derivatives": "computeABADerivatives",
+    "mass matrix": "crba",
+}
+
+
+def tree(n: int, branching: int = 1) -> Robot:
+    """A regular tree of n links on revolute joints, oblique and with a motor each, `branching` links on each link."""
+    rng = np.random.default_rng(n)
+    links = []
+    for i in range(n):
+        at = np.eye(4)
+        at[:3, :3], at[:3, 3] = exp_so3(rng.normal(size=3)), 0.2 * rng.normal(size=3)
+        body = RigidBody(rng.uniform(0.5, 1.5), centre=tuple(0.1 * rng.normal(size=3)),
+                         inertia=tuple(rng.uniform(0.02, 0.03, size=3)))  # fmt: skip
+        axis = rng.normal(size=3)
+        joint = Joint("revolute", axis=tuple(axis / np.linalg.norm(axis)))
+        parent = f"link{(i - 1) // branching}" if i else WORLD
+        links.append(Link(f"link{i}", body, joint=joint, parent=parent, at=at))
+    motors = {link.name: JointForce(link.name) for link in links}
+    return Robot(Description("tree", tuple(links), actuators=motors))
+
+
+def state(robot: Robot) -> tuple[Array, Array, Array, Array]:
+    """q, qd, qdd, u: everything moves."""
+    q, qd, qdd, u = np.random.default_rng(robot.ndof).normal(size=(4, robot.ndof))
+    return q, qd, qdd, u
+
+
+# -- ours --------------------------------------------------------------------------------------------------------------
+
+
+def public(robot: Robot) -> dict[str, Action]:
+    """Calls of a user by name."""
+    q, qd, qdd, u = state(robot)
+    found: dict[str, Action] = {
+        "inverse dynamics": lambda: robot.inverse_dynamics(q, qd, qdd),
+        "mass matrix": lambda: robot.mass_matrix(q),
+        "inverse dynamics derivatives": lambda: robot.inverse_dynamics_derivatives(q, qd, qdd),
+        "forward dynamics": lambda: robot.forward_dynamics(q, qd, u),
+        "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, qd, u),
+    }
+    for algorithm in DERIVATIVES:
+        derivatives = partial(robot.forward_dynamics_derivatives, q, qd, u, algorithm=algorithm)
+        found[f"forward dynamics derivatives, {algorithm}"] = derivatives
+        if algorithm in ALGORITHMS:
+            found[f"forward dynamics, {algorithm}"] = partial(robot.forward_dynamics, q, qd, u, algorithm=algorithm)
+    return found
+
+
+@contextmanager
+def caught(thing: Any, *names: str) -> Iterator[list[tuple[Any, tuple[Any, ...]]]]:
+    """Calls of compiled functions that a thing keeps under these names, with their arguments."""
+    calls: list[tuple[Any, tuple[Any, ...]]] = []
+    kept = {name: getattr(thing, name) for name in names}
+
+    def catching(function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            calls.append((function, arguments))
+            return function(*arguments)
+
+        return call
+
+    try:
+        for name, function in kept.items():
+            setattr(thing, name, catching(function))
+        yield calls
+    finally:
+        for name, function in kept.items():
+            setattr(thing, name, function)
+
+
+def compiled(robot: Robot) -> dict[str, Action]:
+    """The compiled functions behind them, their arguments at hand: no checks, no arrays made.
+
+    Left out are derivatives of forward dynamics in which NumPy has a part; `public` has them.
+    """
+    found: dict[str, Action] = {}
+    articulation = robot._articulation
+    for name, action in public(robot).items():
+        action()  # everything is compiled
+        kept = [key for key in ("_forward", "_solve") if getattr(articulation, key) is not None]
+        with caught(robot.engine, "_evaluate") as calls, caught(articulation, *kept) as others:
+            action()
+        if articulation._solve not in [function for function, _ in others]:
+            found[name] = partial(again, (*calls, *others))
+    return found
+
+
+def again(calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
+    """Make these calls."""
+    for function, arguments in calls:
+        function(*arguments)
+
+
+def inverse_times(robot: Robot) -> dict[str, Action]:
+    """Two ways to M^-1 times the derivatives of forces: a sweep for each column, or for M^-1, and a product."""
+    q, qd, qdd, u = state(robot)
+    articulation = robot._articulation
+    articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)
+    out = robot.engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, u)
+    articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)
+    right, known, unit = np.hstack([out.dq, out.dqd]), robot.engine.none_known, np.eye(robot.ndof)
+    return {
+        "column by column": lambda: articulation.solve(known, right),
+        "inverse and product": lambda: articulation.solve(known, unit) @ right,
+    }
+
+
+# -- theirs ------------------------------------------------------------------------------------------------------------
+
+
+def pinocchio(robot: Robot) -> dict[str, Action]:
+    """The calls of Pinocchio (a library of rigid bodies in C++), by its names; raises ImportError without it."""
+    import pinocchio as pin  # type: ignore[import-untyped]
+
+    model, names = pin.Model(), {WORLD: 0}
+    order: list[int] = []
+    children: dict[str, list[int]] = {}
+    for i, link in enumerate(robot.links):
+        children.setdefault(link.parent, []).append(i)
+    waiting = list(children[WORLD])
+    while waiting:  # depth first: it takes the joints of a subtree for neighbours
+        i = waiting.pop()
+        link = robot.links[i]
+        place = pin.SE3(np.array(link.at))
+        names[link.name] = model.addJoint(
+            names[link.parent], pin.JointModelRevoluteUnaligned(np.array(link.joint.axis)), place, link.name
+        )
+        body = link.body
+        assert isinstance(body, RigidBody)
+        inertia = pin.Inertia(body.mass, np.array(body.centre), body.rotational_inertia)
+        model.appendBodyToJoint(names[link.name], inertia, pin.SE3.Identity())
+        order.append(i)
+        waiting += children.get(link.name, [])
+    data = model.createData()
+    q, qd, qdd, u = (x[order] for x in state(robot))
+    np.testing.assert_allclose(pin.rnea(model, data, q, qd, qdd), robot.inverse_dynamics(*state(robot)[:3])[order],
+                               rtol=1e-9, atol=1e-9)  # fmt: skip  # the same tree
+    return {
+        "rnea": lambda: pin.rnea(model, data, q, qd, qdd),
+        "crba": lambda: pin.crba(model, data, q),
+        "aba": lambda: pin.aba(model, data, q, qd, u),
+        "computeRNEADerivatives": lambda: pin.computeRNEADerivatives(model, data, q, qd, qdd),
+        "computeABADerivatives": lambda: pin.computeABADerivatives(model, data, q, qd, u),
+    }
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def seconds(*actions: Action) -> list[float]:
+    """Median time of a call of each, that of this thread: waiting for other work of the machine does not count.
+
+    They take turns, so that what slows the machine down meets all of them.
+    """
+    counts = []
+    for action in actions:
+        action()
+        begin = time.thread_time()
+        action()
+        counts.append(max(1, int(ROUND / max(time.thread_time() - begin, 1e-7))))
+    found: list[list[float]] = [[] for _ in actions]
+    for _ in range(ROUNDS):
+        for action, count, samples in zip(actions, counts, found, strict=True):
+            begin = time.thread_time()
+            for _ in range(count):
+                action()
+            samples.append((time.thread_time() - begin) / count)
+    return [median(samples) for samples in found]
+
+
+class Figures(NamedTuple):
+    """Times [s] of one tree, by the names of the operations."""
+
+    public: dict[str, float]
+    compiled: dict[str, float]
+    pinocchio: dict[str, float]  # by the names of Pinocchio
+    inverse_times: dict[str, float]
+
+
+def figures(robot: Robot) -> Figures:
+    """Time all of one tree; nothing of Pinocchio where it is not installed."""
+    try:
+        theirs = pinocchio(robot)
+    except ImportError:
+        theirs = {}
+    groups = public(robot), compiled(robot), theirs, inverse_times(robot)
+    times = iter(seconds(*(action for group in groups for action in group.values())))
+    return Figures(*({name: next(times) for name in group} for group in groups))

@@ -1,0 +1,93 @@
+"""Figures and a table of rigid trees beside Pinocchio; measured by `sorosim.benchmark.rigid`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sorosim.benchmark.cases import amount
+from sorosim.benchmark.rigid import PEERS, Figures
+
+STYLES = ("-", "--", ":")
+FEW = 50  # links
+OURS, THEIRS, THIRD = "#1f77b4", "#d95f02", "#1b9e77"
+
+Measured = Mapping[str, Mapping[int, Figures]]  # shape -> number of links -> times
+
+
+def kernel(found: Figures, name: str) -> float:
+    """Time of compiled code alone [s]; where it is not known apart, of the whole call."""
+    return found.compiled.get(name, found.public[name])
+
+
+def _peer(found: Figures, name: str) -> float:
+    return found.pinocchio.get(name, np.nan)
+
+
+def _way(found: Figures, name: str) -> float:
+    return found.inverse_times[name]
+
+
+def plot(measured: Measured) -> Any:
+    """Figure of the times against the number of links (matplotlib)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12.0, 7.4), layout="constrained")
+    panels = figure.subplots(2, 3)
+    for place, name in zip(((0, 0), (0, 1), (1, 0), (1, 1)), PEERS, strict=False):
+        axes = panels[place]
+        _lines(axes, measured, partial(kernel, name=name), OURS, "ours")
+        _lines(axes, measured, partial(_peer, name=PEERS[name]), THEIRS, "Pinocchio")
+        axes.set(title=name, xlabel="links", ylabel="us")
+    _over(panels[0, 2], measured)
+    _ways(panels[1, 2], measured)
+    for axes in panels.flat:
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _lines(axes: Any, measured: Measured, value: Callable[[Figures], float], colour: str, label: str) -> None:
+    """One line a shape; the first shape is drawn through and labelled."""
+    for style, (shape, row) in zip(STYLES, measured.items(), strict=False):
+        text = f"{label}, {shape}"
+        values = [1e6 * value(found) for found in row.values()]
+        if not np.isnan(values).all():
+            axes.loglog(list(row), values, style, color=colour, marker="o", markersize=3, linewidth=1.2, label=text)
+
+
+def _over(axes: Any, measured: Measured) -> None:
+    """What calls from Python take beyond compiled code, in short chains: in long ones their noise is larger."""
+    row = {n: found for n, found in next(iter(measured.values())).items() if n <= FEW}
+    for colour, name in zip((OURS, THEIRS, THIRD, "0.4"), tuple(PEERS)[:4], strict=True):
+        values = [1e6 * (found.public[name] - kernel(found, name)) for found in row.values()]
+        axes.semilogx(list(row), values, color=colour, marker="o", markersize=3, label=name)
+    axes.axhline(8.0, color="0.7", linestyle="--", linewidth=1)
+    axes.minorticks_off()
+    axes.set(title="added by Python, chain", xlabel="links", ylabel="us", ylim=(0.0, 20.0))
+
+
+def _ways(axes: Any, measured: Measured) -> None:
+    """M^-1 times the derivatives of forces, in two ways."""
+    for colour, way in ((OURS, "column by column"), (THEIRS, "inverse and product")):
+        _lines(axes, measured, partial(_way, name=way), colour, way)
+    axes.set(title="M$^{-1}$ times derivatives of forces", xlabel="links", ylabel="us")
+
+
+def table(measured: Measured, numbers: Sequence[int]) -> str:
+    """Times and their ratios to Pinocchio's, as Markdown."""
+    head = ["", "links", *(f"{name}: kernel, call, Pinocchio" for name in tuple(PEERS)[:4])]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for shape, row in measured.items():
+        for n in numbers:
+            cells = [shape, str(n)]
+            for name in tuple(PEERS)[:4]:
+                ours, call = kernel(row[n], name), row[n].public[name]
+                theirs = row[n].pinocchio.get(PEERS[name])
+                beside = f"{amount(theirs, 's')} ({ours / theirs:.1f})" if theirs else "-"
+                cells.append(f"{amount(ours, 's')}, {amount(call, 's')}, {beside}")
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
