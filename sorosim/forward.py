@@ -106,12 +106,12 @@ class ForwardDynamics(Dynamics):
         return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
 
     def _algorithm(
-        self, asked: str | None, known: tuple[str, ...], fastest: tuple[tuple[int, str], ...], *, closes: bool = True
+        self, asked: str | None, known: tuple[str, ...], fastest: Mapping[int, str], *, closes: bool = True
     ) -> str:
         """The one that was asked for, or else the fastest one; `closes`: whether loops are to stay closed."""
         looped = closes and len(self.engine.loops.row) > 0
         if asked is None:
-            return "composite" if looped else next(name for least, name in fastest if self.ndof >= least)
+            return "composite" if looped else fastest[max(n for n in fastest if n <= self.ndof)]
         chosen = choice("algorithm", asked, known)
         if chosen != "composite" and looped:
             raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
