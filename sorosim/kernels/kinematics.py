@@ -24,6 +24,7 @@ from sorosim.kernels.tree import (
     BLOCK_PARENT,
     COLUMN,
     COMMUTING,
+    END,
     FIRST,
     FIXED,
     KIND,
@@ -120,6 +121,49 @@ def combine(A, order, moving, h, c, x, xd, xdd, sign, out):
 
 
 @kernel_in_place
+def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
+    """Rates of node k and, by `depth`, columns, where segment k is its block and its motions commute: a joint.
+
+    S_w = Ad_g P with g the pose (R, p) of its start, S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w, V and A those of
+    the node before: the products of the general sweep without their zeros.
+    """
+    at, work = tree.segment[k, STRAIN], tree.segment[k, WORK]
+    half, vectors = 0.5 * tree.strain[at + LENGTH], ws.scratch[5]
+    V, A, S, Sd, Sdd = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    own_V, own_A = ws.twist[k, 0], ws.twist[k, 1]
+    copy(own_V, V)
+    copy(own_A, A)
+    for j in range(n):
+        P_1, P_2 = at + BASIS + 6 * j, at + BASIS + 6 * (n + j)
+        for i in range(3):
+            S[i], S[3 + i] = 0.0, 0.0
+            for r in range(3):
+                S[i] += R[i, r] * half * (tree.strain[P_1 + r] + tree.strain[P_2 + r])
+                S[3 + i] += R[i, r] * half * (tree.strain[P_1 + 3 + r] + tree.strain[P_2 + 3 + r])
+        S[3] += p[1] * S[2] - p[2] * S[1]
+        S[4] += p[2] * S[0] - p[0] * S[2]
+        S[5] += p[0] * S[1] - p[1] * S[0]
+        if moving:
+            clear(Sd)
+            add_ad(V, S, 1.0, Sd)
+            for r in range(6):
+                own_V[r] += S[r] * qd[first + j]
+                own_A[r] += S[r] * qdd[first + j] + Sd[r] * qd[first + j]
+        if depth == COLUMN_JETS:
+            clear(Sdd)
+            add_ad(A, S, 1.0, Sdd)
+            if moving:
+                add_ad(V, Sd, 1.0, Sdd)
+        for r in range(6):
+            place = work + r * n + j
+            ws.column[0, place], ws.column[1, place] = S[r], S[r]
+            if moving and depth >= COLUMN_RATES:
+                ws.column[2, place] = Sd[r]
+            if depth == COLUMN_JETS:
+                ws.column[3, place] = Sdd[r]
+
+
+@kernel_in_place
 def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
 
@@ -176,6 +220,10 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue
+        block = tree.segment[k, BLOCK]
+        if kind == COMMUTING and depth != POSES and tree.block[block, END] - tree.block[block, FIRST] == 1:
+            joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws)
+            continue
 
         # rates of Omega
         if moving:
@@ -231,7 +279,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
         if depth == POSES or n == 0:
             continue
         work, size = tree.segment[k, WORK], 6 * n
-        first_segment = tree.block[tree.segment[k, BLOCK], FIRST]
+        first_segment = tree.block[block, FIRST]
         for order in range(depth + 1):
             if order == 1 and not moving:
                 continue
