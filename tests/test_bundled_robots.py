@@ -16,10 +16,12 @@ COORDINATES = {
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
     "particle": 2, "jumping_lamp": 5,
     "polypeptide": 24,
+    "puma560": 6, "ur5_with_soft_gripper": 33,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,
          "four_bar": 1, "slider_crank": 1, "finray_grasp": 6}  # fmt: skip
-DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_grasps_sphere", "finray_grasp"}
+DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_grasps_sphere", "finray_grasp",
+          "puma560", "ur5_with_soft_gripper"}  # fmt: skip
 ROLLING = {"finray_grasp"}  # its cylinder may roll on the shelf
 FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "snake_on_plane", "particle"}
 
@@ -159,3 +161,31 @@ def test_the_polypeptide_is_an_alpha_helix_where_its_springs_rest():
     np.testing.assert_allclose(
         robot.solve_mass(q, state, algorithm="fixman"), robot.solve_mass(q, state, algorithm="composite"), rtol=1e-8
     )
+def test_the_puma_stands_where_its_table_puts_it():
+    """Armstrong, Khatib and Burdick: upper arm 43.18 cm, forearm 43.31 cm beside it by 2.03 cm, shoulder 15.01 cm."""
+    robot = sorosim.load("puma560")
+    flange = robot.pose(np.zeros(6), "flange")
+    np.testing.assert_allclose(flange[:3, 3], [0.4318 - 0.0203, 0.1501, 0.6718 + 0.4331], atol=1e-12)
+    np.testing.assert_allclose(flange[:3, :3], np.eye(3), atol=1e-12)
+    # what the shoulder turns with, all joints at zero: by hand from masses, centres and moments
+    parts = [
+        (0.0, (0.0, 0.0), 0.35),
+        (17.40, (0.068, 0.2435 - 0.016), 0.524),
+        (4.80, (0.4318, 0.1501 + 0.014), 0.0125),
+        *((m, (0.4115, 0.1501), inertia) for m, inertia in ((0.82, 1.3e-3), (0.34, 0.3e-3), (0.09, 0.04e-3))),
+    ]
+    expected = sum(m * (x * x + y * y) + inertia for m, (x, y), inertia in parts)
+    assert robot.mass_matrix(np.zeros(6))[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_flange_of_the_ur5_points_down_and_its_fingers_close():
+    robot = sorosim.load("ur5_with_soft_gripper")
+    run = sorosim.simulate(robot)
+    for q in run.q[:: len(run.q) // 4]:
+        np.testing.assert_allclose(robot.pose(q, "wrist3")[:3, 2], [0.0, 0.0, -1.0], atol=1e-12)
+    # all joints at zero the arm is stretched along -x, its lengths those of the table
+    zero = robot.pose(np.zeros(robot.ndof), "wrist3")[:3, 3]
+    np.testing.assert_allclose(zero, [-0.425 - 0.39225, -0.10915 - 0.0823, 0.089159 - 0.09465], atol=1e-12)
+    tips = np.stack([run.positions(f"{part}_tip") for part in ("one", "two", "three")])
+    spread = np.linalg.norm(tips - tips.mean(axis=0), axis=-1).max(axis=0)
+    assert spread[-1] < 0.5 * spread[0]

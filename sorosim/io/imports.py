@@ -87,7 +87,21 @@ class Importer:
             if name not in carrying:
                 hint = "give it <inertial>, or hang something with a mass on it"
                 self.mistakes.note(place, "a mass that its joint moves", "none", hint)
+        for block in ("loops", "actuators", "loads", "sensors"):
+            if block in root.entries:
+                self._check_links(root.entries[block])
         return replace(root, value={**root.value, "links": replace(links, value=out)})
+
+    def _check_links(self, node: Node) -> None:
+        """Note frames of links where links are named: only `parent` takes either."""
+        for key, entry in node.entries.items():
+            if key == "link" and isinstance(entry.value, str) and entry.value in self.found.frames:
+                carrier = self.found.frames[entry.value]
+                hint = f"it is a frame of {shown(carrier)}: name that link, and the frame beside it"
+                self.mistakes.note(entry.place, "a link that moves on its own", shown(entry.value), hint)
+            self._check_links(entry)
+        for entry in node.value if isinstance(node.value, list) else ():
+            self._check_links(entry)
 
     def _hung(self, link: Node) -> Node:
         parent = link.entries.get("parent")

@@ -72,7 +72,7 @@ def mesh_of(path: str | os.PathLike[str], scale: float | Sequence[float] = 1.0) 
     if factors.prod() < 0.0:  # a mirror turns faces inside out
         faces = faces[:, ::-1]
     kept = scale if isinstance(scale, int | float) else tuple(scale)
-    return Mesh(factors * places, faces, file=os.path.abspath(path), scale=kept, checksum=checksum)
+    return Mesh(factors * places + 0.0, faces, file=os.path.abspath(path), scale=kept, checksum=checksum)
 
 
 def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:

@@ -132,6 +132,8 @@ def test_parts_hang_on_frames_and_have_frames():
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_meshes_of_every_format_are_the_box(suffix, tmp_path):
+    if suffix == "dae":
+        pytest.importorskip("collada", reason="the extra urdf is not installed")
     size = np.array([40.0, 20.0, 10.0])  # mm
     trimesh.creation.box(size).export(tmp_path / f"box.{suffix}")
     body = body_of(f"{{mesh: {{file: box.{suffix}, scale: 1 mm}}, density: 1000}}", tmp_path)
@@ -145,6 +147,59 @@ def test_a_surface_whose_points_are_split_is_closed(tmp_path):
     box.unmerge_vertices()
     box.export(tmp_path / "box.obj", include_normals=True)
     assert_allclose(read_mesh(tmp_path / "box.obj", 2.0).moments.volume, 8.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "factors"), [(0.01, (0.01, 0.01, 0.01)), ([0.01, -0.02, 0.03], (0.01, -0.02, 0.03))])
+def test_the_scale_of_a_mesh_may_differ_by_axis_and_mirror(scale, factors, tmp_path):
+    angle = angle_mesh()
+    trimesh.Trimesh(angle.vertices, angle.faces, process=False).export(tmp_path / "angle.stl")
+    block = f"{{mesh: {{file: angle.stl, scale: {scale}}}, density: 1000}}"
+    body = body_of(block, tmp_path)
+    size, own = np.abs(np.prod(factors)), angle.moments
+    # a mirrored mesh would have a negative volume, were its faces not turned round
+    assert body.mass == pytest.approx(1000 * size * own.volume, rel=1e-6)
+    assert_allclose(body.centre, np.array(factors) * own.centroid, rtol=1e-6)
+    kept = meshes.mesh_block(body.parts[0].shape, embed=False)
+    assert kept == {"file": str(tmp_path / "angle.stl"), "scale": scale}
+    assert body_of(f"{{mesh: {kept}, density: 1000}}", tmp_path).inertia == body.inertia
+
+
+def test_collada_says_its_unit(tmp_path):
+    pytest.importorskip("collada", reason="the extra urdf is not installed")
+    box = box_mesh((0.1, 0.2, 0.3))
+    path = tmp_path / "box.dae"
+    trimesh.Trimesh(box.vertices, box.faces, process=False).export(path)
+    text = path.read_text()
+    assert "<unit" not in text
+    path.write_text(text.replace("</modified>", '</modified><unit name="inch" meter="0.0254"/>'))
+    mesh = read_mesh(path)
+    assert_allclose(np.ptp(mesh.vertices, axis=0), 0.0254 * np.array([0.1, 0.2, 0.3]), rtol=1e-5)
+    assert len(mesh.faces) == 12
+
+
+def test_collada_without_its_package_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "box.dae").write_text("<COLLADA/>")
+    monkeypatch.setattr(meshes, "find_spec", lambda name: None)
+    with pytest.raises(FileError) as caught:
+        read_mesh(tmp_path / "box.dae")
+    assert str(caught.value).endswith(
+        "expected the package pycollada, which reads .dae, got none; install it, pip install 'sorosim[urdf]', or turn "
+        "the file into another format"
+    )
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ("[1, 0, 1]", "scale[1]: expected a length other than 0, got 0"),
+        ("[1, 1]", "scale: expected a list of 3, each a length, got [1, 1]"),
+        ("-1", "scale: expected a length greater than 0, got -1"),
+    ],
+)
+def test_wrong_scales(scale, message):
+    with pytest.raises(FileError) as caught:
+        body_of(f"{{mesh: {{file: angle.stl, scale: {scale}}}, density: 1000}}")
+    assert str(caught.value).endswith(f"links.thing.body.mesh.{message}")
 
 
 def test_what_is_no_mesh_file_says_so(tmp_path, monkeypatch):

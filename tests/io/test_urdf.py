@@ -303,9 +303,10 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
     ("old", "new", "message"),
     [
         ("urdf: serial_arm.urdf", "urdf: arm.urdf",
-         "robot.yaml:2:16: import.urdf: expected a URDF file, got 'arm.urdf', which does not exist; relative paths begin "
-         "in the folder of the file that imports"),
-        ("urdf: serial_arm.urdf", "urdf: 3", "robot.yaml:2:16: import.urdf: expected the path of a URDF file, got 3; put it in quotes"),
+         "robot.yaml:2:16: import.urdf: expected a URDF file, got 'arm.urdf', which does not exist; relative paths "
+         "begin in the folder of the file that imports"),
+        ("urdf: serial_arm.urdf", "urdf: 3",
+         "robot.yaml:2:16: import.urdf: expected the path of a URDF file, got 3; put it in quotes"),
         ("urdf: serial_arm.urdf, ", "",
          "robot.yaml:2:9: import: expected the key 'urdf', got nothing; for instance urdf: arm.urdf"),
         ("{urdf: serial_arm.urdf, parent: world}", "serial_arm.urdf",
@@ -325,16 +326,20 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
         ("parent: world", "limits: {revolute: -3}",
          "robot.yaml:2:52: import.limits.revolute: expected a rotary stiffness greater than 0, got -3"),
         ("parent: world", "limits: {continuous: 3}",
-         "robot.yaml:2:42: import.limits.continuous: expected a known key, got 'continuous'; known: revolute, prismatic"),
+         "robot.yaml:2:42: import.limits.continuous: expected a known key, got 'continuous'; known: revolute, "
+         "prismatic"),
         ("{urdf: serial_arm.urdf, parent: world}", "{a: {urdf: serial_arm.urdf}, a_b: {urdf: arm.urdf}}",
          "robot.yaml:2:50: import.a_b.urdf: expected a URDF file, got 'arm.urdf', which does not exist; relative paths "
          "begin in the folder of the file that imports"),
         ("\n", "\nlinks: {hand: {}}\n",
          "robot.yaml:3:9: links.hand: expected names that differ, got 'hand' twice; the first is at "
          "serial_arm.urdf:55:3"),
+        ("\n", "\nloads: {push: {wrench: {link: tip, force: [0, 0, 1]}}}\n",
+         "robot.yaml:3:31: loads.push.wrench.link: expected a link that moves on its own, got 'tip'; it is a frame of "
+         "'hand': name that link, and the frame beside it"),
         ("\n", "\nlinks: {nail: {parent: tups}}\n",
-         "robot.yaml:3:24: links.nail.parent: expected a link of this robot or 'world', got 'tups'; known: world, base, "
-         "column, upper_arm, forearm, sleeve, hand"),
+         "robot.yaml:3:24: links.nail.parent: expected a link of this robot or 'world', got 'tups'; known: world, "
+         "base, column, upper_arm, forearm, sleeve, hand"),
     ],
 )  # fmt: skip
 def test_mistakes_of_importing(old, new, message, folder):
