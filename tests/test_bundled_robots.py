@@ -161,6 +161,8 @@ def test_the_polypeptide_is_an_alpha_helix_where_its_springs_rest():
     np.testing.assert_allclose(
         robot.solve_mass(q, state, algorithm="fixman"), robot.solve_mass(q, state, algorithm="composite"), rtol=1e-8
     )
+
+
 def test_the_puma_stands_where_its_table_puts_it():
     """Armstrong, Khatib and Burdick: upper arm 43.18 cm, forearm 43.31 cm beside it by 2.03 cm, shoulder 15.01 cm."""
     robot = sorosim.load("puma560")

@@ -247,7 +247,8 @@ BLOCKS: dict[str, Keys] = {
     "SphereBlock": {"radius": ("Radius.", "2 cm")},
     "EllipsoidBlock": {"radii": ("Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")},
     "MeshFileBlock": {
-        "file": ("Path of a file, STL, OBJ, PLY, OFF or GLB; relative to the file that it is written in.", "wedge.obj"),
+        "file": ("Path of a file, STL, OBJ, PLY, OFF, GLB or DAE; relative to the file that it is written in.",
+                 "wedge.obj"),
         "scale": ("Length of the unit of that file; [x, y, z] of each axis, negative ones mirror.", "1 mm"),
     },
     "MeshBlock": {

@@ -82,7 +82,12 @@ class Importer:
         if links is None or not (self.found.frames or self.found.bare):
             return root
         out = {name: self._hung(node) for name, node in links.entries.items()}
-        carrying = {node.entries["parent"].value for node in out.values() if "parent" in node.entries}
+        parents = [node.entries["parent"].value for node in out.values() if "parent" in node.entries]
+        carrying = {name for name in parents if isinstance(name, str)}
+        for name, node in out.items():
+            if name in self.found.frames:
+                hint = f"the other one is imported, a frame of {shown(self.found.frames[name])}"
+                self.mistakes.note(node.key or node.place, "names that differ", f"{shown(name)} twice", hint)
         for name, place in self.found.bare.items():
             if name not in carrying:
                 hint = "give it <inertial>, or hang something with a mass on it"

@@ -216,6 +216,15 @@ def test_a_joint_that_mimics_is_free_or_fixed_where_the_file_says():
     )
 
 
+def test_a_joint_that_mimics_can_be_held_only_where_it_has_an_axis(folder):
+    path = folder / "pictures.urdf"
+    path.write_text(path.read_text().replace('<axis xyz="0 -2 0"/>', '<axis xyz="0 0 0"/>'))
+    assert message_of(folder, "import: {urdf: pictures.urdf, mimic: fixed}\n") == (
+        "pictures.urdf:36:3: joint.right_jaw: expected a joint that mimics, and so has one coordinate and an axis, got "
+        "no axis"
+    )
+
+
 def test_settings_reach_into_the_import_and_its_links(folder):
     settings = {"import.at": "{position: [1 m, 0, 0]}", "links.hand.body.mass": "3 kg", "import.joint": "free"}
     robot = load(folder / "serial_arm.urdf", set=settings)
@@ -334,6 +343,9 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
         ("\n", "\nlinks: {hand: {}}\n",
          "robot.yaml:3:9: links.hand: expected names that differ, got 'hand' twice; the first is at "
          "serial_arm.urdf:55:3"),
+        ("\n", "\nlinks: {tip: {}}\n",
+         "robot.yaml:3:9: links.tip: expected names that differ, got 'tip' twice; the other one is imported, a frame "
+         "of 'hand'"),
         ("\n", "\nloads: {push: {wrench: {link: tip, force: [0, 0, 1]}}}\n",
          "robot.yaml:3:31: loads.push.wrench.link: expected a link that moves on its own, got 'tip'; it is a frame of "
          "'hand': name that link, and the frame beside it"),

@@ -105,6 +105,10 @@ def test_dynamics_and_derivatives_are_those_of_poses_and_axes(chain, rng):
     for name in ("tau", "dtau_dq", "dtau_dqd", "mass_matrix"):
         x, y = getattr(a, name), getattr(b, name)
         assert np.abs(x - y).max() <= 1e-12 * np.abs(y).max(), name
+    by_bodies, solved = (robot.forward_dynamics(q, qd, algorithm=name) for name in ("articulated", "composite"))
+    # both lose digits in proportion to the condition of the mass matrix
+    lost = 1e-14 * np.linalg.cond(a.mass_matrix)
+    assert_allclose(by_bodies, solved, rtol=0, atol=lost * np.abs(solved).max())
     # the whole motion of the tree again by complex numbers, from the twists of the joints
     slow = SlowTree(robot.description)
     assert_allclose(slow.mass_matrix(q), a.mass_matrix, rtol=0, atol=1e-12 * np.abs(a.mass_matrix).max())

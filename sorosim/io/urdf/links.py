@@ -23,6 +23,7 @@ from sorosim.io.problems import Place, shown
 from sorosim.io.urdf.inertia import Inertia, inertia_of, total
 from sorosim.io.urdf.meshes import mesh_file
 from sorosim.io.urdf.robot import UrdfRobot
+from sorosim.lie import exp_se3
 from sorosim.model.link import WORLD
 
 Array = NDArray[np.float64]
@@ -112,13 +113,16 @@ class _Importer:
     def held(self, joint: Any) -> Array | None:
         """Pose (4, 4) of a link that does not move on its parent; None of one that moves."""
         origin = _origin(joint)
-        if joint.mimic is not None and self.options.mimic == FIXED and joint.type in ("revolute", "continuous"):
-            return origin @ _turned(joint.axis, joint.mimic.offset)
-        if joint.mimic is not None and self.options.mimic == FIXED and joint.type == "prismatic":
-            shift = np.eye(4)
-            shift[:3, 3] = joint.mimic.offset * joint.axis / np.linalg.norm(joint.axis)
-            return origin @ shift
-        return origin if joint.type == "fixed" else None
+        if joint.type == "fixed":
+            return origin
+        if joint.mimic is None or self.options.mimic != FIXED:
+            return None
+        size = float(np.linalg.norm(joint.axis))
+        if KINDS[joint.type] not in ("revolute", "prismatic") or size == 0.0:
+            what = "a joint that mimics, and so has one coordinate and an axis"
+            self.mistakes.note(self.place("joint", joint.name), what, f"a {joint.type} one" if size else "no axis")
+            return origin
+        return origin @ _moved(KINDS[joint.type], joint.axis / size, joint.mimic.offset)
 
     def all(self) -> Imported:
         for joint in self.robot.joint_of.values():
@@ -310,12 +314,10 @@ def _origin(joint: Any) -> Array:
     return np.eye(4) if joint.origin is None else joint.origin
 
 
-def _turned(axis: Array, angle: float) -> Array:
-    """Rotation about an axis (4, 4), by Rodrigues' formula."""
-    x, y, z = axis / np.linalg.norm(axis)
-    K, g = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]), np.eye(4)
-    g[:3, :3] += np.sin(angle) * K + 2.0 * np.sin(0.5 * angle) ** 2 * K @ K
-    return g
+def _moved(kind: str, axis: Array, value: float) -> Array:
+    """Motion (4, 4) of a revolute or prismatic joint by a value."""
+    twist = np.concatenate([axis, np.zeros(3)] if kind == "revolute" else [np.zeros(3), axis])
+    return np.asarray(exp_se3(value * twist))
 
 
 def _node(value: Any, place: Place) -> Node:

@@ -16,6 +16,8 @@ from sorosim.io.problems import Place, listed, shown
 from sorosim.io.urdf.document import Element, read_document
 from sorosim.io.urdf.grammar import checked
 
+MAX_LINKS = 5000
+
 
 @dataclass(frozen=True)
 class UrdfRobot:
@@ -125,6 +127,9 @@ def _tree(
 ) -> dict[str, tuple[str, str]]:
     """Joint and parent above each link; what is no tree is noted."""
     above: dict[str, tuple[str, str]] = {}
+    if len(links) > MAX_LINKS:
+        mistakes.note(root.place, f"at most {MAX_LINKS} links", f"{len(links)}")
+        return above
     if not links:
         mistakes.note(root.place, "at least one <link>", "none")
     for name, joint in joints.items():
