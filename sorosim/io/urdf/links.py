@@ -70,6 +70,8 @@ def imported(robot: UrdfRobot, file: FilePath, options: Options, mistakes: Mista
 
 
 class _Importer:
+    """Makes the links of one robot. Names are those of URDF until they are written into nodes."""
+
     def __init__(self, robot: UrdfRobot, file: FilePath, options: Options, mistakes: Mistakes) -> None:
         self.robot, self.file, self.options, self.mistakes = robot, file, options, mistakes
         self.names = self.known_names()
@@ -125,6 +127,7 @@ class _Importer:
         return origin @ _moved(KINDS[joint.type], joint.axis / size, joint.mimic.offset)
 
     def all(self) -> Imported:
+        """All links that stand for themselves, in the order of the file."""
         for joint in self.robot.joint_of.values():
             if joint.mimic is not None and not self.options.mimic:
                 hint = "mimic: free gives it a coordinate of its own, mimic: fixed holds it where its leader is at zero"
@@ -280,6 +283,7 @@ class _Importer:
             yield _node(block, element.place)
 
     def shape(self, geometry: Any, place: Place) -> dict[str, Any] | None:
+        """The block of a shape; None of a mesh that is not found, which is noted."""
         if geometry.box is not None:
             return {"box": {"size": geometry.box.size.tolist()}}
         if geometry.cylinder is not None:
@@ -307,6 +311,7 @@ class _Importer:
         return "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in rgba[:3].tolist())
 
     def place(self, tag: str, name: str, *inside: str) -> Place:
+        """Where something is written."""
         return self.robot.place(tag, name, *inside)
 
 
