@@ -68,7 +68,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
     ------
     InputError
         A path that leads nowhere, with the nearest ones; a scalar by which nothing can be differentiated: one that
-        counts something, or is of a contact.
+        counts something, is part of a signal of time, or changes surfaces that touch.
 
     Notes
     -----
@@ -97,8 +97,6 @@ class Sensitivities:
     def __init__(self, robot: Robot, names: Sequence[str]) -> None:
         if not isinstance(robot, Robot):
             raise InputError("robot", "a Robot", type(robot).__name__)
-        if robot.engine.loading.touches:
-            raise InputError("robot", "a robot without contacts", "one with contacts", "take the contacts out of it")
         self.robot, self.names = robot, tuple(names)
         file = _scalars_of(robot)
         self.values = np.array([file.value(name) for name in self.names])
@@ -177,11 +175,13 @@ class Sensitivities:
         Raises
         ------
         InputError
-            An equilibrium of another robot; one that is not isolated, or at a fold, where it has no derivative.
+            An equilibrium of another robot, or under friction; one that is not isolated, or at a fold.
         """
         robot, free = self.robot, np.asarray(eq.free)
         if eq.robot is not robot:
             raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
+        if eq.sliding is not None:
+            raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
         zero = np.zeros(robot.ndof)
         out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
@@ -216,9 +216,25 @@ def _varied(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     except (SorosimError, TypeError, ValueError, np.exceptions.ComplexWarning) as error:
         why = " ".join(str(error).split())
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
+    if robot.engine.loading.touches:
+        _check_surfaces(robot, file, name)
     out = VariedEngine(robot.engine, engine)
     out.check(name)
     return out
+
+
+def _check_surfaces(robot: Robot, file: Scalars, name: str) -> None:
+    """Refuse a scalar that changes what touches: contacts are differentiated by motions, not by their shapes."""
+    for part in (1e-6, -1e-6):
+        try:
+            other = Robot(file.changed(name, file.value(name) + part * max(abs(file.value(name)), 1.0)))
+        except SorosimError:
+            continue
+        pairs = zip(robot.engine.loading.packed.laws.surfaces, other.engine.loading.packed.laws.surfaces, strict=True)
+        if all(np.array_equal(one, two) for one, two in pairs):
+            return
+        break
+    raise InputError("parameters", "a scalar that changes no surface that touches", f"'{name}'")
 
 
 def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Array) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, apply_loops, close_loops, make_closure
+from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, Touch
 from sorosim.varied import STEP, derivative
 
 Array = NDArray[np.float64]
@@ -117,6 +118,7 @@ class VariedEngine:
             if a >= 0 and b >= 0:
                 change[a] += real.pair_K[k, 0] @ J[b] + real.pair_D[k, 0] @ Jd[b]
                 change[b] += real.pair_K[k, 1] @ J[a] + real.pair_D[k, 1] @ Jd[a]
+        _add_touching(real.touch, J, Jd, change)
         return change
 
     def _changed(self, q: Array, qd: Array, t: float) -> Array | float:
@@ -159,6 +161,20 @@ def _complex(arrays: T) -> T:
 def _axial(W: Array) -> Array:
     """Axial vectors (n, 3) of matrices (n, 3, 3), the mean of their two sides."""
     return 0.5 * np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1)
+
+
+def _add_touching(touch: Touch, J: Array, Jd: Array, change: Array) -> None:
+    """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
+    for slot in range(touch.counts[LINKED]):
+        entry = touch.entry[touch.linked[slot]]
+        nodes = entry[ENTRY_NODE : ENTRY_NODE + entry[N_ENTRIES]]
+        moved, rate = (np.where(nodes[:, None] >= 0, part[nodes], 0.0).ravel() for part in (J, Jd))
+        left, right = (rows[slot, :, : len(moved)] for rows in (touch.left, touch.right))
+        by_rows = right @ moved
+        by_rows[:3] += touch.rate[slot] @ (left[:3] @ rate)
+        for node, wrench in zip(nodes, (left.T @ by_rows).reshape(-1, 6), strict=True):
+            if node >= 0:
+                change[node] += wrench
 
 
 def _turned(wrench: Array, J: Array) -> Array:

@@ -220,6 +220,21 @@ def test_parameters_inside_formulas(tmp_path, scalar):
         assert relative_error(one, other) < 1e-9
 
 
+def test_contacts_follow_what_moves():
+    """Three soft fingers hold a ball: contacts between rods and a body, each on up to three nodes."""
+    robot = sorosim.load("gripper_grasps_sphere")
+    run = sorosim.simulate(robot, t_end=4.0, dt_out=4.0)
+    q, qd, qdd = run.q[-1], run.qd[-1], state_of(robot)[2]
+    assert robot.contacts(q, qd).n >= 3
+    for scalar in ("parameters.seat.position[0]", "links.ball.at.position[2]", "links.ball.body.mass"):
+        found = sorosim.sensitivities(robot, scalar)
+        make, unit = changed("gripper_grasps_sphere", scalar, found.values[0]), max(abs(found.values[0]), 1e-2)
+        numeric = best_slope(
+            lambda x, make=make, unit=unit: make(x * unit).inverse_dynamics(q, qd, qdd), [1e-5, 3e-6, 1e-6], order=4
+        )
+        assert relative_error(found.inverse_dynamics(q, qd, qdd)[:, 0], numeric / unit) < 1e-8, scalar
+
+
 def test_paths_that_lead_nowhere():
     robot = sorosim.load("cable_manipulator")
     with pytest.raises(
@@ -232,8 +247,9 @@ def test_paths_that_lead_nowhere():
 
 
 def test_what_is_refused(tmp_path):
-    with pytest.raises(InputError, match="without contacts"):
-        sorosim.sensitivities(sorosim.load("contact_cylinder"), ["links.arm.rod.length"])
+    touching = sorosim.load("contact_cylinder")
+    with pytest.raises(InputError, match=r"changes no surface that touches, got 'links.arm.rod.length'"):
+        sorosim.sensitivities(touching, ["links.arm.rod.length"])
     robot, other = sorosim.load("pendulum"), sorosim.load("cable_manipulator")
     with pytest.raises(InputError, match="equilibrium of 'cable-driven manipulator'"):
         sorosim.sensitivities(other, "gravity[0]").equilibrium(sorosim.statics(robot))

@@ -18,6 +18,7 @@ from sorosim.benchmark.loaded import LOADED
 from sorosim.benchmark.report import YARDSTICK, Row, Timed, make_row, table, yardstick_row
 from sorosim.benchmark.setting import Setting, times
 from sorosim.benchmark.touching import TOUCHING
+from sorosim.benchmark.varied import VARIED
 from sorosim.errors import InputError, nearest
 from sorosim.solvers.base import one_blas_thread
 
@@ -35,7 +36,7 @@ __all__ = [
     "yardstick_row",
 ]
 
-CASES = (*OPEN, *CLOSED, *LOADED, *TOUCHING)
+CASES = (*OPEN, *CLOSED, *LOADED, *TOUCHING, *VARIED)
 
 
 def time_case(case: Case, setting: Setting, quick: bool = False) -> Timed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from sorosim.door import as_real
 from sorosim.errors import InputError, ModelError, nearest
@@ -59,7 +60,14 @@ class Scalars:
 
     def varied(self, name: str) -> Description:
         """Description in which the scalar carries the derivative 1; only within `varying`."""
-        root = _marked(self.root, self.path(name), self.value(name))
+        return self._description(_marked(self.root, self.path(name), self.value(name)))
+
+    def changed(self, name: str, value: float) -> Description:
+        """Description with another value of the scalar [SI]."""
+        return self._description(_replaced(self.root, self.path(name), value))
+
+    def _description(self, root: Node) -> Description:
+        """What the file says of the robot, not of its runs."""
         expanded = expand(root, self.file, None)
         data = {key: block for key, block in expanded.data.items() if key not in RUNS}
         checked = check(data)
@@ -97,11 +105,19 @@ def _text_of(path: Path) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
 
 
-def _marked(node: Node, path: Path, scalar: float) -> Node:
+def _marked(root: Node, path: Path, scalar: float) -> Node:
     """The same with the scalar at the path marked."""
+    found = root
+    for key in path:
+        found = found.value[key]
+    return _replaced(root, path, marked(found.value, scalar))
+
+
+def _replaced(node: Node, path: Path, value: Any) -> Node:
+    """The same with another value at the path."""
     if not path:
-        return Node(marked(node.value, scalar), node.place, node.key)
-    key, made = path[0], _marked(node.value[path[0]], path[1:], scalar)
+        return Node(value, node.place, node.key)
+    key, made = path[0], _replaced(node.value[path[0]], path[1:], value)
     if isinstance(key, int):
         return Node([*node.value[:key], made, *node.value[key + 1 :]], node.place, node.key)
     return Node({**node.value, key: made}, node.place, node.key)
