@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 
-from sorosim.benchmark.setting import times
+from sorosim.benchmark.rigid import seconds
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
@@ -19,7 +18,6 @@ from sorosim.robot import Robot
 
 # as far as figure 3 of the paper of the extended Fixman method goes, and as far as what is O(n) goes here
 DENSE_UPTO = 400
-ROUNDS = 7
 # of a slope: the last decade
 ASYMPTOTIC = 0.1
 
@@ -52,11 +50,13 @@ def measured(numbers: Sequence[int]) -> dict[str, dict[int, float]]:
     for n in numbers:
         robot, rng = chain(n), np.random.default_rng(n)
         q, b = 0.3 * rng.normal(size=(2, n))
-        for name, solve in ALGORITHMS.items():
-            if n <= DENSE_UPTO or name in ("articulated", "fixman"):
-                action = partial(solve, robot, q, b)
-                action()  # compiles, and knows the tree afterwards
-                found[name][n] = median(times(action, ROUNDS, max(1, 2000 // n)))
+        actions = {
+            name: partial(solve, robot, q, b)
+            for name, solve in ALGORITHMS.items()
+            if n <= DENSE_UPTO or name in ("articulated", "fixman")
+        }
+        for name, time in zip(actions, seconds(*actions.values()), strict=True):
+            found[name][n] = time
     return found
 
 

@@ -1,6 +1,5 @@
 """Robots from URDF files against what Pinocchio reads in the same files."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from helpers.differences import Worst, relative_error
 
 pytest.importorskip("yourdfpy", reason="the extra urdf is not installed")
 from helpers.pinocchio_urdf import PinocchioUrdf
+from helpers.real_robots import MISSING, robot_data
 
 import sorosim
 
@@ -60,12 +60,6 @@ def test_own_files(name, ndof, free):
 # -- real robots
 
 
-def robot_data():
-    """Folder of the robots of example-robot-data, None without it."""
-    folders = (Path(place) / "cmeel.prefix" / "share" / "example-robot-data" / "robots" for place in sys.path)
-    return next((folder for folder in folders if folder.is_dir()), None)
-
-
 REAL = {
     "talos": ("talos_data/robots/talos_reduced.urdf", True, 32 + 6),
     "go2": ("go2_description/urdf/go2.urdf", True, 12 + 6),
@@ -79,7 +73,7 @@ REAL = {
 def test_real_robots(name):
     folder = robot_data()
     if folder is None:
-        pytest.skip("example-robot-data is not installed: pip install 'sorosim[robots]'")
+        pytest.skip(MISSING)
     file, free, ndof = REAL[name]
     robot = compare(folder / file, seed=ndof, free=free, settings={"import.visual": False, "import.mimic": "free"})
     assert robot.ndof == ndof
