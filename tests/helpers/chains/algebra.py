@@ -103,8 +103,8 @@ def turn(R, axis, angle, out):
 
 
 @compiled
-def turn_over(v, inertia, h, B):
-    """B = v x* I - I v x + h xbar*; I v x = -(v x* I)^T."""
+def coriolis(v, inertia, h, B):
+    """B = v x* I - I v x + h xbar*, twice the Coriolis matrix of a body; I v x = -(v x* I)^T."""
     for k in range(6):
         clear(B[k])
     for k in range(6):

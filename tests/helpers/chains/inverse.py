@@ -10,12 +10,12 @@ from helpers.chains.algebra import (
     add_times,
     carry,
     clear,
+    coriolis,
     dot,
     inwards,
     product,
     products,
     put,
-    turn_over,
 )
 from helpers.chains.sweeps import sweep_body, sweep_ground
 
@@ -49,7 +49,7 @@ def idsva_ground(chain, q, qd, qdd, room, out):
     n = len(q)
     sweep_ground(chain, q, qd, qdd, room)
     for i in range(n):
-        turn_over(room.v[i], room.inertia[i], room.h[i], room.B[i])
+        coriolis(room.v[i], room.inertia[i], room.h[i], room.B[i])
     for i in range(n - 1, -1, -1):
         factors(room, i)
         if i > 0:
@@ -75,7 +75,7 @@ def idsva_body(chain, q, qd, qdd, room, out):
     n = len(q)
     sweep_body(chain, q, qd, qdd, room)
     for i in range(n):
-        turn_over(room.v[i], room.inertia[i], room.h[i], room.B[i])
+        coriolis(room.v[i], room.inertia[i], room.h[i], room.B[i])
     for i in range(n - 1, -1, -1):
         factors(room, i)
         if i > 0:

@@ -55,7 +55,7 @@ class Room(NamedTuple):
     D: Array  # (n,) S . U
     u: Array  # (n,) what is left of the hinge's force
     column: Array  # (2, n) of a column: tangents of D and u
-    scratch: Array  # (3, 6, 6)
+    scratch: Array  # (3, 6, 6) of whoever runs; nobody leaves anything there
 
 
 def make_chain(robot: Robot) -> Chain:
