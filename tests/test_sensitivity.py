@@ -84,6 +84,8 @@ SAMPLES = {
     "cable_manipulator": ("gravity[2]", "materials.silicone.density", "links.arm.rod.length",
                           "links.arm.rod.section.circle.radius[0]"),
     "slider_crank": None,
+    "puma560": ("links.forearm.dh.modified[0]", "links.forearm.dh.modified[1]", "links.upper_arm.body.mass"),
+    "ur5_with_soft_gripper": ("links.forearm.dh.standard[0]", "links.wrist1.dh.standard[1]"),
     "hybrid_parallel": ("parameters.height", "parameters.reach", "links.plate.body.density",
                         "loads.push.wrench.moment[1]"),
     "underwater_vehicle": ("parameters.spread", "loads.water.fluid.density", "parts.bow.with.length"),

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
+from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def row_joint(convention: str, kind: str, a: float, alpha: float, d: float, thet
 
 def _screw(axis: int, angle: float, length: float) -> Array:
     """Turn about a coordinate axis and shift along it; the two commute."""
-    g, (i, j) = np.eye(4), ((axis + 1) % 3, (axis + 2) % 3)
+    g, (i, j) = np.eye(4, dtype=number_type()), ((axis + 1) % 3, (axis + 2) % 3)
     g[i, i] = g[j, j] = np.cos(angle)
     g[j, i] = np.sin(angle)
     g[i, j] = -g[j, i]
