@@ -113,9 +113,11 @@ def test_forward_and_hybrid_dynamics_against_differences(name):
         numeric = best_slope(accelerations, [3e-2, 1e-2, 3e-3, 1e-3], order=4) / unit
         hybrid = found.hybrid_dynamics(q, qd, qdd, tau, known)
         exact = found.forward_dynamics(q, qd, u, driven={}), hybrid.qdd, hybrid.tau
-        for one, other in zip(exact, np.split(numeric, 3), strict=True):
-            # stiff rods: accelerations are 1e6 times as large as what is seen of gravity, and differences lose that
-            assert np.abs(one[:, 0] - other).max() <= 3e-5 * max(np.abs(other).max(), 1e-3), scalar
+        base = np.split(accelerations(0.0), 3)
+        for one, other, size in zip(exact, np.split(numeric, 3), base, strict=True):
+            # stiff rods: accelerations are right to 1e-11 or so, and differences over a thousandth show no more
+            lost = 1e-11 * np.abs(size).max() / (1e-3 * unit)
+            assert np.abs(one[:, 0] - other).max() <= 3e-5 * np.abs(other).max() + lost, scalar
 
 
 EQUILIBRIA = {
