@@ -28,7 +28,13 @@ class _Room:
         n, ndof = len(tree.segment) + 1, len(tree.rows)
         self.parts: Articulated = make_articulated(tree)
         self.wrench, self.force = np.zeros((n, 6, 1)), np.zeros((ndof, 1))
-        self.wrenches, self.columns = (np.zeros((n, 6, AT_ONCE)), np.zeros((ndof, AT_ONCE)))
+        self._wrenches, self._columns = np.zeros(n * 6 * AT_ONCE), np.zeros(ndof * AT_ONCE)
+
+    def of_columns(self, m: int) -> tuple[Array, Array]:
+        """Room for m columns in parts of the same size, as few of them as there is room for."""
+        width = -(-m // -(-m // AT_ONCE)) if m else 1
+        n, ndof = len(self._wrenches) // (6 * AT_ONCE), len(self._columns) // AT_ONCE
+        return self._wrenches[: n * 6 * width].reshape(n, 6, width), self._columns[: ndof * width].reshape(ndof, width)
 
 
 class Articulation:
@@ -38,7 +44,7 @@ class Articulation:
         self.engine = engine
         self._local = threading.local()
         self._forward: Callable[..., int] | None = None
-        self._solve: Callable[..., None] | None = None
+        self._solve: Callable[..., int] | None = None
 
     @property
     def room(self) -> _Room:
@@ -72,15 +78,17 @@ class Articulation:
 
     def solve(self, known: NDArray[np.bool_], B: Array) -> Array:
         """M_ff^-1 B (ndof, m) in the rows of free coordinates, zero elsewhere, at the state of the last `motion`."""
+        out = np.array(B, dtype=float, order="C")
+        self.solve_in_place(known, 1.0, out)
+        return out
+
+    def solve_in_place(self, known: NDArray[np.bool_], scale: float, *matrices: Array) -> None:
+        """Overwrite matrices X (ndof, m), contiguous, with scale M_ff^-1 X; see `solve`."""
         engine, room = self.engine, self.room
-        out = np.empty_like(B)
-        for first in range(0, B.shape[1], AT_ONCE):
-            n = min(AT_ONCE, B.shape[1] - first)
-            room.columns[:, :n] = B[:, first : first + n]
-            room.columns[:, n:] = 0.0
-            arguments: tuple[Any, ...] = (engine.tree, known, engine.workspace, room.parts, room.wrenches, room.columns)
+        for X in matrices:
+            arguments: tuple[Any, ...] = (
+                engine.tree, known, engine.workspace, room.parts, *room.of_columns(X.shape[1]), scale, X
+            )  # fmt: skip
             if self._solve is None:
                 self._solve = entry(solve_columns, *arguments)
             self._solve(*arguments)
-            out[:, first : first + n] = room.columns[:, :n]
-        return out

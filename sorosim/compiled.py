@@ -77,6 +77,14 @@ def kernel_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, _nrt=False)
 
 
+def kernel_inside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `kernel_in_place`, always compiled into its callers: for short steps in loops, that are given many arrays.
+
+    A call hands every array over by value, some eight words each; for a tree and its workspace that is a hundred words.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
 def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before

@@ -35,10 +35,10 @@ from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BARE, Workspace, make_workspace, with_matrices
+from sorosim.kernels.tree import BARE, RIGID, Workspace, make_workspace, with_matrices
 from sorosim.loading import Loading, Sliding, Stuck
 from sorosim.loads.base import Load
-from sorosim.model.compile import MERGE, compile_tree, segment_strain
+from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
 from sorosim.records import Contacts
 from sorosim.varied import number_type
@@ -104,6 +104,7 @@ class Engine:
                 inertia[node] += added
             segment = self.tree.segment.copy()
             segment[list(self.loading.added), BARE] = 0
+            segment[list(self.loading.added), RIGID] = [is_rigid(inertia[node]) for node in self.loading.added]
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)

@@ -97,12 +97,12 @@ class ForwardDynamics(Dynamics):
             return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
         qdd = self._articulation.motion(*state, qdd, inputs, time, known).qdd
         out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, qdd, inputs, time)
-        right = np.hstack([-out.dq, -out.dqd, out.B])
         if chosen == "articulated":
-            found = self._articulation.solve(known, right)
-        else:
-            found = self._articulation.solve(known, np.eye(self.ndof)) @ right
+            self._articulation.solve_in_place(known, -1.0, out.dq, out.dqd)
+            self._articulation.solve_in_place(known, 1.0, out.B)
+            return ForwardDynamicsDerivatives(qdd, out.dq, out.dqd, out.B)
         n = self.ndof
+        found = self._articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
         return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
 
     def _algorithm(

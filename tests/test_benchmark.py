@@ -1,8 +1,12 @@
 """The benchmarks run, and their table says what it must; times are never asserted."""
 
+import numpy as np
 import pytest
 
 from sorosim import InputError, benchmark
+from sorosim.benchmark.repeating import repeated
+from sorosim.benchmark.rigid import PEERS, figures, tree
+from sorosim.compiled import kernel_in_place
 
 COLUMNS = ("median", "yardsticks", "at 17 us", "target", "met", "paper", "paper/ours", "beside")
 
@@ -56,3 +60,26 @@ def test_every_case_has_rounds_and_a_known_unit():
         assert min(case.rounds, case.iterations, case.per) >= 1
         assert case.unit in ("s", "B")
         assert case.process == (case.measure is not None)
+
+
+def test_compiled_loop_makes_every_call_of_every_step():
+    counts, sums = np.zeros(2), np.zeros(1)
+
+    def step(x, y, i):
+        x[i] += 1.0
+        y[0] += x[0] * x[1]
+        return 0
+
+    compiled = kernel_in_place(step)
+    repeated([(compiled, (counts, sums, 0)), (compiled, (counts, sums, 1))], 3)()
+    # after the steps: (1, 0), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3)
+    assert counts.tolist() == [3.0, 3.0]
+    assert sums.tolist() == [0.0 + 1.0 + 2.0 + 4.0 + 6.0 + 9.0]
+
+
+def test_figures_of_rigid_trees_have_every_time():
+    found = figures(tree(3))
+    assert set(found.kernel) == set(found.prepared)
+    assert {*PEERS, "forward dynamics derivatives, articulated"} <= set(found.kernel)
+    times = [*found.public.values(), *found.prepared.values(), *found.kernel.values(), *found.pinocchio.values()]
+    assert all(0.0 < value < 1.0 for value in times)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from statistics import median
@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.benchmark.repeating import repeated
+from sorosim.compiled import entry
 from sorosim.forward import ALGORITHMS, DERIVATIVES
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.articulated import forward_articulated, solve_columns
+from sorosim.kernels.evaluate import evaluate
 from sorosim.lie.so3 import exp_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -30,6 +34,8 @@ SHAPES = {"chain": 1, "two each": 2, "five each": 5}
 NUMBERS = (2, 5, 10, 20, 50, 100, 200, 500)
 # of each figure: rounds, and how long one of them is at least [s]
 ROUNDS, ROUND = 7, 0.004
+# calls of compiled code in one compiled loop
+TIMES = 20
 
 # ours by name, and what Pinocchio has for it
 PEERS = {
@@ -39,6 +45,9 @@ PEERS = {
     "forward dynamics derivatives": "computeABADerivatives",
     "mass matrix": "crba",
 }
+
+# compiled functions by the names under which `Articulation` keeps them
+ARTICULATED = {"_forward": forward_articulated, "_solve": solve_columns}
 
 
 def tree(n: int, branching: int = 1) -> Robot:
@@ -85,46 +94,53 @@ def public(robot: Robot) -> dict[str, Action]:
     return found
 
 
-@contextmanager
-def caught(thing: Any, *names: str) -> Iterator[list[tuple[Any, tuple[Any, ...]]]]:
-    """Calls of compiled functions that a thing keeps under these names, with their arguments."""
-    calls: list[tuple[Any, tuple[Any, ...]]] = []
-    kept = {name: getattr(thing, name) for name in names}
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
-    def catching(function: Any) -> Any:
+
+@contextmanager
+def caught(calls: list[Call], thing: Any, kernels: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+    """Notes calls of compiled functions that a thing keeps under these names, with their arguments."""
+    kept = {name: getattr(thing, name) for name in kernels}
+
+    def catching(name: str) -> Any:
         def call(*arguments: Any) -> Any:
-            calls.append((function, arguments))
-            return function(*arguments)
+            calls.append((kernels[name], arguments))
+            return kept[name](*arguments)
 
         return call
 
     try:
-        for name, function in kept.items():
-            setattr(thing, name, catching(function))
-        yield calls
+        for name in kept:
+            setattr(thing, name, catching(name))
+        yield
     finally:
         for name, function in kept.items():
             setattr(thing, name, function)
 
 
-def compiled(robot: Robot) -> dict[str, Action]:
+def compiled(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
     """The compiled functions behind them, their arguments at hand: no checks, no arrays made.
 
-    Left out are derivatives of forward dynamics in which NumPy has a part; `public` has them.
+    First called from Python, which takes all arguments apart at every call; then from a compiled loop, TIMES times.
+    Left out is what NumPy has a part in; `public` has it.
     """
-    found: dict[str, Action] = {}
+    prepared: dict[str, Action] = {}
+    looped: dict[str, Action] = {}
     articulation = robot._articulation
     for name, action in public(robot).items():
         action()  # everything is compiled
-        kept = [key for key in ("_forward", "_solve") if getattr(articulation, key) is not None]
-        with caught(robot.engine, "_evaluate") as calls, caught(articulation, *kept) as others:
+        if name.endswith("inverse"):
+            continue
+        calls: list[Call] = []
+        kept = {key: function for key, function in ARTICULATED.items() if getattr(articulation, key) is not None}
+        with caught(calls, robot.engine, {"_evaluate": evaluate}), caught(calls, articulation, kept):
             action()
-        if articulation._solve not in [function for function, _ in others]:
-            found[name] = partial(again, (*calls, *others))
-    return found
+        prepared[name] = partial(again, [(entry(function, *arguments), arguments) for function, arguments in calls])
+        looped[name] = repeated(calls, TIMES)
+    return prepared, looped
 
 
-def again(calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
+def again(calls: Sequence[Call]) -> None:
     """Make these calls."""
     for function, arguments in calls:
         function(*arguments)
@@ -211,7 +227,8 @@ class Figures(NamedTuple):
     """Times [s] of one tree, by the names of the operations."""
 
     public: dict[str, float]
-    compiled: dict[str, float]
+    prepared: dict[str, float]  # compiled code, called from Python
+    kernel: dict[str, float]  # compiled code, called from a compiled loop
     pinocchio: dict[str, float]  # by the names of Pinocchio
     inverse_times: dict[str, float]
 
@@ -222,6 +239,7 @@ def figures(robot: Robot) -> Figures:
         theirs = pinocchio(robot)
     except ImportError:
         theirs = {}
-    groups = public(robot), compiled(robot), theirs, inverse_times(robot)
+    groups = public(robot), *compiled(robot), theirs, inverse_times(robot)
     times = iter(seconds(*(action for group in groups for action in group.values())))
-    return Figures(*({name: next(times) for name in group} for group in groups))
+    found = Figures(*({name: next(times) for name in group} for group in groups))
+    return found._replace(kernel={name: value / TIMES for name, value in found.kernel.items()})

@@ -19,8 +19,8 @@ Measured = Mapping[str, Mapping[int, Figures]]  # shape -> number of links -> ti
 
 
 def kernel(found: Figures, name: str) -> float:
-    """Time of compiled code alone [s]; where it is not known apart, of the whole call."""
-    return found.compiled.get(name, found.public[name])
+    """Time of compiled code alone [s]."""
+    return found.kernel[name]
 
 
 def _peer(found: Figures, name: str) -> float:
@@ -79,15 +79,15 @@ def _ways(axes: Any, measured: Measured) -> None:
 
 def table(measured: Measured, numbers: Sequence[int]) -> str:
     """Times and their ratios to Pinocchio's, as Markdown."""
-    head = ["", "links", *(f"{name}: kernel, call, Pinocchio" for name in tuple(PEERS)[:4])]
+    head = ["", "links", *(f"{name}: kernel, prepared, call, Pinocchio" for name in tuple(PEERS)[:4])]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for shape, row in measured.items():
         for n in numbers:
             cells = [shape, str(n)]
             for name in tuple(PEERS)[:4]:
-                ours, call = kernel(row[n], name), row[n].public[name]
+                ours, prepared, call = kernel(row[n], name), row[n].prepared[name], row[n].public[name]
                 theirs = row[n].pinocchio.get(PEERS[name])
                 beside = f"{amount(theirs, 's')} ({ours / theirs:.1f})" if theirs else "-"
-                cells.append(f"{amount(ours, 's')}, {amount(call, 's')}, {beside}")
+                cells.append(", ".join([*(amount(x, "s") for x in (ours, prepared, call)), beside]))
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

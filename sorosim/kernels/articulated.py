@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_inside
+from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
+from sorosim.kernels.single import along, is_single, push
 from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
 from sorosim.kernels.tree import BARE, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, END, FIRST, WORK, Tree
 
@@ -37,6 +39,34 @@ def make_articulated(tree: Tree) -> Articulated:
     return Articulated(at, carries, np.zeros(room), np.zeros(room), np.zeros((ndof, 6)), np.zeros((ndof, 6)))
 
 
+@kernel_inside
+def eliminate_single(tree, b, known, ws, parts):
+    """Part of a joint of one coordinate in `articulate`; returns whether it moves mass, or is known."""
+    k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    M, J, couple, half = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], parts.couple[c], parts.half[c]
+    push(M, J, couple)
+    square = along(J, couple)
+    if not (known[c] or square.real > 0.0):
+        return False
+    root = 1.0 if known[c] else np.sqrt(square)
+    scale = 0.0 if known[c] else 1.0 / root
+    parts.square[parts.at[b]], parts.factor[parts.at[b]] = square, root
+    h0, h1, h2 = scale * couple[0], scale * couple[1], scale * couple[2]
+    h3, h4, h5 = scale * couple[3], scale * couple[4], scale * couple[5]
+    half[0], half[1], half[2], half[3], half[4], half[5] = h0, h1, h2, h3, h4, h5
+    if base >= 0:
+        above = ws.tensor[base, 0]
+        for r in range(6):
+            h = half[r]
+            above[r, 0] += M[r, 0] - h * h0
+            above[r, 1] += M[r, 1] - h * h1
+            above[r, 2] += M[r, 2] - h * h2
+            above[r, 3] += M[r, 3] - h * h3
+            above[r, 4] += M[r, 4] - h * h4
+            above[r, 5] += M[r, 5] - h * h5
+    return True
+
+
 @kernel_in_place
 def articulate(tree, known, ws, parts):
     """Factors of all blocks, from the tips to the base; sums ws.tensor[:, 0] to articulated inertias.
@@ -45,6 +75,10 @@ def articulate(tree, known, ws, parts):
     """
     MC = ws.scratch[1]
     for b in range(tree.block.shape[0] - 1, -1, -1):
+        if is_single(tree, b):
+            if not eliminate_single(tree, b, known, ws, parts):
+                return tree.block[b, BLOCK_COLUMN]
+            continue
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
@@ -86,6 +120,50 @@ def articulate(tree, known, ws, parts):
     return -1
 
 
+@kernel_inside
+def fold_single(tree, b, acts, parts, ws, P, x):
+    """Part of a joint of one coordinate in the way of `solve_articulated` to the base; x (m,); acts: P is not zero."""
+    k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    m, half, scale, own = x.shape[0], parts.half[c], 1.0 / parts.factor[parts.at[b]], P[k]
+    if acts:
+        add_pairs(-1.0, ws.column[1, tree.segment[k, WORK] :], own, 0, m, x)
+    for j in range(m):
+        x[j] *= scale
+    if base < 0:
+        return
+    for r in range(6):
+        h, row, out = half[r], own[r], P[base, r]
+        if acts:
+            for j in range(m):
+                out[j] += row[j] + h * x[j]
+        else:
+            for j in range(m):
+                out[j] += h * x[j]
+
+
+@kernel_inside
+def unfold_single(tree, b, known, wanted, parts, ws, P, x):
+    """Its part in the way back; wanted: P of its node."""
+    k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    m, delta = x.shape[0], P[base]
+    if known[c]:
+        for j in range(m):
+            x[j] = -x[j]
+        add_pairs(1.0, parts.couple[c], delta, 0, m, x)
+    else:
+        scale = 1.0 / parts.factor[parts.at[b]]
+        add_pairs(-1.0, parts.half[c], delta, 0, m, x)
+        for j in range(m):
+            x[j] *= scale
+    if not wanted:
+        return
+    J = ws.column[1, tree.segment[k, WORK] :]
+    for r in range(6):
+        f, above, out = 0.0 if known[c] else J[r], delta[r], P[k, r]
+        for j in range(m):
+            out[j] = above[j] + f * x[j]
+
+
 @kernel_in_place
 def solve_articulated(tree, known, everywhere, parts, ws, P, X):
     """Overwrite X (ndof, m), forces of the free coordinates, with accelerations; zero rows of known ones with forces.
@@ -96,6 +174,10 @@ def solve_articulated(tree, known, everywhere, parts, ws, P, X):
     """
     m = X.shape[1]
     for b in range(tree.block.shape[0] - 1, -1, -1):
+        if is_single(tree, b):
+            acts = everywhere or parts.carries[tree.block[b, FIRST]]
+            fold_single(tree, b, acts, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
+            continue
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         x, half = X[c0 : c0 + n], parts.half[c0 : c0 + n]
@@ -123,6 +205,10 @@ def solve_articulated(tree, known, everywhere, parts, ws, P, X):
                     for c in range(m):
                         out[c] += f * z[c]
     for b in range(tree.block.shape[0]):
+        if is_single(tree, b):
+            wanted = everywhere or parts.carries[tree.block[b, FIRST]]
+            unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
+            continue
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
@@ -193,17 +279,28 @@ def forward_articulated(tree, known, ws, parts, P, X, qdd, tau):
 
 
 @kernel_in_place
-def solve_columns(tree, known, ws, parts, P, X):
-    """Overwrite X (ndof, m) with M_ff^-1 X in the free rows, zero in the known ones; P (n_segments + 1, 6, m) is room.
+def solve_columns(tree, known, ws, parts, P, part, scale, X):
+    """Overwrite X (ndof, m) with scale M_ff^-1 X in the free rows, zero in the known ones. Returns m.
 
-    The factors are those of the last `articulate` at the same coordinates.
+    The factors are those of the last `articulate` at the same coordinates. P (n_segments + 1, 6, width) and part
+    (ndof, width) are room: so many columns are solved for at once.
     """
-    for k in range(P.shape[0]):
-        clear_matrix(P[k])
-    for i in range(X.shape[0]):
-        if known[i]:
-            clear(X[i])
-    solve_articulated(tree, known, False, parts, ws, P, X)
-    for i in range(X.shape[0]):
-        if known[i]:
-            clear(X[i])
+    width = part.shape[1]
+    for first in range(0, X.shape[1], width):
+        n = min(width, X.shape[1] - first)
+        for k in range(P.shape[0]):
+            clear_matrix(P[k])
+        for i in range(X.shape[0]):
+            row, out = X[i, first : first + n], part[i]
+            factor = 0.0 if known[i] else scale
+            for j in range(n):
+                out[j] = factor * row[j]
+            for j in range(n, width):
+                out[j] = 0.0
+        solve_articulated(tree, known, False, parts, ws, P, part)
+        for i in range(X.shape[0]):
+            row, out = part[i], X[i, first : first + n]
+            factor = 0.0 if known[i] else 1.0
+            for j in range(n):
+                out[j] = factor * row[j]
+    return X.shape[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.kinematics import place_start
+from sorosim.kernels.single import is_single, single_derivatives
 from sorosim.kernels.small import (
     add,
     add_coad,
@@ -121,40 +122,6 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
 
 
 @kernel_in_place
-def add_pair(i, j, own, J, Jd, Jdd, moving, loaded, with_mass, dq, dqd, dqdd):
-    """Entries (i, j) and (j, i) of two coordinates alone in their blocks, that of i beyond that of j.
-
-    own : (6, 6) W, Wd, Wm, XM, XN, XK of i; J, Jd, Jdd : (6,) columns of j. The products are those of larger blocks.
-    """
-    q_ij, q_ji, v_ij, v_ji, a_ij, a_ji = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for r in range(6):
-        x, xm = J[r], own[3, r]
-        q_ij += xm * Jdd[r]
-        q_ji += x * own[0, r]
-        a_ij += xm * x
-        a_ji += x * own[2, r]
-    if moving:
-        for r in range(6):
-            q_ij += own[4, r] * Jd[r]
-            v_ij += 2.0 * own[3, r] * Jd[r]
-    if moving or loaded:
-        for r in range(6):
-            v_ij += own[4, r] * J[r]
-            v_ji += J[r] * own[1, r]
-    if loaded:
-        for r in range(6):
-            q_ij -= own[5, r] * J[r]
-    dq[i, j] += q_ij
-    dq[j, i] += q_ji
-    if moving or loaded:
-        dqd[i, j] += v_ij
-        dqd[j, i] += v_ji
-    if with_mass:
-        dqdd[i, j] += a_ij
-        dqdd[j, i] += a_ji
-
-
-@kernel_in_place
 def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 
@@ -170,8 +137,11 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
         clear_matrix(dqdd)
     MC, NC, KC = ws.scratch[7], ws.scratch[8], ws.scratch[9]
     H = ws.scratch[10:14]
-    FC = ws.scratch[3, 2]
+    FC, filled = ws.scratch[3, 2], 0
     for b in range(tree.block.shape[0] - 1, -1, -1):
+        if is_single(tree, b):
+            filled = single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd)
+            continue
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
         size = 6 * n
         W, Wd, Wm = ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size]
@@ -251,9 +221,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
             work = tree.segment[node, WORK]
             J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
             Jdd = ws.column[3, work : work + 6 * m]
-            if n == 1 and m == 1:
-                add_pair(c0, c1, ws.wide[:6, :6], J, Jd, Jdd, moving, loaded, with_mass, dq, dqd, dqdd)
-            elif m > 0:
+            if m > 0:
                 add_transposed_product(XM, n, Jdd, m, 1.0, dq, c0, c1)
                 add_transposed_product(J, m, W, n, 1.0, dq, c1, c0)
                 if with_mass:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
+from sorosim.kernels.single import is_single, rigid_quantities, single_mass
 from sorosim.kernels.small import (
     add,
     add_coad,
@@ -26,6 +27,7 @@ from sorosim.kernels.tree import (
     FIRST,
     N_COLUMNS,
     PARENT,
+    RIGID,
     WORK,
 )
 
@@ -47,6 +49,8 @@ def point_quantities(tree, external, moving, tensors, looped, ws):
             clear_matrix(N)
         if tree.inertia[k, 3, 3] == 0.0 and tree.inertia[k, 0, 0] == 0.0:
             clear_matrix(M)
+        elif tree.segment[k, RIGID] != 0:
+            rigid_quantities(ws.pose[k], tree.inertia[k], V, ws.twist[k, 1], moving, tensors, M, N, F)
         else:
             world_inertia(ws.pose[k, :3], ws.pose[k, 3], tree.inertia[k], rotated, M)
             matrix_vector(M, ws.twist[k, 1], F)
@@ -94,8 +98,11 @@ def project_wrenches(tree, ws, tau):
 def composite_mass_matrix(tree, ws, M):
     """Mass matrix M (ndof, ndof), both triangles, from composite inertias; sums ws.tensor[:, 0] towards the root."""
     clear_matrix(M)
-    MC = ws.scratch[1]
+    MC, filled = ws.scratch[1], 0
     for b in range(tree.block.shape[0] - 1, -1, -1):
+        if is_single(tree, b):
+            filled = single_mass(tree, b, filled, ws, M)
+            continue
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
         W, XM = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n]
         clear(W)

@@ -28,12 +28,11 @@ def elastic_force(tree, elastic, q, qd, tau):
     at = 0
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
-        x, rest, rate = q[c0 : c0 + n], elastic.rest[c0 : c0 + n], qd[c0 : c0 + n]
         for i in range(n):
-            K, D = elastic.stiffness[at : at + n], elastic.damping[at : at + n]
             total = 0.0
             for j in range(n):
-                total += K[j] * (x[j] - rest[j]) + D[j] * rate[j]
+                moved = q[c0 + j] - elastic.rest[c0 + j]
+                total += elastic.stiffness[at + j] * moved + elastic.damping[at + j] * qd[c0 + j]
             tau[c0 + i] -= total
             at += n
 

@@ -177,7 +177,7 @@ def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
         tau[c0 + i] += At[i, index] * u[actuator]
         if derivatives:
             B[c0 + i, actuator] += At[i, index]
-    if derivatives and u[actuator] != 0.0 and tree.segment[tree.block[b, FIRST], KIND] == GENERAL:
+    if derivatives and u[actuator] != 0.0:
         tangent_transpose_derivative_into(Omega, C, P[index], X)
         add_projected(P, n, X, -u[actuator], dq, c0)
 
@@ -204,6 +204,11 @@ def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B):
         law = laws.row[k]
         if law[LAW] == BRAKE:
             add_brake(tree, law, laws.value[law[AT] :], q, qd, derivatives, scratch, tau, dq, dqd)
+        elif law[LAW] == MOTOR and tree.segment[tree.block[law[LAW_BLOCK], FIRST], KIND] != GENERAL:
+            i, actuator = tree.block[law[LAW_BLOCK], BLOCK_COLUMN] + law[INDEX], law[ACTUATOR]
+            tau[i] += u[actuator]  # A = 1
+            if derivatives:
+                B[i, actuator] += 1.0
         elif law[LAW] == MOTOR:
             add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B)
         elif law[LAW] == SERVO:

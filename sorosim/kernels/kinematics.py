@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
+from sorosim.kernels.single import is_single, single_motion
 from sorosim.kernels.small import (
     add,
     add_ad,
@@ -122,7 +123,9 @@ def combine(A, order, moving, h, c, x, xd, xdd, sign, out):
 
 @kernel_in_place
 def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
-    """Rates of node k and, by `depth`, columns, where segment k is its block and its motions commute: a joint.
+    """Rates of node k and, by `depth`, columns, where segment k is its block and its motions commute.
+
+    A joint of several coordinates; see kernels.single for those of one.
 
     S_w = Ad_g P with g the pose (R, p) of its start, S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w, V and A those of
     the node before: the products of the general sweep without their zeros.
@@ -191,6 +194,9 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
     map_1, map_2 = ws.scratch[6], ws.scratch[7]
 
     for k in range(n_segments):
+        if is_single(tree, tree.segment[k, BLOCK]):
+            single_motion(tree, k, q, qd, qdd, moving, depth + 1, ws)
+            continue
         kind, parent, n = tree.segment[k, KIND], tree.segment[k, PARENT], tree.segment[k, N_COLUMNS]
         place_start(tree, k, ws, R, p)
         V, Acc = ws.twist[k, 0], ws.twist[k, 1]

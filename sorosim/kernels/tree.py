@@ -15,9 +15,11 @@ import numpy as np
 from sorosim.compiled import kernel_in_place
 
 # columns of Tree.segment
-PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE = range(9)
+PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE, RIGID = range(10)
 # columns of Tree.block
-FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT = range(5)
+FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, BEFORE = range(6)
+# BARE: nothing has mass at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body: mass,
+# first moment and rotational inertia. BEFORE: how many coordinates the blocks on the way from the world have
 # kinds of segment: no motion; motions that commute, along constant screws (no tangent operator needed); anything else
 FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
@@ -27,8 +29,8 @@ LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 class Tree(NamedTuple):
     """Tree of segments as arrays."""
 
-    segment: np.ndarray  # (n_segments, 9) int: columns named above
-    block: np.ndarray  # (n_blocks, 5) int: columns named above
+    segment: np.ndarray  # (n_segments, 10) int: columns named above
+    block: np.ndarray  # (n_blocks, 6) int: columns named above
     rows: np.ndarray  # (ndof, 2) int: rows of a coordinate's basis column that can differ from zero, first and end
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
@@ -46,6 +48,8 @@ class Workspace(NamedTuple):
     wide: np.ndarray  # (10, 6 n_max) scratch of one block
     scratch: np.ndarray  # (24, 6, 6) scratch of one segment
     vector: np.ndarray  # (1, ndof) scratch of forward dynamics
+    path: np.ndarray  # (23, ndof) of all ancestors of a block side by side, see kernels.ancestors
+    place: np.ndarray  # (2, ndof) int: their nodes and coordinates
     matrix: np.ndarray  # (2, ndof, ndof) scratch of derivatives; (2, 0, 0) until there are any, see `with_matrices`
 
 
@@ -66,6 +70,8 @@ def make_workspace(tree: Tree) -> Workspace:
         wide=np.zeros((10, 6 * max(n_max, 1)), dtype=kind),
         scratch=np.zeros((24, 6, 6), dtype=kind),
         vector=np.zeros((1, ndof), dtype=kind),
+        path=np.zeros((23, ndof), dtype=kind),
+        place=np.zeros((2, ndof), dtype=np.int64),
         matrix=np.zeros((2, 0, 0), dtype=kind),
     )
 

@@ -3,7 +3,7 @@
 (d exp(Omega^)) exp(-Omega^) = (T(Omega) dOmega)^. With Omega = [w; v] every operator of this family is "dual",
 [[P, 0], [Q, P]], and is stored as an array (2, 3, 3) = [P, Q]. Each block is a number times the unit matrix, plus a^,
 plus u^w^ + w^u^ with some vectors a, u: a block and its time derivatives follow from those of a and u alone.
-Source of all: docs/theory.md, 2 and A. Vectors of three are tuples here: they stay in registers.
+Source of all: docs/theory.md, 2 and A.
 """
 
 from __future__ import annotations
@@ -12,58 +12,10 @@ import numpy as np
 
 from sorosim.compiled import kernel, kernel_in_place
 from sorosim.lie.so3 import coefficients
+from sorosim.lie.triples import cross, dot, head, plus, scaled, sum2, sum3, sum4, tail
 
 # tangent_inv has a pole at 2 pi; beyond this angle its error exceeds 1e-13
 _LARGEST_ANGLE = 6.1
-
-
-@kernel_in_place
-def _head(x):
-    return x[0], x[1], x[2]
-
-
-@kernel_in_place
-def _tail(x):
-    return x[3], x[4], x[5]
-
-
-@kernel_in_place
-def _dot(x, y):
-    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
-
-
-@kernel_in_place
-def _cross(x, y):
-    return x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]
-
-
-@kernel_in_place
-def _scaled(a, x):
-    return a * x[0], a * x[1], a * x[2]
-
-
-@kernel_in_place
-def _plus(x, y):
-    return x[0] + y[0], x[1] + y[1], x[2] + y[2]
-
-
-@kernel_in_place
-def _sum2(a, x, b, y):
-    return a * x[0] + b * y[0], a * x[1] + b * y[1], a * x[2] + b * y[2]
-
-
-@kernel_in_place
-def _sum3(a, x, b, y, c, z):
-    return a * x[0] + b * y[0] + c * z[0], a * x[1] + b * y[1] + c * z[1], a * x[2] + b * y[2] + c * z[2]
-
-
-@kernel_in_place
-def _sum4(a, x, b, y, c, z, d, u):
-    return (
-        a * x[0] + b * y[0] + c * z[0] + d * u[0],
-        a * x[1] + b * y[1] + c * z[1] + d * u[1],
-        a * x[2] + b * y[2] + c * z[2] + d * u[2],
-    )
 
 
 @kernel_in_place
@@ -108,7 +60,7 @@ def _store_block_rate(D, k, a1, u, u1, w, w1):
 @kernel_in_place
 def _store_block_acceleration(D, k, a2, u, u1, u2, w, w1, w2):
     """Second time derivative of the block."""
-    _store(D, k, 0.0, a2, _plus6(_plus6(_pair(u2, w), _pair(_scaled(2.0, u1), w1)), _pair(u, w2)))
+    _store(D, k, 0.0, a2, _plus6(_plus6(_pair(u2, w), _pair(scaled(2.0, u1), w1)), _pair(u, w2)))
 
 
 @kernel_in_place
@@ -118,13 +70,13 @@ def tangent_into(Omega, C, T):
     Omega : (6,) [rad, m]; C : (10,) from `coefficients(|w|^2, C)`; T : (2, 3, 3) = [P, Q], filled.
     P = 1 + C_2 w^ + C_3 w^w^, Q = dP along v. Source: docs/theory.md, A.
     """
-    w, v = _head(Omega), _tail(Omega)
-    r = 2.0 * _dot(w, v)
+    w, v = head(Omega), tail(Omega)
+    r = 2.0 * dot(w, v)
     c2, c3 = C[2], C[3]
     e2, e3 = r * (C[4] - 0.5 * C[3]), 0.5 * r * (3.0 * C[5] - C[4])  # r C_2', r C_3'
     h3 = 0.5 * c3
-    _store_block(T, 0, 1.0, _scaled(c2, w), _scaled(h3, w), w)
-    _store_block(T, 1, 0.0, _sum2(c2, v, e2, w), _sum2(c3, v, 0.5 * e3, w), w)
+    _store_block(T, 0, 1.0, scaled(c2, w), scaled(h3, w), w)
+    _store_block(T, 1, 0.0, sum2(c2, v, e2, w), sum2(c3, v, 0.5 * e3, w), w)
 
 
 @kernel_in_place
@@ -134,8 +86,8 @@ def tangent_jet_into(Omega, Omega_dot, C, T, Td):
     Omega, Omega_dot : (6,) [rad, m; per s]; C : (10,) from `coefficients(|w|^2, C)`; T, Td : (2, 3, 3), filled.
     Source: docs/theory.md, A.
     """
-    w, v, w1, v1 = _head(Omega), _tail(Omega), _head(Omega_dot), _tail(Omega_dot)
-    r, r1, s1 = 2.0 * _dot(w, v), 2.0 * (_dot(w1, v) + _dot(w, v1)), 2.0 * _dot(w, w1)
+    w, v, w1, v1 = head(Omega), tail(Omega), head(Omega_dot), tail(Omega_dot)
+    r, r1, s1 = 2.0 * dot(w, v), 2.0 * (dot(w1, v) + dot(w, v1)), 2.0 * dot(w, w1)
 
     # C_k and its first two derivatives by s: f, g, h for k = 2, 3
     f2, f3 = C[2], C[3]
@@ -147,13 +99,13 @@ def tangent_jet_into(Omega, Omega_dot, C, T, Td):
     b, b1, d, d1 = f2, g2 * s1, r * g2, r1 * g2 + r * h2 * s1
     c, c1, e, e1 = f3, g3 * s1, r * g3, r1 * g3 + r * h3 * s1
 
-    u, u1 = _scaled(0.5 * c, w), _sum2(0.5 * c1, w, 0.5 * c, w1)
-    _store_block(T, 0, 1.0, _scaled(b, w), u, w)
-    _store_block_rate(Td, 0, _sum2(b1, w, b, w1), u, u1, w, w1)
+    u, u1 = scaled(0.5 * c, w), sum2(0.5 * c1, w, 0.5 * c, w1)
+    _store_block(T, 0, 1.0, scaled(b, w), u, w)
+    _store_block_rate(Td, 0, sum2(b1, w, b, w1), u, u1, w, w1)
 
-    u, u1 = _sum2(c, v, 0.5 * e, w), _sum4(c1, v, c, v1, 0.5 * e1, w, 0.5 * e, w1)
-    _store_block(T, 1, 0.0, _sum2(b, v, d, w), u, w)
-    _store_block_rate(Td, 1, _sum4(b1, v, b, v1, d1, w, d, w1), u, u1, w, w1)
+    u, u1 = sum2(c, v, 0.5 * e, w), sum4(c1, v, c, v1, 0.5 * e1, w, 0.5 * e, w1)
+    _store_block(T, 1, 0.0, sum2(b, v, d, w), u, w)
+    _store_block_rate(Td, 1, sum4(b1, v, b, v1, d1, w, d, w1), u, u1, w, w1)
 
 
 @kernel_in_place
@@ -163,11 +115,11 @@ def tangent_jets_into(Omega, Omega_dot, Omega_ddot, C, T, Td, Tdd):
     Omega, Omega_dot, Omega_ddot : (6,) [rad, m; per s; per s^2]; C : (10,) from `coefficients(|w|^2, C)`;
     T, Td, Tdd : (2, 3, 3), filled. Source: docs/theory.md, A.
     """
-    w, v, w1, v1 = _head(Omega), _tail(Omega), _head(Omega_dot), _tail(Omega_dot)
-    w2, v2 = _head(Omega_ddot), _tail(Omega_ddot)
-    r, r1 = 2.0 * _dot(w, v), 2.0 * (_dot(w1, v) + _dot(w, v1))
-    r2 = 2.0 * (_dot(w2, v) + 2.0 * _dot(w1, v1) + _dot(w, v2))
-    s1, s2 = 2.0 * _dot(w, w1), 2.0 * (_dot(w1, w1) + _dot(w, w2))
+    w, v, w1, v1 = head(Omega), tail(Omega), head(Omega_dot), tail(Omega_dot)
+    w2, v2 = head(Omega_ddot), tail(Omega_ddot)
+    r, r1 = 2.0 * dot(w, v), 2.0 * (dot(w1, v) + dot(w, v1))
+    r2 = 2.0 * (dot(w2, v) + 2.0 * dot(w1, v1) + dot(w, v2))
+    s1, s2 = 2.0 * dot(w, w1), 2.0 * (dot(w1, w1) + dot(w, w2))
     s11 = s1 * s1
 
     # C_k and its first three derivatives by s: f, g, h, i for k = 2, 3
@@ -186,20 +138,20 @@ def tangent_jets_into(Omega, Omega_dot, Omega_ddot, C, T, Td, Tdd):
     hc, hc1, hc2, he, he1, he2 = 0.5 * c, 0.5 * c1, 0.5 * c2, 0.5 * e, 0.5 * e1, 0.5 * e2
 
     # P: a = C_2 w, u = C_3 w / 2
-    u, u1 = _scaled(hc, w), _sum2(hc1, w, hc, w1)
-    u2 = _sum3(hc2, w, c1, w1, hc, w2)
-    _store_block(T, 0, 1.0, _scaled(b, w), u, w)
-    _store_block_rate(Td, 0, _sum2(b1, w, b, w1), u, u1, w, w1)
-    _store_block_acceleration(Tdd, 0, _sum3(b2, w, 2.0 * b1, w1, b, w2), u, u1, u2, w, w1, w2)
+    u, u1 = scaled(hc, w), sum2(hc1, w, hc, w1)
+    u2 = sum3(hc2, w, c1, w1, hc, w2)
+    _store_block(T, 0, 1.0, scaled(b, w), u, w)
+    _store_block_rate(Td, 0, sum2(b1, w, b, w1), u, u1, w, w1)
+    _store_block_acceleration(Tdd, 0, sum3(b2, w, 2.0 * b1, w1, b, w2), u, u1, u2, w, w1, w2)
 
     # Q: a = C_2 v + r C_2' w, u = C_3 v + r C_3' w / 2
-    u, u1 = _sum2(c, v, he, w), _sum4(c1, v, c, v1, he1, w, he, w1)
-    x, y = _sum3(c2, v, 2.0 * c1, v1, c, v2), _sum3(he2, w, e1, w1, he, w2)
-    u2 = _plus(x, y)
-    x, y = _sum3(b2, v, 2.0 * b1, v1, b, v2), _sum3(d2, w, 2.0 * d1, w1, d, w2)
-    a2 = _plus(x, y)
-    _store_block(T, 1, 0.0, _sum2(b, v, d, w), u, w)
-    _store_block_rate(Td, 1, _sum4(b1, v, b, v1, d1, w, d, w1), u, u1, w, w1)
+    u, u1 = sum2(c, v, he, w), sum4(c1, v, c, v1, he1, w, he, w1)
+    x, y = sum3(c2, v, 2.0 * c1, v1, c, v2), sum3(he2, w, e1, w1, he, w2)
+    u2 = plus(x, y)
+    x, y = sum3(b2, v, 2.0 * b1, v1, b, v2), sum3(d2, w, 2.0 * d1, w1, d, w2)
+    a2 = plus(x, y)
+    _store_block(T, 1, 0.0, sum2(b, v, d, w), u, w)
+    _store_block_rate(Td, 1, sum4(b1, v, b, v1, d1, w, d, w1), u, u1, w, w1)
     _store_block_acceleration(Tdd, 1, a2, u, u1, u2, w, w1, w2)
 
 
@@ -212,9 +164,9 @@ def tangent_transpose_derivative_into(Omega, C, y, X):
     written out: L(f) = C_2 f^ + C_3 (w.f 1 + w f^T) + 2 h(f) w^T, h(f) = C_1' f - C_2' w x f + C_3' (w.f) w, and dL(f)
     its slope in w along v.
     """
-    w, v, m, f = _head(Omega), _tail(Omega), _head(y), _tail(y)
-    r, wf, vf, wm = 2.0 * _dot(w, v), _dot(w, f), _dot(v, f), _dot(w, m)
-    w_f, v_f, w_m = _cross(w, f), _cross(v, f), _cross(w, m)
+    w, v, m, f = head(Omega), tail(Omega), head(y), tail(y)
+    r, wf, vf, wm = 2.0 * dot(w, v), dot(w, f), dot(v, f), dot(w, m)
+    w_f, v_f, w_m = cross(w, f), cross(v, f), cross(w, m)
 
     # derivatives by s of C_1, C_2, C_3
     f2, f3 = C[2], C[3]
@@ -223,12 +175,12 @@ def tangent_transpose_derivative_into(Omega, C, y, X):
     h1, h2, h3 = 0.5 * (g3 - g2), g4 - 0.5 * g3, 0.5 * (3.0 * g5 - g4)
 
     # twice h(f), and what stands before w^T in the upper left block: twice h(m) + slope of h(f)
-    h = _sum3(2.0 * g1, f, -2.0 * g2, w_f, 2.0 * g3 * wf, w)
-    x = _sum3(2.0 * g1, m, -2.0 * g2, w_m, 2.0 * (g3 * (wm + vf) + r * h3 * wf), w)
-    z = _sum4(2.0 * r * h1, f, -2.0 * r * h2, w_f, -2.0 * g2, v_f, 2.0 * g3 * wf, v)
-    k = _plus(x, z)
-    a, b = _sum2(f2, m, r * g2, f), _scaled(f2, f)
-    n = _sum2(f3, m, r * g3, f)
+    h = sum3(2.0 * g1, f, -2.0 * g2, w_f, 2.0 * g3 * wf, w)
+    x = sum3(2.0 * g1, m, -2.0 * g2, w_m, 2.0 * (g3 * (wm + vf) + r * h3 * wf), w)
+    z = sum4(2.0 * r * h1, f, -2.0 * r * h2, w_f, -2.0 * g2, v_f, 2.0 * g3 * wf, v)
+    k = plus(x, z)
+    a, b = sum2(f2, m, r * g2, f), scaled(f2, f)
+    n = sum2(f3, m, r * g3, f)
     unit_1, unit_2 = f3 * (wm + vf) + r * g3 * wf, f3 * wf
 
     for i in range(3):
@@ -297,13 +249,13 @@ def tangent_jets(Omega, Omega_dot, Omega_ddot):
 @kernel_in_place
 def tangent_inv_into(Omega, C, T_inv):
     """Inverse of T(Omega) as a dual matrix (2, 3, 3), C from `coefficients`; without meaning near its pole at 2 pi."""
-    w, v = _head(Omega), _tail(Omega)
+    w, v = head(Omega), tail(Omega)
     g2, g3, g4 = C[4] - 0.5 * C[3], 0.5 * (3.0 * C[5] - C[4]), 2.0 * C[6] - 0.5 * C[5]
     k = 0.5 * (C[3] - 2.0 * C[4]) / C[2]
     k_slope = 0.5 * (g3 - 2.0 * g4) / C[2] - k * g2 / C[2]
-    half_k, r_slope = 0.5 * k, _dot(w, v) * k_slope
-    _store_block(T_inv, 0, 1.0, _scaled(-0.5, w), _scaled(half_k, w), w)
-    _store_block(T_inv, 1, 0.0, _scaled(-0.5, v), _sum2(k, v, r_slope, w), w)
+    half_k, r_slope = 0.5 * k, dot(w, v) * k_slope
+    _store_block(T_inv, 0, 1.0, scaled(-0.5, w), scaled(half_k, w), w)
+    _store_block(T_inv, 1, 0.0, scaled(-0.5, v), sum2(k, v, r_slope, w), w)
 
 
 @kernel
@@ -312,8 +264,8 @@ def tangent_inv(Omega):
 
     Omega : (6,) [rad, m]. Returns (6, 6). Source: docs/theory.md, A.
     """
-    w = _head(Omega)
-    if not _dot(w, w) <= _LARGEST_ANGLE**2:
+    w = head(Omega)
+    if not dot(w, w) <= _LARGEST_ANGLE**2:
         return np.full((6, 6), np.nan)
     T_inv = np.empty((2, 3, 3))
     tangent_inv_into(Omega, _coefficients_of(Omega), T_inv)

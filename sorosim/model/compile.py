@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import BRAKE, STOP, Laws
-from sorosim.kernels.tree import COMMUTING, FIXED, GENERAL, Tree
+from sorosim.kernels.tree import BARE, BEFORE, BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joint import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
@@ -127,6 +127,12 @@ def joint_strain(columns: Array) -> Array:
     return np.concatenate([[1.0, 0.0], np.zeros(12), columns.ravel(), columns.ravel()])
 
 
+def is_rigid(inertia: Array) -> bool:
+    """Whether a symmetric inertia (6, 6) is that of a rigid body to the last bit: [[I, h^], [-h^, m 1]]."""
+    B, m = inertia[:3, 3:], inertia[3:, 3:]
+    return bool(np.array_equal(B, -B.T) and np.array_equal(m, m[0, 0] * np.eye(3)))
+
+
 def _with_places(
     X: Array, w: Array, counted: NDArray[np.bool_], places: Iterable[float], length: float
 ) -> tuple[Any, ...]:
@@ -157,7 +163,10 @@ class _Builder:
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
         n = len(rows)
-        self.blocks.append([len(self.segments), len(self.segments), len(self.rows), n, parent])
+        before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 6
+        self.blocks.append(
+            [len(self.segments), len(self.segments), len(self.rows), n, parent, before[BEFORE] + before[BLOCK_N]]
+        )
         self.rows += rows
         self.stiffness.append(K.ravel())
         self.damping.append(D.ravel())
@@ -168,7 +177,8 @@ class _Builder:
         column, n = self.blocks[block][2], self.blocks[block][3]
         has_offset = offset is not None and not np.array_equal(offset, np.eye(4))
         bare = not np.any(inertia)
-        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare])
+        rigid = is_rigid(np.asarray(inertia))
+        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare, rigid])
         self.offsets.append(np.eye(4) if offset is None else np.asarray(offset))
         self.inertia.append(inertia)
         self.strain.append(strain)
@@ -176,7 +186,7 @@ class _Builder:
         self._work += 6 * n
         self.blocks[block][1] = node + 1
         if parent >= 0 and self.blocks[block][0] == node:
-            self.segments[parent][8] = 0  # something hangs on the parent node
+            self.segments[parent][BARE] = 0  # something hangs on the parent node
         return node
 
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:
@@ -218,8 +228,8 @@ class _Builder:
             return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
         tree = Tree(
-            segment=np.array(self.segments, dtype=np.int64).reshape(-1, 9),
-            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 5),
+            segment=np.array(self.segments, dtype=np.int64).reshape(-1, 10),
+            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 6),
             rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
             offset=np.array(self.offsets, dtype=kind),
             inertia=np.array(self.inertia, dtype=kind),

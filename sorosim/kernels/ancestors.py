@@ -1,0 +1,67 @@
+"""Columns of all that is before a node side by side: pairs of coordinates, one with all of its ancestors, in one loop.
+
+The path of a block is kept while the sweep goes on; the next block has most of it, or all, for itself.
+"""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel_in_place, kernel_inside
+from sorosim.kernels.tree import BEFORE, BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+
+# rows of Workspace.path: J, J', J'' of the ancestors (6 each), and what the pairs of one coordinate come to
+PATH_J, PATH_JD, PATH_JDD, PATH_SUMS = 0, 6, 12, 18
+# rows of Workspace.place
+NODE, COORDINATE = range(2)
+
+
+@kernel_inside
+def gather_ancestors(tree, base, orders, filled, ws):
+    """Fill ws.path and ws.place for a path that ends at the node `base`, the root first; returns its coordinates.
+
+    orders : 1 for J, 3 for J, J' and J''; filled : what the last call of this sweep returned, at first 0.
+    """
+    node, block = base, tree.segment[base, BLOCK]
+    count = tree.block[block, BEFORE] + tree.segment[base, N_COLUMNS]
+    while node >= 0:
+        n, block, work = tree.segment[node, N_COLUMNS], tree.segment[node, BLOCK], tree.segment[node, WORK]
+        first = tree.block[block, BEFORE]
+        if n > 0 and first + n <= filled and ws.place[NODE, first] == node:
+            break  # so are all before it
+        for j in range(n):
+            ws.place[NODE, first + j] = node
+            ws.place[COORDINATE, first + j] = tree.segment[node, COLUMN] + j
+            for order in range(orders):
+                for r in range(6):
+                    ws.path[6 * order + r, first + j] = ws.column[1 + order, work + r * n + j]
+        node = tree.block[block, BLOCK_PARENT]
+    return count
+
+
+@kernel_in_place
+def set_pairs(x, Y, first, m, out):
+    """out[:m] = sum_r x[r] Y[first + r, :m]: a wrench x (6,) times the columns of m ancestors."""
+    x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
+    Y0, Y1, Y2 = Y[first, :m], Y[first + 1, :m], Y[first + 2, :m]
+    Y3, Y4, Y5, row = Y[first + 3, :m], Y[first + 4, :m], Y[first + 5, :m], out[:m]
+    for j in range(m):
+        row[j] = x0 * Y0[j] + x1 * Y1[j] + x2 * Y2[j] + x3 * Y3[j] + x4 * Y4[j] + x5 * Y5[j]
+
+
+@kernel_in_place
+def add_pairs(scale, x, Y, first, m, out):
+    """out[:m] += scale sum_r x[r] Y[first + r, :m]."""
+    x0, x1, x2, x3, x4, x5 = scale * x[0], scale * x[1], scale * x[2], scale * x[3], scale * x[4], scale * x[5]
+    Y0, Y1, Y2 = Y[first, :m], Y[first + 1, :m], Y[first + 2, :m]
+    Y3, Y4, Y5, row = Y[first + 3, :m], Y[first + 4, :m], Y[first + 5, :m], out[:m]
+    for j in range(m):
+        row[j] += x0 * Y0[j] + x1 * Y1[j] + x2 * Y2[j] + x3 * Y3[j] + x4 * Y4[j] + x5 * Y5[j]
+
+
+@kernel_in_place
+def place_pairs(place, m, i, row, column, out):
+    """out[i, a] = row[a] and out[a, i] = column[a] for the m ancestors a of coordinate i."""
+    own, at = out[i], place[COORDINATE, :m]
+    for j in range(m):
+        a = at[j]
+        own[a] = row[j]
+        out[a, i] = column[j]

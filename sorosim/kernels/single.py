@@ -1,0 +1,258 @@
+"""Joints of one coordinate, and rigid bodies: the sweeps of docs/theory.md, 3 to 5, without the products with zeros.
+
+A block of one segment whose motions commute is a joint; it moves along a constant screw P, S_w = J = Ad_g P, g where it
+starts. Most joints of most robots are such blocks, so each sweep takes them apart.
+"""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel_inside
+from sorosim.kernels.ancestors import (
+    PATH_J,
+    PATH_JD,
+    PATH_JDD,
+    PATH_SUMS,
+    add_pairs,
+    gather_ancestors,
+    place_pairs,
+    set_pairs,
+)
+from sorosim.kernels.small import add, add_matrix, copy
+from sorosim.kernels.tree import (
+    BASIS,
+    BLOCK_COLUMN,
+    BLOCK_N,
+    BLOCK_PARENT,
+    COLUMN,
+    COMMUTING,
+    END,
+    FIRST,
+    KIND,
+    OFFSET,
+    PARENT,
+    STRAIN,
+    WORK,
+)
+from sorosim.lie.so3 import coefficients
+from sorosim.lie.triples import cross, dot, head, plus, product, row, rows, scaled, store, store_row, sum2, sum3, tail
+from sorosim.lie.triples import times as turned
+
+
+@kernel_inside
+def is_single(tree, b):
+    """Whether a block is a joint of one coordinate."""
+    if tree.block[b, BLOCK_N] != 1 or tree.block[b, END] - tree.block[b, FIRST] != 1:
+        return False
+    return tree.segment[tree.block[b, FIRST], KIND] == COMMUTING
+
+
+@kernel_inside
+def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
+    """Pose, V, A - G and, by `orders`, S_w, S_w', S_w'' of node k, which a joint of one coordinate moves.
+
+    S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w with V and A of the node before. orders : how many of the three.
+    """
+    parent, at, i = tree.segment[k, PARENT], tree.segment[k, STRAIN] + BASIS, tree.segment[k, COLUMN]
+    g, here = ws.pose[parent], ws.pose[k]
+    R, p = rows(g), row(g, 3)
+    if tree.segment[k, OFFSET] != 0:
+        a = tree.offset[k]
+        p = plus(turned(R, (a[0, 3], a[1, 3], a[2, 3])), p)
+        R = product(R, rows(a))
+    P, C, x = tree.strain[at : at + 6], ws.segment[k, 18:28], q[i]
+    w, v = head(P), tail(P)
+
+    # (R, p) exp(P x)
+    coefficients(x * x * dot(w, w), C)
+    c1, c2, c3 = x * C[1], x * x * C[2], x * x * x * C[3]
+    xx, yy, zz = c2 * w[0] * w[0], c2 * w[1] * w[1], c2 * w[2] * w[2]
+    xy, xz, yz = c2 * w[0] * w[1], c2 * w[0] * w[2], c2 * w[1] * w[2]
+    s = scaled(c1, w)
+    E = (1.0 - (yy + zz), xy - s[2], xz + s[1]), (xy + s[2], 1.0 - (xx + zz), yz - s[0]), (xz - s[1], yz + s[0],
+                                                                                           1.0 - (xx + yy))  # fmt: skip
+    u = cross(w, v)
+    moved = product(R, E)
+    for j in range(3):
+        here[0, j], here[1, j], here[2, j] = moved[0][j], moved[1][j], moved[2][j]
+    store_row(plus(turned(R, sum3(x, v, c2, u, c3, cross(w, u))), p), here[3])
+
+    V, A = ws.twist[parent, 0], ws.twist[parent, 1]
+    if not moving:
+        copy(V, ws.twist[k, 0])
+        copy(A, ws.twist[k, 1])
+        if orders == 0:
+            return
+    a = turned(R, w)
+    b = plus(turned(R, v), cross(p, a))
+    turn, move = head(V), tail(V)
+    ad, bd = cross(turn, a), plus(cross(move, a), cross(turn, b))
+    if moving:
+        rate, rate_2 = qd[i], qdd[i]
+        store(sum2(1.0, turn, rate, a), sum2(1.0, move, rate, b), ws.twist[k, 0])
+        store(sum3(1.0, head(A), rate_2, a, rate, ad), sum3(1.0, tail(A), rate_2, b, rate, bd), ws.twist[k, 1])
+    if orders > 0:
+        work = tree.segment[k, WORK]
+        store(a, b, ws.column[0, work : work + 6])
+        store(a, b, ws.column[1, work : work + 6])
+    if orders > 1 and moving:
+        store(ad, bd, ws.column[2, work : work + 6])
+    if orders > 2:
+        turn_2, move_2 = head(A), tail(A)
+        a2, b2 = cross(turn_2, a), plus(cross(move_2, a), cross(turn_2, b))
+        if moving:
+            a2, b2 = plus(a2, cross(turn, ad)), plus(b2, plus(cross(move, ad), cross(turn, bd)))
+        store(a2, b2, ws.column[3, work : work + 6])
+
+
+@kernel_inside
+def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
+    """Inertia M, wrench F = M A + ad*_V H and, if `tensors`, N = adbar_H + ad*_V M - M ad_V of a rigid body, H = M V.
+
+    In the world frame M = [[I, h^], [-h^, m 1]]. Its rate ad*_V M - M ad_V is made of I' and h' = m v + w x h, which is
+    also the momentum H_f: so N = [[I' - H_m^, 0], [-2 H_f^, 0]]. Without `tensors` N is not touched.
+    """
+    R, p, m = rows(g), row(g, 3), inertia[3, 3]
+    local = turned(R, (inertia[2, 4], inertia[0, 5], inertia[1, 3]))
+    h = sum2(1.0, local, m, p)
+    xy, xz, yz = inertia[0, 1], inertia[0, 2], inertia[1, 2]
+    T = product(R, ((inertia[0, 0], xy, xz), (xy, inertia[1, 1], yz), (xz, yz, inertia[2, 2])))
+    # about the world's origin: - local^ p^ - p^ h^
+    c = dot(p, local) + dot(p, h)
+    I0 = dot(T[0], R[0]) + c - local[0] * p[0] - p[0] * h[0]
+    I1 = dot(T[1], R[1]) + c - local[1] * p[1] - p[1] * h[1]
+    I2 = dot(T[2], R[2]) + c - local[2] * p[2] - p[2] * h[2]
+    xy = dot(T[0], R[1]) - local[0] * p[1] - p[0] * h[1]
+    xz = dot(T[0], R[2]) - local[0] * p[2] - p[0] * h[2]
+    yz = dot(T[1], R[2]) - local[1] * p[2] - p[1] * h[2]
+    inertia_w = (I0, xy, xz), (xy, I1, yz), (xz, yz, I2)
+    zero = 0.0 * m
+    store(inertia_w[0], (zero, -h[2], h[1]), M[0])
+    store(inertia_w[1], (h[2], zero, -h[0]), M[1])
+    store(inertia_w[2], (-h[1], h[0], zero), M[2])
+    store((zero, h[2], -h[1]), (m, zero, zero), M[3])
+    store((-h[2], zero, h[0]), (zero, m, zero), M[4])
+    store((h[1], -h[0], zero), (zero, zero, m), M[5])
+
+    turn, move = head(A), tail(A)
+    moment, force = plus(turned(inertia_w, turn), cross(h, move)), sum2(m, move, 1.0, cross(turn, h))
+    if not moving:
+        store(moment, force, F)
+        return
+    w, v = head(V), tail(V)
+    H_m, H_f = plus(turned(inertia_w, w), cross(h, v)), sum2(m, v, 1.0, cross(w, h))
+    store(plus(moment, plus(cross(w, H_m), cross(v, H_f))), plus(force, cross(w, H_f)), F)
+    if not tensors:
+        return
+    # I' = w^ I - I w^ - v^ h^ - h^ v^, symmetric: X + X^T with the rows of X = w^ I + (v.h 1 - v h^T)
+    d = dot(v, h)
+    x0 = sum3(w[1], inertia_w[2], -w[2], inertia_w[1], -v[0], h)
+    x1 = sum3(w[2], inertia_w[0], -w[0], inertia_w[2], -v[1], h)
+    x2 = sum3(w[0], inertia_w[1], -w[1], inertia_w[0], -v[2], h)
+    xy, xz, yz = x0[1] + x1[0], x0[2] + x2[0], x1[2] + x2[1]
+    nothing, f = (zero, zero, zero), scaled(2.0, H_f)
+    store((2.0 * (x0[0] + d), xy + H_m[2], xz - H_m[1]), nothing, N[0])
+    store((xy - H_m[2], 2.0 * (x1[1] + d), yz + H_m[0]), nothing, N[1])
+    store((xz + H_m[1], yz - H_m[0], 2.0 * (x2[2] + d)), nothing, N[2])
+    store((zero, f[2], -f[1]), nothing, N[3])
+    store((-f[2], zero, f[0]), nothing, N[4])
+    store((f[1], -f[0], zero), nothing, N[5])
+
+
+@kernel_inside
+def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd):
+    """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
+    k, i, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
+    at = tree.segment[k, WORK]
+    J, Jd, Jdd = ws.column[1, at : at + 6], ws.column[2, at : at + 6], ws.column[3, at : at + 6]
+    own = ws.wide.reshape(-1, 6)
+    W, Wd, XM, XN, XK = own[0], own[1], own[2], own[3], own[4]
+
+    # W = adbar_F J + M J'' + N J' - K J and so on; for one coordinate XM = Wm
+    a, b_, m, f = head(J), tail(J), head(F), tail(F)
+    store(plus(cross(a, m), cross(b_, f)), cross(a, f), W)
+    j0, j1, j2, j3, j4, j5 = J[0], J[1], J[2], J[3], J[4], J[5]
+    e0, e1, e2, e3, e4, e5 = Jdd[0], Jdd[1], Jdd[2], Jdd[3], Jdd[4], Jdd[5]
+    for r in range(6):
+        XM[r] = M[r, 0] * j0 + M[r, 1] * j1 + M[r, 2] * j2 + M[r, 3] * j3 + M[r, 4] * j4 + M[r, 5] * j5
+        W[r] += M[r, 0] * e0 + M[r, 1] * e1 + M[r, 2] * e2 + M[r, 3] * e3 + M[r, 4] * e4 + M[r, 5] * e5
+    if moving or loaded:
+        for r in range(6):
+            Wd[r] = N[r, 0] * j0 + N[r, 1] * j1 + N[r, 2] * j2 + N[r, 3] * j3 + N[r, 4] * j4 + N[r, 5] * j5
+            XN[r] = N[0, r] * j0 + N[1, r] * j1 + N[2, r] * j2 + N[3, r] * j3 + N[4, r] * j4 + N[5, r] * j5
+    if moving:
+        d0, d1, d2, d3, d4, d5 = Jd[0], Jd[1], Jd[2], Jd[3], Jd[4], Jd[5]
+        for r in range(6):
+            y = M[r, 0] * d0 + M[r, 1] * d1 + M[r, 2] * d2 + M[r, 3] * d3 + M[r, 4] * d4 + M[r, 5] * d5
+            Wd[r] += 2.0 * y
+            W[r] += N[r, 0] * d0 + N[r, 1] * d1 + N[r, 2] * d2 + N[r, 3] * d3 + N[r, 4] * d4 + N[r, 5] * d5
+    if loaded:
+        for r in range(6):
+            W[r] -= K[r, 0] * j0 + K[r, 1] * j1 + K[r, 2] * j2 + K[r, 3] * j3 + K[r, 4] * j4 + K[r, 5] * j5
+            XK[r] = K[0, r] * j0 + K[1, r] * j1 + K[2, r] * j2 + K[3, r] * j3 + K[4, r] * j4 + K[5, r] * j5
+
+    # own x own
+    tau[i] = along(J, F)
+    dq[i, i] = along(J, W)
+    if moving or loaded:
+        dqd[i, i] = along(J, Wd)
+    if with_mass:
+        dqdd[i, i] = along(J, XM)
+    if base < 0:
+        return filled
+    add_matrix(M, ws.tensor[base, 0])
+    add_matrix(N, ws.tensor[base, 1])
+    add(F, ws.twist[base, 2])
+    if loaded:
+        add_matrix(K, ws.tensor[base, 2])
+
+    # own x ancestors and ancestors x own
+    n, Y = gather_ancestors(tree, base, 3, filled, ws), ws.path
+    x, y = Y[PATH_SUMS], Y[PATH_SUMS + 1]
+    set_pairs(XM, Y, PATH_JDD, n, x)
+    if moving:
+        add_pairs(1.0, XN, Y, PATH_JD, n, x)
+    if loaded:
+        add_pairs(-1.0, XK, Y, PATH_J, n, x)
+    set_pairs(W, Y, PATH_J, n, y)
+    place_pairs(ws.place, n, i, x, y, dq)
+    if with_mass:
+        set_pairs(XM, Y, PATH_J, n, x)
+        place_pairs(ws.place, n, i, x, x, dqdd)
+    if moving or loaded:
+        set_pairs(XN, Y, PATH_J, n, x)
+        if moving:
+            add_pairs(2.0, XM, Y, PATH_JD, n, x)
+        set_pairs(Wd, Y, PATH_J, n, y)
+        place_pairs(ws.place, n, i, x, y, dqd)
+    return n
+
+
+@kernel_inside
+def along(J, F):
+    """J^T F, both (6,)."""
+    return J[0] * F[0] + J[1] * F[1] + J[2] * F[2] + J[3] * F[3] + J[4] * F[4] + J[5] * F[5]
+
+
+@kernel_inside
+def single_mass(tree, b, filled, ws, mass):
+    """Part of a joint of one coordinate in `dynamics.composite_mass_matrix`; filled: as for `single_derivatives`."""
+    k, i, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], ws.wide.reshape(-1, 6)[0]
+    push(M, J, X)
+    mass[i, i] = along(J, X)
+    if base < 0:
+        return filled
+    add_matrix(M, ws.tensor[base, 0])
+    n, x = gather_ancestors(tree, base, 1, filled, ws), ws.path[PATH_SUMS]
+    set_pairs(X, ws.path, PATH_J, n, x)
+    place_pairs(ws.place, n, i, x, x, mass)
+    return n
+
+
+@kernel_inside
+def push(M, J, out):
+    """out = M J, J and out (6,)."""
+    j0, j1, j2, j3, j4, j5 = J[0], J[1], J[2], J[3], J[4], J[5]
+    for r in range(6):
+        out[r] = M[r, 0] * j0 + M[r, 1] * j1 + M[r, 2] * j2 + M[r, 3] * j3 + M[r, 4] * j4 + M[r, 5] * j5
