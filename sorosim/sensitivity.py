@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.door import indices
 from sorosim.engine import Engine
-from sorosim.errors import InputError, SorosimError
+from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from sorosim.result import Equilibrium
 
 Array = NDArray[np.float64]
+
+
+NO_WAY = "it goes into what knows real numbers only"
 
 
 class HybridSensitivity(NamedTuple):
@@ -75,10 +79,14 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
     Exact to rounding: the description is compiled once more with a scalar x + 1e-40 i, whose imaginary part the
     compiled sweeps carry along; nothing is subtracted. Source: docs/theory.md, 13; what they are: Kim, tables 5 to 7.
     """
+    if not isinstance(names, Sequence):
+        raise InputError("names", "paths of numbers in the robot's file", f"{names!r}"[:60])
     return Sensitivities(robot, [names] if isinstance(names, str) else list(names))
 
 
 def _scalars_of(robot: Robot) -> Scalars:
+    if not isinstance(robot, Robot):
+        raise InputError("robot", "a Robot", type(robot).__name__)
     return Scalars(robot.description.text or robot.to_yaml(), robot.name)
 
 
@@ -95,12 +103,13 @@ class Sensitivities:
     """
 
     def __init__(self, robot: Robot, names: Sequence[str]) -> None:
-        if not isinstance(robot, Robot):
-            raise InputError("robot", "a Robot", type(robot).__name__)
         self.robot, self.names = robot, tuple(names)
         file = _scalars_of(robot)
         self.values = np.array([file.value(name) for name in self.names])
         self._engines = [_varied(robot, file, name) for name in self.names]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the names; arrays are made anew
+        return Sensitivities, (self.robot, self.names)
 
     # -- what is held is the state ---------------------------------------------------------------------------------
 
@@ -151,7 +160,7 @@ class Sensitivities:
         position, rates = robot.coordinates(q), robot.coordinates(qd, "qd")
         found = robot.hybrid_dynamics(position, rates, qdd, tau, known, t)
         mask = np.zeros(robot.ndof, dtype=np.bool_)
-        mask[np.asarray(known)] = True
+        mask[indices("known", known, robot.ndof)] = True
         forces, M = self.inverse_dynamics(position, rates, found.qdd, t), robot.mass_matrix(position)
         out = np.zeros_like(forces)
         out[~mask] = (
@@ -165,7 +174,7 @@ class Sensitivities:
         Body-frame twists (6, n), as `Robot.jacobian` has them by q; s is a fraction of the rod's length.
         """
         position, place = self.robot.coordinates(q), self.robot._place(link, s)
-        return np.stack([one.motion(position, place)[0] for one in self._engines], axis=1)
+        return self._columns([one.motion(position, place)[0] for one in self._engines], 6)
 
     # -- equilibria ------------------------------------------------------------------------------------------------
 
@@ -178,6 +187,8 @@ class Sensitivities:
             An equilibrium of another robot, or under friction; one that is not isolated, or at a fold.
         """
         robot, free = self.robot, np.asarray(eq.free)
+        if not hasattr(eq, "tangent_stiffness"):
+            raise InputError("eq", "an equilibrium, as sorosim.statics returns it", type(eq).__name__)
         if eq.robot is not robot:
             raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
         if eq.sliding is not None:
@@ -199,7 +210,13 @@ class Sensitivities:
     def _vary(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
     ) -> list[Variation]:  # fmt: skip
-        return [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self._engines]
+        found = [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self._engines]
+        for name, one in zip(self.names, found, strict=True):
+            if not all(np.isfinite(part).all() for part in one):
+                raise InputError(
+                    "parameters", "a state in which derivatives are finite", f"one in which '{name}' has none"
+                )
+        return found
 
     def _columns(self, found: Sequence[Array], n: int | None = None) -> Array:
         return np.stack(found, axis=1) if found else np.zeros((self.robot.ndof if n is None else n, 0))
@@ -213,9 +230,11 @@ def _varied(robot: Robot, file: Scalars, name: str) -> VariedEngine:
             found = file.varied(name)
             loads = {key: load for key, load in all_loads(found).items() if not isinstance(load, Contact)}
             engine = Engine(found.links, np.array(found.gravity), found.actuators, loads, found.loops)
-    except (SorosimError, TypeError, ValueError, np.exceptions.ComplexWarning) as error:
-        why = " ".join(str(error).split())
+    except SorosimError as error:
+        why = NO_WAY if isinstance(error, PlugInError) else " ".join(str(error).split())
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
+    except Exception as error:  # whatever code that knows real numbers only makes of others
+        raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({NO_WAY})") from error
     if robot.engine.loading.touches:
         _check_surfaces(robot, file, name)
     out = VariedEngine(robot.engine, engine)

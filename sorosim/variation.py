@@ -11,7 +11,7 @@ from sorosim.engine import Engine
 from sorosim.errors import InputError
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
 from sorosim.kernels.external import External, clear_external
-from sorosim.kernels.fibres import FIBRE_KIND, PYTHON_ROW, fibre_strain
+from sorosim.kernels.fibres import FIBRE_KIND, PYTHON_ROW, fibre_strain, make_fibre_room
 from sorosim.kernels.fluid import CURRENT, FIELD
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
@@ -96,12 +96,17 @@ class VariedEngine:
 
     def _external(self, q: Array, qd: Array, u: Array, t: float) -> External:
         """What acts from outside and from Python inside, after a sweep of the varied tree."""
-        engine, real = self.engine, self.engine.external
-        external: External = _complex(real)
-        external = external._replace(fibres=_complex(real.fibres))
+        engine, real, varied = self.engine, self.engine.external, self.varied
+        # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
+        n = len(engine.tree.segment) if engine.loading or varied.loading else 0
+        external: External = _complex(varied.loading.make_external(n, varied.ndof))
+        external = external._replace(
+            wrench=np.zeros((n, 6), dtype=complex), fibres=_complex(make_fibre_room(varied.fibres))
+        )
         if engine.loading:
             engine.load_values(q, qd, t, real)
-            external.wrench[:] = real.wrench + 1j * STEP * (self._carried(real) + self._changed(q, qd, t))
+            external.wrench[:] = real.wrench + 1j * STEP * self._carried(real)
+        external.wrench[:] += 1j * STEP * self._changed(q, qd, t)
         if engine.loading.actuators:
             engine.loading.actuate(real, engine.tree, q, qd, u, engine.actuator_names)
             external.section[:] = real.section + 1j * STEP * self._strained(real, q, qd)

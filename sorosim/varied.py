@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 STEP = 1e-40
 
 _local = threading.local()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def is_varying() -> bool:
@@ -39,11 +39,11 @@ def varying() -> Iterator[None]:
     # filters of warnings belong to all threads
     with _lock, warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.ComplexWarning)
-        _local.varying = True
+        before, _local.varying = is_varying(), True
         try:
             yield
         finally:
-            _local.varying = False
+            _local.varying = before
 
 
 def derivative(array: Any) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from sorosim.expressions import Expression, parse
 from sorosim.io.dimensions import mismatch
 from sorosim.io.marked import SYMBOL, VariedText
 from sorosim.io.problems import listed, shown
-from sorosim.io.quantities import in_si, is_quantity, quantity
+from sorosim.io.quantities import is_quantity, quantity, with_plain_units
 from sorosim.io.units import DIMENSIONS, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.visual import COLOURS, colour_code
@@ -284,30 +284,15 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
     """A quantity, or the text of an expression of variables; a text whose only words are units is a quantity."""
     if not isinstance(value, str) or is_quantity(value, (*variables, *FUNCTIONS, *CONSTANTS)):
         return quantity(value, dimension)
-    text = _with_plain_units(value, variables)
+    text = with_plain_units(value, variables)
     expression = parse(text, variables, unit_factor, "")
     if isinstance(value, VariedText):
-        expression = value.expression(_with_plain_units(value.formula, (*variables, SYMBOL)), variables)
+        expression = value.expression(with_plain_units(value.formula, (*variables, SYMBOL)), variables)
     wanted = DIMENSIONS[dimension]
     if other := mismatch(text, variables, wanted.exponents):
         example = f" such as {wanted.example}" if wanted.example else ""
         raise ModelError("", wanted.label + example, f"{shown(value)}, {other}")
     return expression
-
-
-_GROUP = re.compile(r"(?<![\w)])\(([^()]*(?:\([^()]*\)[^()]*)?)\)")
-
-
-def _with_plain_units(text: str, variables: tuple[str, ...]) -> str:
-    """A formula whose quantities of several units in parentheses, as parameters leave them, are numbers in SI."""
-
-    def plain(match: re.Match[str]) -> str:
-        inner = match.group(1)
-        if not re.search(r"[*/^]", inner) or not is_quantity(inner, (*variables, *FUNCTIONS, *CONSTANTS)):
-            return match.group()
-        return f"({in_si(inner)!r})"
-
-    return _GROUP.sub(plain, text)
 
 
 @dataclass(frozen=True)

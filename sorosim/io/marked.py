@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from sorosim.expressions import Expression, parse
 from sorosim.io.units import unit_factor
 from sorosim.varied import STEP
@@ -19,13 +17,6 @@ class Varied:
 
     formula = SYMBOL
     scalar: float  # in SI units
-
-    def with_step(self, number: float) -> Any:
-        """The number that is meant, with the derivative it carries."""
-        slope = 1.0
-        if self.formula != SYMBOL:
-            slope = parse(self.formula, (SYMBOL,), unit_factor).jets(**{SYMBOL: [[self.scalar, 1.0, 0.0]]})[0, 1].real
-        return np.complex128(complex(number, slope * STEP))
 
 
 class VariedNumber(float, Varied):

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
+
+import numpy as np
 
 from sorosim.door import as_real
 from sorosim.errors import ExpressionError, ModelError
+from sorosim.expressions import parse
 from sorosim.io.dimensions import arithmetic, explained, is_arithmetic
-from sorosim.io.marked import Varied
+from sorosim.io.marked import SYMBOL, Varied
 from sorosim.io.problems import shown
-from sorosim.io.units import DIMENSIONS, MAX_TEXT, Dimension, Exponents, TooLong, WrongText, combined, kind_of, split
-from sorosim.parser import CONSTANTS
+from sorosim.io.units import (
+    DIMENSIONS,
+    MAX_TEXT,
+    Dimension,
+    Exponents,
+    TooLong,
+    WrongText,
+    combined,
+    kind_of,
+    split,
+    unit_factor,
+)
+from sorosim.parser import CONSTANTS, FUNCTIONS
+from sorosim.varied import STEP
 
 
 def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:
@@ -38,7 +54,7 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
     if number is not None:
         if not math.isfinite(number.real):
             raise ModelError(where, expected, shown(value), "it has to be finite")
-        return value.with_step(number) if isinstance(value, Varied) else number
+        return _with_step(value, number) if isinstance(value, Varied) else number
     if not isinstance(value, str):
         raise ModelError(where, expected + example, shown(value))
     try:
@@ -53,7 +69,16 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
         raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
     if not math.isfinite(out):
         raise ModelError(where, expected, shown(value), "it has to be finite")
-    return value.with_step(out) if isinstance(value, Varied) else out
+    return _with_step(value, out) if isinstance(value, Varied) else out
+
+
+def _with_step(value: Varied, number: float) -> Any:
+    """The number that a value is, with the derivative it carries."""
+    slope = 1.0
+    if value.formula != SYMBOL:
+        formula = parse(with_plain_units(value.formula, (SYMBOL,)), (SYMBOL,), unit_factor)
+        slope = formula.jets(**{SYMBOL: [[value.scalar, 1.0, 0.0]]})[0, 1].real
+    return np.complex128(complex(number, slope * STEP))
 
 
 def _read(text: str, wanted: Dimension) -> tuple[float, Exponents | None, bool]:
@@ -97,3 +122,18 @@ def in_si(text: str) -> float:
     except WrongText as wrong:
         raise ModelError("", "a quantity", shown(text), wrong.hint) from None
     return number * times / over
+
+
+_GROUP = re.compile(r"(?<![\w)])\(([^()]*(?:\([^()]*\)[^()]*)?)\)")
+
+
+def with_plain_units(text: str, variables: tuple[str, ...]) -> str:
+    """A formula whose quantities of several units in parentheses, as parameters leave them, are numbers in SI."""
+
+    def plain(match: re.Match[str]) -> str:
+        inner = match.group(1)
+        if not re.search(r"[*/^]", inner) or not is_quantity(inner, (*variables, *FUNCTIONS, *CONSTANTS)):
+            return match.group()
+        return f"({in_si(inner)!r})"
+
+    return _GROUP.sub(plain, text)

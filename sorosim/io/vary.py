@@ -20,7 +20,11 @@ from sorosim.model.description import Description
 
 # blocks of a file that say what the robot is, and keys in them whose numbers count something
 BLOCKS = ("gravity", "parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts")
-COUNTS = ("strain", "quadrature", "repeat", "visual", "s", "times", "values")
+COUNTS = ("strain", "quadrature", "repeat", "visual", "times", "values", "faces")
+# blocks whose keys are names that a user chose
+NAMED = ("parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts", "with", "frames")
+# ends of line loads and tendons, which are boundaries of divisions, and places of tables
+PLACES: dict[str, Any] = {"from": (int, float, str), "to": (int, float, str), "s": list}
 RUNS = ("initial", "simulate", "statics", "sensors")
 _INDEX = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
 
@@ -83,8 +87,10 @@ class Scalars:
 def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
     """Numbers and quantities that say what the robot is."""
     if isinstance(node.value, dict):
+        named = bool(path) and path[-1] in NAMED and (len(path) == 1 or path[-2] not in NAMED)
         for key, entry in node.value.items():
-            if key not in COUNTS and (path or key in BLOCKS):
+            counts = key in COUNTS or isinstance(entry.value, PLACES.get(key, ()))
+            if (named or not counts) and (path or key in BLOCKS):
                 yield from _scalars(entry, (*path, key))
     elif isinstance(node.value, list):
         for i, entry in enumerate(node.value):

@@ -13,6 +13,7 @@ import numpy as np
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
 from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, STRAIN
+from sorosim.lie.analytic import tanh
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 
@@ -63,7 +64,9 @@ def brake_force(value, nu, n, y, slope):
         for j in range(n):
             if value[4 * j + 3] == group:
                 F, c = value[4 * j + 1], value[4 * j + 2]
-                largest, creep = F if F.real > largest.real else largest, c if c.real > creep.real else creep
+                # where all are zero the one that carries a derivative counts
+                more = F.real > largest.real or (F.real == largest.real and F.imag > largest.imag)
+                largest, creep = F if more else largest, c if c.real > creep.real else creep
                 total += F * nu[j] * (F * nu[j])
         phi = np.sqrt(total + largest * creep * (largest * creep))
         y[i] += F_i * F_i * nu[i] / phi
@@ -188,7 +191,7 @@ def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
     i, actuator, k, d, most = law[INDEX], law[ACTUATOR], value[0], value[1], value[2]
     asked, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
     if most.real < np.inf:
-        part = np.tanh(asked / most)
+        part = tanh(asked / most)
         asked, slope = most * part, 1.0 - part * part
     tau[i] += asked
     if derivatives:

@@ -28,15 +28,36 @@ def _complex_arctan2(y: complex, x: complex) -> complex:
     return complex(math.atan2(y.real, x.real), turned)
 
 
-_complex_kernel = kernel_in_place(_complex_arctan2)
+def tanh(x: Any) -> Any:
+    """Hyperbolic tangent; that of numba overflows for complex numbers."""
+    return _complex_tanh(complex(x)) if isinstance(x, complex) else math.tanh(x)
+
+
+def _complex_tanh(x: complex) -> complex:
+    t = math.tanh(x.real)
+    return complex(t, (1.0 - t * t) * x.imag)
+
+
+_kernel_arctan2, _kernel_tanh = kernel_in_place(_complex_arctan2), kernel_in_place(_complex_tanh)
 
 
 @overload(arctan2)
 def _compiled_arctan2(y: Any, x: Any) -> Any:
     def of_complex(y: Any, x: Any) -> Any:
-        return _complex_kernel(complex(y), complex(x))
+        return _kernel_arctan2(complex(y), complex(x))
 
     def of_real(y: Any, x: Any) -> Any:
         return math.atan2(y, x)
 
     return of_complex if any(isinstance(kind, numba.types.Complex) for kind in (y, x)) else of_real
+
+
+@overload(tanh)
+def _compiled_tanh(x: Any) -> Any:
+    def of_complex(x: Any) -> Any:
+        return _kernel_tanh(complex(x))
+
+    def of_real(x: Any) -> Any:
+        return math.tanh(x)
+
+    return of_complex if isinstance(x, numba.types.Complex) else of_real

@@ -79,10 +79,10 @@ class Fluid:
         if self.height is not None:
             object.__setattr__(self, "height", real_number("fluid.height", self.height, "a height [m]"))
         up = np.array(vector3("fluid.up", self.up))
-        if not up.any():
+        size = np.sqrt(up @ up)
+        if not size.real > 0.0:
             raise ModelError("fluid.up", "a direction", describe(self.up))
         # one that was made a unit vector stays the same to the bit; and no minus before a zero
-        size = np.sqrt(up @ up)
         unit = up if abs(size - 1.0) < 1e-14 else up / size
         object.__setattr__(self, "up", tuple((unit + 0.0).tolist()))
         links: Any = self.links

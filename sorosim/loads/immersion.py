@@ -22,7 +22,7 @@ from sorosim.model.pose import check_pose
 from sorosim.model.rod import Division
 from sorosim.model.section import Rectangle
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
-from sorosim.varied import number_type
+from sorosim.varied import is_varying, number_type
 
 Array = NDArray[np.float64]
 
@@ -137,7 +137,15 @@ def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
 
 def _of_rectangle(thickness: Array) -> Array:
     """Added mass of a rectangle by its thickness along the motion over its width across."""
-    return np.interp(np.log(thickness + 0.05), np.log(np.array(_THICKNESS) + 0.05), _RECTANGLE)
+    x, knots, values = np.log(thickness + 0.05), np.log(np.array(_THICKNESS) + 0.05), np.array(_RECTANGLE)
+    found: Any = np.interp(x.real, knots, values)
+    if not is_varying():
+        return np.asarray(found)
+    piece = np.clip(np.searchsorted(knots, x.real, side="right") - 1, 0, len(knots) - 2)
+    slope = np.diff(values)[piece] / np.diff(knots)[piece]
+    inside = (x.real >= knots[0]) & (x.real <= knots[-1])
+    found = found + 1j * x.imag * np.where(inside, slope, 0.0)
+    return np.asarray(found)
 
 
 def wet_parts(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array, Wet]]:

@@ -140,7 +140,11 @@ def _with_places(
     for place in places:
         if np.abs(X - place).min() > MERGE * length:
             k = int(np.searchsorted(X, place))
-            X, w, counted = np.insert(X, k, place), np.insert(w, k, 0.0), np.insert(counted, k, False)
+            X, w, counted = (
+                np.insert(X.astype(number_type()), k, place),
+                np.insert(w, k, 0.0),
+                np.insert(counted, k, False),
+            )
     return X, w, counted
 
 
