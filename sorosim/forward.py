@@ -18,6 +18,7 @@ from sorosim.dynamics import Dynamics
 from sorosim.errors import InputError, ModelError
 from sorosim.fixman import Fixman
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.tree import BLOCK_N
 from sorosim.records import ForwardDynamicsDerivatives, HybridDynamics, HybridDynamicsDerivatives
 
 Array = NDArray[np.float64]
@@ -27,9 +28,10 @@ ALGORITHMS = ("composite", "articulated", "unit", "fixman")
 DERIVATIVES = ("composite", "articulated", "inverse")
 HYBRID = ("composite", "articulated")
 SOLVERS = ("composite", "articulated", "fixman")
-# the fastest of them by the number of coordinates, each from its own number on, as measured (docs/architecture.md)
-FASTEST = {0: "composite", 60: "articulated"}
-FASTEST_DERIVATIVES = {0: "composite", 110: "articulated"}
+# the fastest of them by the number of coordinates plus that of joints and rods that have them, each from its own number
+# on, as measured (docs/architecture.md): what is alone in its joint counts twice, it has a path of its own
+FASTEST = {0: "composite", 72: "articulated"}
+FASTEST_DERIVATIVES = {0: "composite", 120: "articulated"}
 FASTEST_HYBRID = {0: "articulated"}
 
 
@@ -111,11 +113,16 @@ class ForwardDynamics(Dynamics):
         """The one that was asked for, or else the fastest one; `closes`: whether loops are to stay closed."""
         looped = closes and len(self.engine.loops.row) > 0
         if asked is None:
-            return "composite" if looped else fastest[max(n for n in fastest if n <= self.ndof)]
+            return "composite" if looped else fastest[max(n for n in fastest if n <= self._size)]
         chosen = choice("algorithm", asked, known)
         if chosen != "composite" and looped:
             raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
         return chosen
+
+    @cached_property
+    def _size(self) -> int:
+        """Coordinates, and blocks that have some."""
+        return self.ndof + int(np.count_nonzero(self.engine.tree.block[:, BLOCK_N]))
 
     def solve_mass(self, q: ArrayLike, b: ArrayLike, *, algorithm: str | None = None) -> Array:
         """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven.

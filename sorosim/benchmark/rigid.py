@@ -34,8 +34,8 @@ SHAPES = {"chain": 1, "two each": 2, "five each": 5}
 NUMBERS = (2, 5, 10, 20, 50, 100, 200, 500)
 # of each figure: rounds, and how long one of them is at least [s]
 ROUNDS, ROUND = 7, 0.004
-# calls of compiled code in one compiled loop
-TIMES = 20
+# calls of compiled code in one compiled loop, times links
+CALLS = 1000
 
 # ours by name, and what Pinocchio has for it
 PEERS = {
@@ -121,7 +121,7 @@ def caught(calls: list[Call], thing: Any, kernels: Mapping[str, Callable[..., An
 def compiled(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
     """The compiled functions behind them, their arguments at hand: no checks, no arrays made.
 
-    First called from Python, which takes all arguments apart at every call; then from a compiled loop, TIMES times.
+    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `times`.
     Left out is what NumPy has a part in; `public` has it.
     """
     prepared: dict[str, Action] = {}
@@ -136,8 +136,13 @@ def compiled(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
         with caught(calls, robot.engine, {"_evaluate": evaluate}), caught(calls, articulation, kept):
             action()
         prepared[name] = partial(again, [(entry(function, *arguments), arguments) for function, arguments in calls])
-        looped[name] = repeated(calls, TIMES)
+        looped[name] = repeated(calls, times(robot))
     return prepared, looped
+
+
+def times(robot: Robot) -> int:
+    """How often a compiled loop calls what it measures."""
+    return max(2, CALLS // robot.ndof)
 
 
 def again(calls: Sequence[Call]) -> None:
@@ -240,6 +245,6 @@ def figures(robot: Robot) -> Figures:
     except ImportError:
         theirs = {}
     groups = public(robot), *compiled(robot), theirs, inverse_times(robot)
-    times = iter(seconds(*(action for group in groups for action in group.values())))
-    found = Figures(*({name: next(times) for name in group} for group in groups))
-    return found._replace(kernel={name: value / TIMES for name, value in found.kernel.items()})
+    measured = iter(seconds(*(action for group in groups for action in group.values())))
+    found = Figures(*({name: next(measured) for name in group} for group in groups))
+    return found._replace(kernel={name: value / times(robot) for name, value in found.kernel.items()})

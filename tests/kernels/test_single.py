@@ -19,7 +19,6 @@ TASKS = {
     "inverse dynamics": task.INVERSE,
     "its derivatives": task.INVERSE_DERIVATIVES,
     "mass matrix": task.MASS,
-    "residual with derivatives": task.RESIDUAL_DERIVATIVES,
 }
 
 
