@@ -186,14 +186,14 @@ class Sensitivities:
         InputError
             An equilibrium of another robot, or under friction; one that is not isolated, or at a fold.
         """
-        robot, free = self.robot, np.asarray(eq.free)
+        robot = self.robot
         if not hasattr(eq, "tangent_stiffness"):
             raise InputError("eq", "an equilibrium, as sorosim.statics returns it", type(eq).__name__)
         if eq.robot is not robot:
             raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
         if eq.sliding is not None:
             raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
-        zero = np.zeros(robot.ndof)
+        zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
         out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
         A, E = (out.closure.matrix[block] for block in (CONSTRAINT, ERROR_BY_Q))

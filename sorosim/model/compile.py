@@ -17,7 +17,7 @@ from sorosim.model.body import RigidBody
 from sorosim.model.joint import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.rod import Division, Rod
-from sorosim.varied import number_type
+from sorosim.varied import derivative, is_varying, number_type
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -146,6 +146,15 @@ def _with_places(
                 np.insert(counted, k, False),
             )
     return X, w, counted
+
+
+def _check_places(name: str, X: Array, places: Iterable[float]) -> None:
+    """Refuse places that a scalar moves away from the node that stands for them; only where one is varied."""
+    for place in places if is_varying() else ():
+        k = int(np.argmin(np.abs(X - place)))
+        if abs(derivative(X[k] - place)) > MERGE * abs(X[-1]):
+            got = f"one that moves a place away from the node at s = {(X[k] / X[-1]).real:.4g} of '{name}'"
+            raise ModelError("links", "a scalar that moves no place which is a node anyway", got)
 
 
 class _Builder:
@@ -300,6 +309,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 dimensions += ["angle" if row < 3 else "number" for row in division.strain.rows]
             counted[-1] = True
             X[-1] = body.length
+            _check_places(link.name, np.array(X), wanted[link.name])
         layouts[link.name] = LinkLayout(
             link, column, link.joint.n, joint_blocks, len(builder.rows) - column, np.array(nodes, dtype=np.int64),
             np.array(X), np.array(weight), np.array(counted), tuple(pieces),
