@@ -97,14 +97,15 @@ class ForwardDynamics(Dynamics):
         if chosen == "composite":
             out = self.engine.evaluate(task.FORWARD_DERIVATIVES, *state, qdd, inputs, time, known=known)
             return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
-        qdd = self._articulation.motion(*state, qdd, inputs, time, known).qdd
+        articulation = self._articulation
+        qdd = articulation.motion(*state, qdd, inputs, time, known).qdd
         out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, qdd, inputs, time)
         if chosen == "articulated":
-            self._articulation.solve_in_place(known, -1.0, out.dq, out.dqd)
-            self._articulation.solve_in_place(known, 1.0, out.B)
+            articulation.solve_in_place(known, -1.0, out.dq, out.dqd)
+            articulation.solve_in_place(known, 1.0, out.B)
             return ForwardDynamicsDerivatives(qdd, out.dq, out.dqd, out.B)
         n = self.ndof
-        found = self._articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
+        found = articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
         return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
 
     def _algorithm(
@@ -163,8 +164,9 @@ class ForwardDynamics(Dynamics):
         if chosen == "fixman":
             found = self._fixman.solve(position, none, B)
         elif chosen == "articulated":
-            self._articulation.motion(position, rest, rest, self.inputs(None), 0.0, none)
-            found = self._articulation.solve(none, B)
+            articulation = self._articulation
+            articulation.motion(position, rest, rest, self.inputs(None), 0.0, none)
+            found = articulation.solve(none, B)
         else:
             M = self.mass_matrix(position)
             factor, failed = dpotrf(M)
@@ -274,9 +276,9 @@ class ForwardDynamics(Dynamics):
         """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
         chosen = self._algorithm(algorithm, HYBRID, FASTEST_HYBRID, closes=False)
         state, mask, given, force = self._half_given(q, qd, qdd, tau, known)
-        u, time = self.inputs(None), self._time(t)
+        u, time, articulation = self.inputs(None), self._time(t), self._articulation
         if chosen == "articulated":
-            found = self._articulation.motion(*state, given, u, time, mask, force).qdd
+            found = articulation.motion(*state, given, u, time, mask, force).qdd
         else:
             found = self.engine.evaluate(task.HYBRID, *state, given, u, time, known=mask, tau=force).qdd
         inverse = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, found, u, time)
@@ -284,7 +286,7 @@ class ForwardDynamics(Dynamics):
         # M_ff dqdd_f = dtau_f - dID_f - M_fk dqdd_k
         right = np.hstack([-inverse.dq, -inverse.dqd, np.eye(n) * ~mask - M * mask])
         if chosen == "articulated":
-            solved = self._articulation.solve(mask, right)
+            solved = articulation.solve(mask, right)
         else:
             solved = np.zeros_like(right)
             if len(free):

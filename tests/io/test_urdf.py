@@ -216,6 +216,39 @@ def test_a_joint_that_mimics_is_free_or_fixed_where_the_file_says():
     )
 
 
+GRIPPER = """<robot name="gripper">
+  <link name="world"/>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="ja" type="prismatic"><parent link="world"/><child link="a"/><axis xyz="0 1 0"/>
+    <limit lower="-1" effort="1" velocity="1"/></joint>
+  <joint name="jb" type="prismatic"><parent link="world"/><child link="b"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/><mimic joint="ja" multiplier="2" offset="0.1"/></joint>
+  <joint name="jc" type="prismatic"><parent link="b"/><child link="c"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/><mimic joint="jb" multiplier="3" offset="0.2"/></joint>
+</robot>
+"""
+
+
+def test_joints_that_mimic_one_that_mimics_on_a_root_called_world(folder):
+    file = folder / "gripper.urdf"
+    file.write_text(GRIPPER)
+    robot = load(file, set={"import.mimic": "fixed", "import.limits": "{prismatic: 1 kN/m}"})
+    assert robot.ndof == 1
+    assert_allclose(robot.pose([0.0], "b")[:3, 3], [0.0, 0.1, 0.0])
+    # three times what leads it, and its own offset
+    assert_allclose(links_of(robot)["b"].frames["c"][:3, 3], [3 * 0.1 + 0.2, 0.0, 0.0])
+    stop = links_of(robot)["a"].joint.stops[0]
+    assert (stop.low, stop.high) == (-1.0, 0.0)  # an end that is left out is 0
+    file.write_text(GRIPPER.replace('mimic joint="jb"', 'mimic joint="jd"'))
+    with pytest.raises(FileError, match=r"joint.jc.mimic: expected the name of another joint, got 'jd'"):
+        load(file, set={"import.mimic": "fixed"})
+    file.write_text(GRIPPER.replace('lower="-1" effort', 'lower="-1_0" effort'))
+    with pytest.raises(FileError, match=r"a finite number as lower, got '-1_0'"):
+        load(file, set={"import.mimic": "fixed"})
+
+
 def test_a_joint_that_mimics_can_be_held_only_where_it_has_an_axis(folder):
     path = folder / "pictures.urdf"
     path.write_text(path.read_text().replace('<axis xyz="0 -2 0"/>', '<axis xyz="0 0 0"/>'))

@@ -7,6 +7,7 @@ is missing is 1 to it. So it is given a document that holds nothing but what is 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
@@ -105,12 +106,13 @@ def _attributes(element: Element, rule: Rule, mistakes: Mistakes) -> dict[str, s
     return found
 
 
+# not what Python's float takes beyond that: 1_0, digits of other scripts
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+
+
 def _are_numbers(text: str, count: int) -> bool:
-    try:
-        values = [float(word) for word in text.split()]
-    except ValueError:
-        return False
-    return len(values) == count and all(map(math.isfinite, values))
+    words = text.split()
+    return len(words) == count and all(_NUMBER.fullmatch(word) and math.isfinite(float(word)) for word in words)
 
 
 def _check_type(joint: Element, mistakes: Mistakes) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.errors import nearest
 from sorosim.io.body_writer import pose_block
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.parameters import escaped
@@ -124,7 +125,21 @@ class _Importer:
             what = "a joint that mimics, and so has one coordinate and an axis"
             self.mistakes.note(self.place("joint", joint.name), what, f"a {joint.type} one" if size else "no axis")
             return origin
-        return origin @ _moved(KINDS[joint.type], joint.axis / size, joint.mimic.offset)
+        return origin @ _moved(KINDS[joint.type], joint.axis / size, self.mimicked(joint, ()))
+
+    def mimicked(self, joint: Any, followers: tuple[str, ...]) -> float:
+        """Value of a joint where the one that leads all it mimics is at zero."""
+        if joint.mimic is None:
+            return 0.0
+        leaders = {other.name: other for other in self.robot.joint_of.values()}
+        leader, place = joint.mimic.joint, self.place("joint", joint.name, "mimic")
+        if leader not in leaders or leader in (joint.name, *followers):
+            hint = nearest(leader, leaders) if leader not in leaders else "joints that mimic each other in a ring"
+            self.mistakes.note(place, "the name of another joint", shown(leader), hint)
+            return 0.0
+        before = self.mimicked(leaders[leader], (*followers, joint.name))
+        factor = 1.0 if joint.mimic.multiplier is None else joint.mimic.multiplier
+        return float(factor * before + (joint.mimic.offset or 0.0))
 
     def all(self) -> Imported:
         """All links that stand for themselves, in the order of the file."""
@@ -185,8 +200,8 @@ class _Importer:
         if name == self.robot.root:
             return mount
         # the root is the world of the file: the joints below it are those of the top
-        joint, own = self.robot.joint_of[name], self.jointed(name, top=True)
-        if "joint" in mount and mount["joint"].value != FIXED and (joint.type != "fixed" or len(self.tops) > 1):
+        own = self.jointed(name, top=True)
+        if "joint" in mount and mount["joint"].value != FIXED and ("joint" in own or len(self.tops) > 1):
             got = "a robot that has joints there already, on its link 'world'"
             self.mistakes.note(mount["joint"].key or mount["joint"].place, "no joint to move it by", got)
         if "at" in mount and "at" in own:
@@ -198,7 +213,8 @@ class _Importer:
         joint = self.robot.joint_of[name]
         place = self.place("joint", joint.name)
         out: dict[str, Node] = {}
-        at = pose_block(_origin(joint))
+        held = self.held(joint) if top else None
+        at = pose_block(_origin(joint) if held is None else held)
         if not top:
             carrier = self.carrier[joint.parent][0]
             out["parent"] = Node(self.names[carrier], self.place("joint", joint.name, "parent"), place)
@@ -206,7 +222,7 @@ class _Importer:
                 at["frame"] = self.names[joint.parent]
         if at:
             out["at"] = _node(at, self.place("joint", joint.name, "origin"))
-        if joint.type != "fixed":
+        if held is None:
             out["joint"] = self.joint(joint, place)
         return out
 
@@ -230,9 +246,8 @@ class _Importer:
         limit, stiffness = joint.limit, self.options.stops.get(joint.type)
         if limit is not None and stiffness is not None:
             where = self.place("joint", joint.name, "limit")
-            ends = {key: x for key, x in (("low", limit.lower), ("high", limit.upper)) if x is not None}
-            if ends:
-                out["limits"] = Node({**_node(ends, where).value, "stiffness": stiffness}, where, where)
+            ends = {"low": limit.lower or 0.0, "high": limit.upper or 0.0}  # 0 where one is left out, by the format
+            out["limits"] = Node({**_node(ends, where).value, "stiffness": stiffness}, where, where)
         return out
 
     def body(self, name: str, group: list[str]) -> Node | None:

@@ -152,14 +152,17 @@ def _tree(
     if len(tops) > 1:
         got = f"{len(tops)}: {listed([shown(top) for top in tops[:5]]).replace(' or ', ' and ')}"
         mistakes.note(links[tops[1]].place, "one link without a joint above it", got, "connect them by fixed joints")
+    rooted: set[str] = set()  # links with a way up to the root
     for name in links:
-        way = [name]
-        while way[-1] in above and len(way) <= len(links):
-            way.append(above[way[-1]][1])
+        way, top = [name], name
+        while top in above and top not in rooted and len(way) <= len(links):
+            top = above[top][1]
+            way.append(top)
         if len(way) > len(links):
             got = f"{shown(name)} in a ring of joints, or on one"
             mistakes.note(links[name].place, "links with a way up to the root", got)
             break
+        rooted.update(way)
     return above
 
 
