@@ -8,15 +8,15 @@ from __future__ import annotations
 from sorosim.compiled import kernel_in_place, kernel_inside
 from sorosim.kernels.tree import BEFORE, BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
-# rows of Workspace.path: J, J', J'' of the ancestors (6 each), and what the pairs of one coordinate come to
-PATH_J, PATH_JD, PATH_JDD, PATH_SUMS = 0, 6, 12, 18
+# rows of Workspace.vector: J, J', J'' of the ancestors (6 each), and what the pairs of one coordinate come to
+PATH_J, PATH_JD, PATH_JDD, PATH_SUMS = 1, 7, 13, 19
 # rows of Workspace.place
 NODE, COORDINATE = range(2)
 
 
 @kernel_inside
 def gather_ancestors(tree, base, orders, filled, ws):
-    """Fill ws.path and ws.place for a path that ends at the node `base`, the root first; returns its coordinates.
+    """Fill ws.vector and ws.place for a path that ends at the node `base`, the root first; returns its coordinates.
 
     orders : 1 for J, 3 for J, J' and J''; filled : what the last call of this sweep returned, at first 0.
     """
@@ -32,7 +32,7 @@ def gather_ancestors(tree, base, orders, filled, ws):
             ws.place[COORDINATE, first + j] = tree.segment[node, COLUMN] + j
             for order in range(orders):
                 for r in range(6):
-                    ws.path[6 * order + r, first + j] = ws.column[1 + order, work + r * n + j]
+                    ws.vector[PATH_J + 6 * order + r, first + j] = ws.column[1 + order, work + r * n + j]
         node = tree.block[block, BLOCK_PARENT]
     return count
 

@@ -207,7 +207,7 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
         add_matrix(K, ws.tensor[base, 2])
 
     # own x ancestors and ancestors x own
-    n, Y = gather_ancestors(tree, base, 3, filled, ws), ws.path
+    n, Y = gather_ancestors(tree, base, 3, filled, ws), ws.vector
     x, y = Y[PATH_SUMS], Y[PATH_SUMS + 1]
     set_pairs(XM, Y, PATH_JDD, n, x)
     if moving:
@@ -244,8 +244,8 @@ def single_mass(tree, b, filled, ws, mass):
     if base < 0:
         return filled
     add_matrix(M, ws.tensor[base, 0])
-    n, x = gather_ancestors(tree, base, 1, filled, ws), ws.path[PATH_SUMS]
-    set_pairs(X, ws.path, PATH_J, n, x)
+    n, x = gather_ancestors(tree, base, 1, filled, ws), ws.vector[PATH_SUMS]
+    set_pairs(X, ws.vector, PATH_J, n, x)
     place_pairs(ws.place, n, i, x, x, mass)
     return n
 

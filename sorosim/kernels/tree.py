@@ -38,7 +38,10 @@ class Tree(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What the sweeps of one tree leave behind and share; one per thread."""
+    """What the sweeps of one tree leave behind and share; one per thread.
+
+    Ten arrays are enough: with eleven, load laws take three times as long, for the compiler gives something up.
+    """
 
     pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame
     twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame
@@ -47,9 +50,8 @@ class Workspace(NamedTuple):
     segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
     wide: np.ndarray  # (10, 6 n_max) scratch of one block
     scratch: np.ndarray  # (24, 6, 6) scratch of one segment
-    vector: np.ndarray  # (1, ndof) scratch of forward dynamics
-    path: np.ndarray  # (23, ndof) of all ancestors of a block side by side, see kernels.ancestors
-    place: np.ndarray  # (2, ndof) int: their nodes and coordinates
+    vector: np.ndarray  # (24, ndof) forces in forward dynamics, then all ancestors of a block, see kernels.ancestors
+    place: np.ndarray  # (2, ndof) int: nodes and coordinates of these ancestors
     matrix: np.ndarray  # (2, ndof, ndof) scratch of derivatives; (2, 0, 0) until there are any, see `with_matrices`
 
 
@@ -69,8 +71,7 @@ def make_workspace(tree: Tree) -> Workspace:
         segment=np.zeros((max(n, 1), 46), dtype=kind),
         wide=np.zeros((10, 6 * max(n_max, 1)), dtype=kind),
         scratch=np.zeros((24, 6, 6), dtype=kind),
-        vector=np.zeros((1, ndof), dtype=kind),
-        path=np.zeros((23, ndof), dtype=kind),
+        vector=np.zeros((24, ndof), dtype=kind),
         place=np.zeros((2, ndof), dtype=np.int64),
         matrix=np.zeros((2, 0, 0), dtype=kind),
     )

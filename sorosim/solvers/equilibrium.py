@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,6 +191,10 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
             point, said = _follow(counter)
         if point is None or not point.good:
             point, said = _hybr(counter, x0)
+            if point is not None and not point.isolated:
+                # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
+                nearest = _damped(counter, x0)
+                point = nearest if nearest.good else point
         if point is None:
             point, course = _continue(counter)
             said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
@@ -235,6 +239,17 @@ def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
             return point, "hybr converged"
     why = " ".join(str(found.message).split()).rstrip(".").lower()
     return None, "its end point is no solution" if found.success else why
+
+
+def _damped(counter: _Counter, x0: Array) -> _Point:
+    """Levenberg and Marquardt's steps from x0, which stay where nothing pulls, ended by Newton's."""
+    x, solve = x0, cast(Any, root)
+    try:
+        found = solve(lambda y: counter.residual(y, 1.0), x0, jac=lambda y: counter.jacobian(y, 1.0)[1], method="lm")
+        x = np.asarray(found.x, dtype=float)
+    except (ValueError, np.linalg.LinAlgError):
+        pass  # then Newton's steps from x0 judge
+    return _newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
 
 
 def _continue(counter: _Counter) -> tuple[_Point, str]:

@@ -71,7 +71,7 @@ def test_paths_hold_the_columns_of_all_ancestors(seed):
         columns = ws.place[COORDINATE, :filled]
         assert len(set(columns)) == filled
         J = np.zeros((6, robot.ndof))
-        J[:, columns] = ws.path[PATH_J : PATH_J + 6, :filled]
+        J[:, columns] = ws.vector[PATH_J : PATH_J + 6, :filled]
         R, p = ws.pose[base, :3], ws.pose[base, 3]
         expected = bodies[list(nodes).index(base)]
         angular = R @ expected[:3]
