@@ -125,10 +125,12 @@ class Sensitivities:
         """Derivatives (ndof, n) of `Robot.internal_force`."""
         robot = self.robot
         state = robot.coordinates(q), robot.coordinates(qd, "qd"), np.zeros(robot.ndof)
-        none = np.zeros(robot.n_multipliers)
-        return self._columns([one.internal - one.inverse for one in self._vary(*state, robot.inputs(u), t, none)]) + (
-            self._columns([one.inverse for one in self._vary(*state, robot.inputs(u), t)])
-        )
+        open_ = self._vary(*state, robot.inputs(u), t)
+        found = self._columns([one.internal for one in open_])
+        if robot.n_multipliers:  # springs, dampers and motors in loops are among the forces of those
+            closed = self._vary(*state, robot.inputs(u), t, np.zeros(robot.n_multipliers))
+            found += self._columns([a.inverse - b.inverse for a, b in zip(open_, closed, strict=True)])
+        return found
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
@@ -224,7 +226,6 @@ class Sensitivities:
 
 def _varied(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     """The engine with a scalar that carries a derivative."""
-    file.path(name)
     try:
         with varying(), np.errstate(all="ignore"):
             found = file.varied(name)
