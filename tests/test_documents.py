@@ -34,7 +34,7 @@ from sorosim.plug_ins import ACTUATORS, LOADS
 from sorosim.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]
-DOCUMENTS = [REPO / "README.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
+DOCUMENTS = [REPO / "README.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").rglob("*.md"))]
 GENERATED = {"file_format.md", "gallery/index.rst"}  # written by programs, may not be there
 HEAVY = {"movie", "bench", "play"}  # too slow: only their words are checked
 
@@ -217,6 +217,9 @@ def test_every_page_is_in_the_table_of_contents():
     listed = set(re.findall(r"^([\w/]+)$", index, re.MULTILINE))
     pages = {path.stem for path in (REPO / "docs").iterdir() if path.suffix in (".md", ".rst")} - {"index"}
     assert pages <= listed
+    recipes = REPO / "docs" / "how_to"
+    listed = set(re.findall(r"^(\w+)$", (recipes / "index.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {path.stem for path in recipes.glob("*.md")} - {"index"} <= listed
 
 
 # -- what the code cites
