@@ -1,0 +1,46 @@
+"""
+Soft manipulators
+=================
+
+Arms that cables, pressure and motors move.
+
+Run: ``python examples/robots/manipulators.py``
+"""
+
+import numpy as np
+
+import sorosim
+
+LOOK = {"size": (900, 540), "ghosts": "time"}
+
+# %%
+# The cable-driven manipulator of the paper: four tendons along the arm, one wound around it.
+
+run = sorosim.simulate(sorosim.load("cable_manipulator"), t_end=4.0)
+reach = np.linalg.norm(run.tip(), axis=1)
+print(f"its tip stays within {1e3 * reach.min():.0f} and {1e3 * reach.max():.0f} mm of the base")
+run.still("cable_manipulator.png", t=[0.0, 0.5, 1.0, 2.0, 4.0], trails=True, **LOOK)
+
+# %%
+# Seven rigid links on driven hinges carry a soft arm. What must their motors give?
+
+run = sorosim.simulate(sorosim.load("hybrid_serial"), t_end=4.0)
+for name, moment in list(run.driven.items())[:3]:
+    print(f"{name}: {1e3 * np.abs(moment).max():.0f} mN m at most")
+run.still("hybrid_serial.png", t=[0.0, 1.5, 3.0, 4.0], trails=True, **LOOK)
+
+# %%
+# Three air chambers in one bellow: pressure goes round, and so does the tip.
+
+robot = sorosim.load("pneumatic_bellow")
+run = sorosim.simulate(robot, t_end=4.0)
+print(f"{robot.name}: the tip goes round on {1e3 * np.ptp(run.tip()[-200:, 0]):.0f} mm")
+run.still("pneumatic_bellow.png", t=[2.0, 2.5, 3.0, 3.5], trails=True, **LOOK)
+
+# %%
+# A UR5, imported from its URDF file, with three soft fingers on its flange.
+
+robot = sorosim.load("ur5_with_soft_gripper")
+run = sorosim.simulate(robot)
+print(f"{robot.ndof} coordinates, {sum(link.rod is not None for link in robot.links)} of its links are soft")
+run.still("ur5_with_soft_gripper.png", t=[0.0, 1.5, 4.0], ghosts="fade", size=LOOK["size"])
