@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sorosim.door import number
 from sorosim.energies import energy, powers
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.linear import Linearization
 from sorosim.loading import Sliding, Stuck
 from sorosim.readings import Readings, readings_along
 from sorosim.records import ContactHistory, Contacts
@@ -75,14 +76,18 @@ class Equilibrium:
         """Where surfaces touch, and with which forces."""
         return self.touching[0]
 
-    @cached_property
-    def stable(self) -> bool:
-        """Whether small motions about the equilibrium stay small, driven joints held (`Robot.linearize`).
+    def linearize(self) -> Linearization:
+        """Linearised motion about it, driven joints held: modes, stability, A and B; see `Robot.linearize`.
 
         Where friction holds it, what sticks is held by springs, and the symmetric part of their stiffness counts.
         """
         K = None if self.sliding is None else 0.5 * (self.tangent_stiffness + self.tangent_stiffness.T)
-        return self.robot.linearize(self.q, self.u, free=self.free, stiffness=K).stable
+        return self.robot.linearize(self.q, self.u, free=self.free, stiffness=K)
+
+    @cached_property
+    def stable(self) -> bool:
+        """Whether small motions about the equilibrium stay small (`linearize`)."""
+        return self.linearize().stable
 
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) of a loop's joint on its frame `a`, in the axes of `b`, moment about the origin of `b`."""
