@@ -314,9 +314,13 @@ class Dynamics:
         elif qd.any():
             # a radian, or a metre, further on
             later = self._balanced(q + qd / np.abs(qd).max(), qd, u, rows)[0]
-            pairs = ((getattr(out, name), getattr(later, name)) for name in ("mass", "dqd", "dq"))
-            changes = [np.abs(Z.T @ (b - a) @ Z).max() > CHANGES * np.abs(a).max() for a, b in pairs]
-            if any(changes) or np.abs(later.tau[rows]).max() > least:
+            w = float(np.abs(qd).max())
+            # all as stiffnesses
+            weights = {"dq": 1.0, "dqd": w, "mass": w * w}
+            pairs = [(f * Z.T @ getattr(out, x) @ Z, f * Z.T @ getattr(later, x) @ Z) for x, f in weights.items()]
+            change = max((float(np.abs(b - a).max(initial=0.0)) for a, b in pairs), default=0.0)
+            whole = max((float(np.abs(a).max(initial=0.0)) for a, _ in pairs), default=0.0)
+            if change > CHANGES * whole or np.abs(later.tau[rows]).max() > least:
                 warnings.warn(
                     "linearize: the motion is not steady, what acts on the robot changes as it turns on; "
                     "frequencies hold for this moment only (is there gravity across the axis?)",

@@ -13,6 +13,8 @@ Complex = NDArray[np.complex128]
 
 # relative to the largest entry: above this a matrix is not symmetric
 NOISE = 1e-9
+# and below this it takes no energy
+SKEW = 1e-12
 EPS = float(np.finfo(float).eps)
 
 
@@ -104,7 +106,7 @@ def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex
     W, sign = np.zeros((k, n)), np.sign(squares[stiff])
     W[np.arange(k), stiff] = np.sqrt(np.abs(squares[stiff]))
     S = np.block([[np.zeros((k, k)), W], [-W.T * sign, -D]])
-    if (sign > 0.0).all() and np.abs(D + D.T).max(initial=0.0) <= n * EPS * np.abs(D).max(initial=0.0):
+    if (sign > 0.0).all() and np.abs(D + D.T).max(initial=0.0) <= SKEW * np.abs(D).max(initial=0.0):
         turning, vectors = np.linalg.eigh(0.5j * (S - S.T))  # S y = -i turning y
         values = -1j * turning
     else:

@@ -13,7 +13,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.door import number
-from sorosim.eigenmodes import EPS, NOISE, Modes, is_symmetric, natural, sorted_modes, spectrum
+from sorosim.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
 from sorosim.errors import InputError
 
 Array = NDArray[np.float64]
@@ -141,7 +141,12 @@ class Linearization:
             half = scipy.linalg.solve_triangular(self._U, X, trans="T")
             return np.asarray(scipy.linalg.solve_triangular(self._U, half.T, trans="T").T)
 
-        return scaled(self.K), scaled(self.D)
+        K = scaled(self.K)
+        even, odd = 0.5 * (self.D + self.D.T), 0.5 * (self.D - self.D.T)
+        if np.abs(even).max(initial=0.0) <= SKEW * np.abs(odd).max(initial=0.0):
+            even = np.zeros_like(even)  # gyroscopic forces alone take no energy
+        even, odd = scaled(even), scaled(odd)
+        return K, 0.5 * (even + even.T + odd - odd.T)
 
     @cached_property
     def _natural(self) -> tuple[Array, Array]:

@@ -50,7 +50,7 @@ class ModeRun(Run):
 
     @property
     def _look(self) -> dict[str, Any]:
-        return {"title": f"{self.robot.name}\n{self.message}"}
+        return {"title": f"{self.robot.name}, {self.message}"}
 
 
 def mode(
