@@ -1,5 +1,5 @@
 # Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
-# with the extra `test` (`make docs` adds the extra `docs`); again only when pyproject.toml has changed.
+# with the extra `test` (`make docs` adds the extra `docs`, `make test-all` the extra `robots`); again only when pyproject.toml has changed.
 #
 #   make test PYTEST_ARGS="-n 0 -k tendon"
 #
@@ -13,6 +13,7 @@ SPHINX_ARGS ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 INSTALLED_DOCS := .venv/.installed_docs
+INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
@@ -37,7 +38,7 @@ UNCOMPILED := $(wildcard tests/lie)
 # code with bounds checks is other code: numba's index does not tell the two apart, so it has its own cache
 CHECKED_CACHE := $(CURDIR)/.cache/boundscheck
 
-test-all: $(INSTALLED) ## run all tests, then kernels with bounds checks, then a subset uncompiled
+test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks, then a subset uncompiled
 	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
@@ -69,6 +70,10 @@ help: ## list the targets
 
 $(INSTALLED): pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(INSTALLED_ROBOTS): pyproject.toml $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[robots]'
 	@touch $@
 
 $(INSTALLED_DOCS): pyproject.toml $(INSTALLED)
