@@ -300,18 +300,15 @@ class Dynamics:
         """Warn where forces do not balance, or do not go on to in a steady motion."""
         if not len(rows):
             return
-        parts = self.engine.evaluate(task.INVERSE, q, qd, np.zeros(self.ndof), u).tau, self.engine.internal(q, qd, u).tau
-        size = max(float(np.abs(part).max()) for part in parts)
+        inverse = self.engine.evaluate(task.INVERSE, q, qd, np.zeros(self.ndof), u)
+        size = max(float(np.abs(part.tau).max()) for part in (inverse, self.engine.internal(q, qd, u)))
         least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.dq).max())
-        # with loops open at a coordinate's motion alone, what counts is the force along closed states
         left = np.abs(out.tau[rows])
         if left.max() > least:
-            worst = self.coordinate_names[rows[int(np.argmax(left))]]
-            hint = "sorosim.statics finds equilibria" + (", with rates= those of steady motions" if qd.any() else "")
-            warnings.warn(
-                f"linearize: q is no equilibrium, at '{worst}' a force of {left.max():.3g} is left of {size:.3g}; {hint}",
-                SorosimWarning, stacklevel=4,
-            )  # fmt: skip
+            worst, force = self.coordinate_names[rows[int(np.argmax(left))]], f"{left.max():.3g} is left of {size:.3g}"
+            what, finds = ("steady motion", "steady finds") if qd.any() else ("equilibrium", "statics finds")
+            message = f"linearize: q is no {what}, at '{worst}' a force of {force}; sorosim.{finds} one"
+            warnings.warn(message, SorosimWarning, stacklevel=4)
         elif qd.any():
             # a radian, or a metre, further on
             later = self._balanced(q + qd / np.abs(qd).max(), qd, u, rows)[0]
@@ -319,14 +316,12 @@ class Dynamics:
             # all as stiffnesses
             weights = {"dq": 1.0, "dqd": w, "mass": w * w}
             pairs = [(f * Z.T @ getattr(out, x) @ Z, f * Z.T @ getattr(later, x) @ Z) for x, f in weights.items()]
-            change = max((float(np.abs(b - a).max(initial=0.0)) for a, b in pairs), default=0.0)
-            whole = max((float(np.abs(a).max(initial=0.0)) for a, _ in pairs), default=0.0)
+            change = max(float(np.abs(b - a).max(initial=0.0)) for a, b in pairs)
+            whole = max(float(np.abs(a).max(initial=0.0)) for a, _ in pairs)
             if change > CHANGES * whole or np.abs(later.tau[rows]).max() > least:
-                warnings.warn(
-                    "linearize: the motion is not steady, what acts on the robot changes as it turns on; "
-                    "frequencies hold for this moment only (is there gravity across the axis?)",
-                    SorosimWarning, stacklevel=4,
-                )  # fmt: skip
+                message = "linearize: the motion is not steady, what acts on the robot changes as it turns on; "
+                message += "frequencies hold for this moment only (is there gravity across the axis?)"
+                warnings.warn(message, SorosimWarning, stacklevel=4)
 
     def _check_inertia(self, q: Array, rows: NDArray[np.int64], mass: Array) -> None:
         """Refuse a mass matrix of the coordinates in rows, or of motions with loops closed, that is singular."""

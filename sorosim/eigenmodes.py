@@ -42,13 +42,15 @@ class Modes:
     def damping_ratios(self) -> Array:
         """-Re/|eigenvalue| (n,): 0 undamped, 1 decays without oscillation, negative grows, NaN for rigid bodies."""
         size = np.abs(self.eigenvalues)
-        return np.divide(0.0 - self.eigenvalues.real, size, out=np.full(len(size), np.nan), where=size > 0.0)
+        found: Array = np.divide(0.0 - self.eigenvalues.real, size, out=np.full(len(size), np.nan), where=size > 0.0)
+        return found
 
     @property
     def time_constants(self) -> Array:
         """Times (n,) in which they fall to 1/e [s]; infinite if they do not, negative if they grow."""
         decay = 0.0 - self.eigenvalues.real
-        return np.divide(1.0, decay, out=np.full(len(decay), np.inf), where=decay != 0.0)
+        found: Array = np.divide(1.0, decay, out=np.full(len(decay), np.inf), where=decay != 0.0)
+        return found
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ class Linearization:
         Where K is symmetric and D takes energy that is K being positive definite; otherwise that no eigenvalue has a
         positive real part beyond rounding.
         """
-        K, D = self._scaled
+        K = self._scaled[0]
         if is_symmetric(K):
             squares = self._natural[0]
             if squares.min(initial=np.inf) > len(K) * EPS * np.abs(squares).max(initial=0.0):

@@ -46,7 +46,7 @@ class ModeRun(Run):
     @property
     def speed(self) -> float:
         """Seconds of the mode a second, so that a period takes PERIOD."""
-        return float(self.t[-1]) / (PERIOD * self.options["periods"])
+        return float(self.t[-1] / (PERIOD * self.options["periods"]))
 
     @property
     def _look(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def mode(
     k : int
         Its number in ``lin.damped``, from 1.
     periods : int
-        How many periods; of what does not oscillate, once, four time constants long, or over one second of a rigid body.
+        How many periods. What does not oscillate is shown once, for four time constants, or a second of a rigid body.
     amplitude : float
         Largest displacement of a point, as a part of the robot's size; less where something would turn by more than
         half a radian.

@@ -60,6 +60,7 @@ LAYERS = (
     "integration",
     "assembly",
     "analysis",
+    "steady_motion",
     "motion",
     "doctor",
     "io",
@@ -73,7 +74,10 @@ LAYERS = (
 ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
-LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "linear", "result", "integration", "motion"}, {"io", "viz", "modes"}
+LAZY_IMPORTERS, LAZY_TARGETS = (
+    {"__init__", "robot", "linear", "result", "integration", "motion"},
+    {"io", "viz", "modes"},
+)
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}

@@ -54,7 +54,7 @@ def save(lin: Any, path: str | Path, outputs: Sequence[str | tuple[str, float]] 
     image = BytesIO()
     if path.suffix == ".npz":
         # text arrays of fixed width, so that reading needs no pickle
-        np.savez(image, **arrays, **{name: np.array(words, dtype=np.str_) for name, words in names.items()})
+        np.savez(image, **arrays | {name: np.array(words, dtype=np.str_) for name, words in names.items()})
     elif path.suffix == ".mat":
         from scipy.io import savemat
 
@@ -88,7 +88,7 @@ def _matrix_market(arrays: dict[str, Any], path: Path) -> list[Path]:
     written = []
     for name in MATRICES:
         image = BytesIO()
-        mmwrite(image, np.atleast_2d(arrays[name]), precision=17, symmetry="general")  # type: ignore[arg-type]
+        mmwrite(image, np.atleast_2d(arrays[name]), precision=17, symmetry="general")
         written.append(path.with_name(f"{path.stem}_{name}.mtx"))
         write_whole(written[-1], image.getvalue())
     return written
