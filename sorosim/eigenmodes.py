@@ -13,7 +13,9 @@ Complex = NDArray[np.complex128]
 
 # relative to the largest entry: above this a matrix is not symmetric
 NOISE = 1e-9
-# and below this it takes no energy
+# a damping ratio beyond which nothing is seen to oscillate
+OVERDAMPED = 0.99
+# below this part of the gyroscopic forces damping is rounding, and nothing takes energy
 SKEW = 1e-12
 EPS = float(np.finfo(float).eps)
 
@@ -23,8 +25,9 @@ class Modes:
     """Modes of a linearised motion, z(t) = Re(shape exp(eigenvalue t)).
 
     One for each rigid-body mode, each pair of conjugate eigenvalues and each real eigenvalue, in this order: rigid-body
-    modes; real growth, the fastest first; oscillations by rising frequency; real decay, the slowest first. An
-    overdamped mode is two real decays.
+    modes; growth, the fastest first; oscillations by rising frequency; decay, the slowest first. An overdamped mode is
+    two real decays. What has a damping ratio above 0.99 stands with those, since nobody will see it oscillate: a period
+    leaves 1e-19 of it.
     """
 
     eigenvalues: Complex  # (n,) [1/s], none with a negative imaginary part
@@ -61,9 +64,14 @@ class Modes:
 def _word(eigenvalue: complex) -> str:
     if eigenvalue == 0.0:
         return "rigid body"
-    if eigenvalue.imag > 0.0:
+    if _oscillates(eigenvalue):
         return "flutters" if eigenvalue.real > NOISE * abs(eigenvalue) else "oscillates"
     return "grows" if eigenvalue.real > 0.0 else "decays"
+
+
+def _oscillates(eigenvalue: complex) -> bool:
+    """Whether more than a trace is left of a motion after a period."""
+    return eigenvalue.imag > 0.0 and abs(eigenvalue.real) <= OVERDAMPED * abs(eigenvalue)
 
 
 def is_symmetric(K: Array) -> bool:
@@ -150,9 +158,9 @@ def sorted_modes(values: Complex, shapes: Complex, M: Array, n_rigid: int) -> Mo
             rigid += 1
             if rigid <= n_rigid:  # beyond: their drift
                 kept.append((0, float(i), i))
-        elif value.imag > 0.0:
+        elif _oscillates(value):
             kept.append((2, float(value.imag), i))
-        elif value.imag == 0.0:
+        elif value.imag >= 0.0:
             kept.append((1 if value.real > 0.0 else 3, -float(value.real), i))
     order = [i for _, _, i in sorted(kept)]
     out = shapes[:, order].astype(complex)

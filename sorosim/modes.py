@@ -96,12 +96,12 @@ def mode(
     part = positive("amplitude", amplitude)
     value, shape = complex(lin.damped.eigenvalues[index]), lin.damped.shapes[:, index]
     shape = part * _unit(robot, lin.q, shape)
-    if value.imag > 0.0:
+    if lin.damped.words[index] in ("oscillates", "flutters"):
         rate = value if decay else 1j * value.imag
         t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, int(FRAMES * n) + 1)
     else:
         rate = value
-        t = np.linspace(0.0, SPANS / abs(value) if value else 1.0, FRAMES + 1)
+        t = np.linspace(0.0, SPANS / abs(value.real) if value else 1.0, FRAMES + 1)
     grown = max(rate.real, 0.0) * t[-1]  # what grows ends at the amplitude
     factor = np.exp(rate * t - grown)
     slope = rate * factor
@@ -114,7 +114,7 @@ def mode(
             row[:], rates[:] = _closed(robot, row, rates, lin.free)
     held = [name for i, name in enumerate(robot.coordinate_names) if i not in set(lin.free.tolist())]
     options: dict[str, Any] = {"method": "mode", "t_end": float(t[-1]), "u": {}, "driven": {}, "amplitude": part}
-    options |= {"mode": int(k), "periods": int(n), "eigenvalue": [value.real, value.imag], "held": held}
+    options |= {"mode": int(k), "periods": int(n), "kind": lin.damped.words[index], "held": held}
     rows = len(t)
     return ModeRun(
         robot, t, q, qd, np.tile(lin.u, (rows, 1)), np.tile(lin.lam, (rows, 1)), {}, {}, options,

@@ -147,7 +147,7 @@ def _table(lin: Any, shown: Any) -> None:
         table.add_column(name)
     for row in _rows(lin, shown):
         ratio, constant = row["damping_ratio"], row["time_constant_s"]
-        oscillates = row["frequency_hz"] > 0.0 or row["kind"] == "rigid body"
+        oscillates = row["kind"] in ("oscillates", "flutters", "rigid body")
         table.add_row(
             str(row["mode"]),
             f"{row['frequency_hz']:.5g}" if oscillates else "-",

@@ -73,8 +73,9 @@ def _lines(words: str) -> str:
 def _extremes(run: ModeRun) -> list[Any]:
     """Coordinates on both sides, of what oscillates, the farthest out last; of the rest farthest out."""
     half, whole = len(run) // 2, len(run)
-    if run.options["eigenvalue"][1] > 0.0:
+    kind = run.options["kind"]
+    if kind in ("oscillates", "flutters"):
         return [run.q[half], run.q[0]]
-    if run.options["eigenvalue"][0] == 0.0:  # there and back
+    if kind == "rigid body":  # there and back
         return [run.q[3 * whole // 4], run.q[whole // 4]]
-    return [run.q[-1] if run.options["eigenvalue"][0] > 0.0 else run.q[0]]
+    return [run.q[-1] if kind == "grows" else run.q[0]]
