@@ -20,7 +20,7 @@ from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visi
 FIRST = 6  # modes that are drawn where none are asked for
 MOST = 24
 AMPLITUDE = 0.15  # of a picture, larger than that of a film
-REST, OUT, BACK = (0.72, 0.74, 0.78, 0.55), to_rgb(PALETTE[1]), (*to_rgb(PALETTE[0]), 0.35)
+REST, OUT, BACK = (0.66, 0.68, 0.72, 0.8), to_rgb(PALETTE[1]), (*to_rgb(PALETTE[0]), 0.5)
 CLOSER = 1.25
 WORDS = 42  # letters of a line below the number of a mode
 
