@@ -164,9 +164,9 @@ def sorted_modes(values: Complex, shapes: Complex, M: Array, n_rigid: int) -> Mo
             kept.append((1 if value.real > 0.0 else 3, -float(value.real), i))
     order = [i for _, _, i in sorted(kept)]
     out = shapes[:, order].astype(complex)
-    out = out / np.sqrt(np.einsum("ik,ij,jk->k", out.conj(), M, out).real)
+    out = out / np.sqrt(np.sum(out.conj() * (M @ out), axis=0).real)
     # the phase in which the sum of squares is real: the real part is as large as can be
-    phase = np.angle(np.einsum("ik,ij,jk->k", out, M, out))
+    phase = np.angle(np.sum(out * (M @ out), axis=0))
     out = out * np.exp(-0.5j * phase)
     largest = out[np.abs(out.real).argmax(axis=0), np.arange(out.shape[1])].real if out.size else np.ones(0)
     return Modes(values[order], out * np.where(largest < 0.0, -1.0, 1.0))

@@ -83,7 +83,7 @@ def test_modes_stand_in_order():
 
 
 def test_a_slow_mode_keeps_its_digits_beside_stiff_ones_that_damping_couples():
-    # frequencies from 1 to 1e6: the usual matrix is as large as the square of the highest, and leaves 1e-4 of the slow one
+    # frequencies from 1 to 1e6: the usual matrix is as large as the square of the highest, and leaves the slow one 1e-4
     omega = np.array([1.0, 1e3, 1e6])
     D = np.array([[0.02, 1e-3, 2e-3], [1e-3, 3.0, 0.5], [2e-3, 0.5, 40.0]])
     found = linearize(np.eye(3), D, np.diag(omega**2), np.eye(3)).damped.eigenvalues[0]

@@ -1,5 +1,7 @@
 """Linearised motion of robots: against differences of their dynamics, and against their motion."""
 
+import warnings
+
 import control
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from validation.builders import cantilever
 
 import sorosim
 from sorosim.errors import InputError, SorosimWarning
+from sorosim.io import load_text
 from sorosim.linear import linearize
 from sorosim.model.basis import strain
 from sorosim.model.joint import Joint
@@ -221,3 +224,26 @@ def test_mode_count_of_the_matrix_exponential():
     amplitude = np.linalg.solve(both, x0.astype(complex))
     rates = np.concatenate([modes.eigenvalues, modes.eigenvalues.conj()])
     assert_allclose((both @ (amplitude * np.exp(2.0 * rates))).real, end, atol=1e-9)
+
+
+def test_a_ring_on_a_turntable_has_a_steady_motion_with_its_loop_closed():
+    text = sorosim.load("soft_ring").description.text
+    text = text.replace(
+        "links:\n",
+        "links:\n  table: {joint: {revolute: {axis: [0, 0, 1]}}, body: {sphere: {radius: 2 cm}, mass: 1 kg}}\n",
+    )
+    text = text.replace("  ring:\n", "  ring:\n    parent: table\n")
+    robot = load_text(text, "turning_ring.yaml")
+    motion = sorosim.steady(robot, {"table": 8.0})
+    assert max(motion.robot.loop_gaps(motion.q)["seam"]) < 1e-9
+    assert_allclose(robot.forward_dynamics(motion.q, motion.qd, driven={"table": 0.0}), 0.0, atol=1e-5)
+    still = sorosim.statics(robot, driven={"table": 0.0})
+    assert np.abs(motion.tip() - robot.pose(still.q, "ring", 0.5)[:3, 3]).max() > 1e-3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SorosimWarning)
+        lin = motion.linearize()
+    rows, _ = from_forward_dynamics(robot, lin, {"table": 0.0})
+    A = lin.A[len(lin.M) :]
+    assert np.abs(rows - A).max() < 1e-6 * np.abs(A).max()
+    wrench = motion.loop_wrench("seam")
+    assert np.abs(wrench).max() > 1e-3
