@@ -217,7 +217,7 @@ class Dynamics:
         u : mapping or array_like
             Inputs there, held.
         free : sequence of int, or mask (ndof,), optional
-            The coordinates that may move, the others are held, or turn on steadily. Default: those without a rate.
+            The coordinates that may move, the others are held, or turn steadily. Default: those that qd gives no rate.
         stiffness : (n_free, n_free) array_like, optional
             Of the tree, in place of its own: `tangent_stiffness` of an equilibrium under friction of contacts.
         qd : (ndof,) array_like, or mapping of coordinate or link names to rates, optional
@@ -248,8 +248,8 @@ class Dynamics:
         (docs/theory.md, 9): where forces balance, the curvature of the closed states adds nothing else.
         """
         position, inputs = self.coordinates(q), self.inputs(u)
-        rates = self._steady_rates(qd)
-        rows = np.flatnonzero(rates == 0.0) if free is None else indices("free", free, self.ndof)
+        rates, turning = self._steady_rates(qd)
+        rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
         out, multiplier = self._balanced(position, rates, inputs, rows)
         Z = np.eye(self.ndof)[:, rows]
         if self.engine.closed.m:
@@ -273,13 +273,16 @@ class Dynamics:
             mass, Z.T @ out.dqd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, position, rates, inputs, multiplier, rows, names, self
         )
 
-    def _steady_rates(self, qd: ArrayLike | Mapping[str, float] | None) -> Array:
+    def _steady_rates(self, qd: ArrayLike | Mapping[str, float] | None) -> tuple[Array, NDArray[np.bool_]]:
+        """Rates (ndof,), and which coordinates have one, be it zero."""
         if not isinstance(qd, Mapping):
-            return np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
-        rates = np.zeros(self.ndof)
+            rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
+            return rates, rates != 0.0
+        rates, turning = np.zeros(self.ndof), np.zeros(self.ndof, dtype=np.bool_)
         for name, rate in qd.items():
-            rates[self.engine.layout.coordinate(name, "qd")] = number(f"qd.{name}", rate)
-        return rates
+            index = self.engine.layout.coordinate(name, "qd")
+            rates[index], turning[index] = number(f"qd.{name}", rate), True
+        return rates, turning
 
     def _balanced(self, q: Array, qd: Array, u: Array, rows: NDArray[np.int64]) -> tuple[Evaluation, Array]:
         """Residual without accelerations, under the multipliers that balance it best in `rows`, and its derivatives."""

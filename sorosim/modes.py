@@ -37,7 +37,8 @@ class ModeRun(Run):
 
     def still(self, path: str | Path, **options: Any) -> None:
         """Picture of the mode at one time, default: where it is farthest out; see `Run.still`."""
-        super().still(path, **{**self._look, "t": float(self.t[0]), **options})
+        row = {"grows": len(self) - 1, "rigid body": len(self) // 4}.get(self.options["kind"], 0)
+        super().still(path, **{**self._look, "t": float(self.t[row]), **options})
 
     def play(self, **options: Any) -> None:
         """Window with the mode, see `Run.play`."""
@@ -97,10 +98,10 @@ def mode(
     value, shape = complex(lin.damped.eigenvalues[index]), lin.damped.shapes[:, index]
     shape = part * _unit(robot, lin.q, shape)
     if lin.damped.words[index] in ("oscillates", "flutters"):
-        rate = value if decay else 1j * value.imag
+        shown, rate = int(n), value if decay else 1j * value.imag
         t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, int(FRAMES * n) + 1)
     else:
-        rate = value
+        shown, rate = 1, value
         t = np.linspace(0.0, SPANS / abs(value.real) if value else 1.0, FRAMES + 1)
     grown = max(rate.real, 0.0) * t[-1]  # what grows ends at the amplitude
     factor = np.exp(rate * t - grown)
@@ -114,7 +115,7 @@ def mode(
             row[:], rates[:] = _closed(robot, row, rates, lin.free)
     held = [name for i, name in enumerate(robot.coordinate_names) if i not in set(lin.free.tolist())]
     options: dict[str, Any] = {"method": "mode", "t_end": float(t[-1]), "u": {}, "driven": {}, "amplitude": part}
-    options |= {"mode": int(k), "periods": int(n), "kind": lin.damped.words[index], "held": held}
+    options |= {"mode": int(k), "periods": shown, "kind": lin.damped.words[index], "held": held}
     rows = len(t)
     return ModeRun(
         robot, t, q, qd, np.tile(lin.u, (rows, 1)), np.tile(lin.lam, (rows, 1)), {}, {}, options,
