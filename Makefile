@@ -17,7 +17,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all bench docs lint clean help
+.PHONY: demo test test-all validation bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -42,6 +42,11 @@ test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks,
 	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
+
+validation: $(INSTALLED) ## run the comparisons of docs/validation.md and write its tables anew
+	@mkdir -p build
+	$(PYTEST) tests/validation --agreements build/agreements.json $(PYTEST_ARGS)
+	$(BIN)/python docs/make_validation.py build/agreements.json
 
 bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table
 	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
