@@ -28,7 +28,7 @@ THIN = 1e-5
 RICH, MANY = 12, 192
 UNIT = np.sqrt(E / RHO) * THIN / L  # sqrt(EI/(rho A L^4)) [rad/s]
 BETA = np.array([1.875104068711961, 4.694091132974175, 7.854757438237613])  # cos b cosh b = -1
-EXACT = 1e-7  # what segments and rotary inertia leave together
+EXACT = 3e-8  # what segments and rotary inertia leave together
 
 
 def thin(gyration=THIN * L):
@@ -41,6 +41,13 @@ def omegas(robot, q=None, n=3, **state):
     found = robot.linearize(np.zeros(robot.ndof) if q is None else q, **state)
     values = found.damped.eigenvalues.imag
     return values[values > 0.0][:n]
+
+
+def each(agrees, quantity, ours, exact, *, source, rtol):
+    """Compare frequencies one by one [rad/s], each to its own digits."""
+    assert len(ours) == len(exact)
+    for one, other in zip(ours, exact, strict=True):
+        agrees(quantity, one, other, rtol=rtol, unit="rad/s", source=source)
 
 
 def roots(f, grid, n):
@@ -114,7 +121,7 @@ def test_kirchhoffs_equations_have_the_published_roots():
 
 @pytest.mark.parametrize("tip", [0.0, 0.1, 0.5, 0.8])
 @pytest.mark.parametrize("n", [WEDGE, CONE])
-def test_tapered_cantilever_has_the_frequencies_of_kirchhoffs_bessel_functions(n, tip):
+def test_tapered_cantilever_has_the_frequencies_of_kirchhoffs_bessel_functions(agrees, n, tip):
     thick = 1e-4 * L
     size = (thick, tip * thick)
     section = Rectangle(0.02, size) if n == WEDGE else Circle(size)
@@ -124,7 +131,8 @@ def test_tapered_cantilever_has_the_frequencies_of_kirchhoffs_bessel_functions(n
     arm = cantilever(strain(bending_y=order), length=L, section=section, material=STIFF, n_gauss=MANY)
     to_the_point = L / (1.0 - tip)
     exact = kirchhoff(n, tip) * np.sqrt(E / RHO) * gyration / to_the_point**2
-    assert_allclose(omegas(arm), exact, rtol=3e-7)
+    what = f"frequencies of {'wedges' if n == WEDGE else 'cones'}, complete and truncated"
+    each(agrees, what, omegas(arm), exact, source="Kirchhoff's Bessel functions", rtol=1.5e-7)
 
 
 # -- a tip mass with rotary inertia
@@ -154,18 +162,20 @@ def test_tip_mass_roots_are_those_of_the_textbook_equation(mass):
 
 
 @pytest.mark.parametrize(("mass", "inertia"), [(0.1, 1e-12), (1.0, 1e-12), (1.0, 0.05), (20.0, 0.3)])
-def test_rod_with_a_tip_mass(mass, inertia):
+def test_rod_with_a_tip_mass(agrees, mass, inertia):
     rod = cantilever(strain(bending_y=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY).links[0]
     J = inertia * RHO * AREA * L**3
     body = RigidBody(mass * RHO * AREA * L, inertia=(J, J, J))
     robot = Robot(Description("loaded", (rod, Link("weight", body, parent="arm")), gravity=NO_GRAVITY))
-    assert_allclose(omegas(robot), tip_mass_roots(mass, inertia) ** 2 * UNIT, rtol=EXACT)
+    exact = tip_mass_roots(mass, inertia) ** 2 * UNIT
+    what = "frequencies of a rod with a tip mass and its rotary inertia"
+    each(agrees, what, omegas(robot), exact, source="frequency equation", rtol=EXACT)
 
 
 # -- free rods
 
 
-def test_free_rod_has_six_rigid_body_modes_and_the_frequencies_of_a_free_beam():
+def test_free_rod_has_six_rigid_body_modes_and_the_frequencies_of_a_free_beam(agrees):
     rod = cantilever(strain(bending=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY).links[0].rod
     robot = Robot(Description("free", (Link("arm", rod, joint=Joint("free")),), gravity=NO_GRAVITY))
     found = robot.linearize(np.zeros(robot.ndof))
@@ -174,7 +184,8 @@ def test_free_rod_has_six_rigid_body_modes_and_the_frequencies_of_a_free_beam():
     beta = roots(lambda b: np.cos(b) - 1.0 / np.cosh(b), np.linspace(1.0, 12.0, 300), 3)
     assert_allclose(beta, [4.7300407449, 7.8532046241, 10.995607838], atol=1e-9)
     # two planes; the third mode is exact to 1e-6 at this order
-    assert_allclose(omegas(robot, n=4), np.repeat(beta[:2] ** 2 * UNIT, 2), rtol=3e-7)
+    exact = np.repeat(beta[:2] ** 2 * UNIT, 2)
+    each(agrees, "frequencies of a free rod", omegas(robot, n=4), exact, source="Euler and Bernoulli's beam", rtol=5e-8)
 
 
 # -- rods that turn
@@ -215,17 +226,21 @@ def hub(varying, **options):
 
 
 @pytest.mark.parametrize("eta", WRIGHT)
-def test_turning_rod_is_stiffened_out_of_plane_and_softened_in_plane(eta):
+def test_turning_rod_is_stiffened_out_of_plane_and_softened_in_plane(agrees, eta):
     exact = np.array([turning_beam(eta, near) for near in WRIGHT[eta]])
     assert_allclose(exact, WRIGHT[eta], atol=1e-4)  # the last printed digit
     state = {"qd": {"arm": eta * UNIT}}
     flap = omegas(hub(strain(bending_y=RICH)), **state) / UNIT
     chord = omegas(hub(strain(bending_z=RICH)), **state) / UNIT
-    assert_allclose(flap, exact, rtol=2e-7)
-    assert_allclose(chord, np.sqrt(exact**2 - eta**2), rtol=2e-7)
+    published = "Wright, Smith, Thresher & Wang 1982"
+    agrees("flapwise frequencies of a turning rod", flap, WRIGHT[eta], atol=1e-4, source=published)
+    for one, other in zip(flap, exact, strict=True):
+        agrees("flapwise frequency of a turning rod", one, other, rtol=1e-7, source="power series of 40 digits")
+    for one, other in zip(chord, np.sqrt(exact**2 - eta**2), strict=True):
+        agrees("chordwise frequency of a turning rod", one, other, rtol=1e-7, source="power series of 40 digits")
 
 
-def test_turning_shaft_has_its_frequencies_split_by_the_speed():
+def test_turning_shaft_has_its_frequencies_split_by_the_speed(agrees):
     # seen from the round shaft that turns about its axis, a whirl comes by faster or slower by the speed
     speed = 2.0 * UNIT
     robot = cantilever(
@@ -235,7 +250,8 @@ def test_turning_shaft_has_its_frequencies_split_by_the_speed():
     found = robot.linearize(np.zeros(robot.ndof), qd={"arm": speed})
     exact = BETA**2 * UNIT
     split = np.sort(np.concatenate([exact - speed, exact + speed]))
-    assert_allclose(omegas(robot, n=6, qd={"arm": speed}), split, rtol=2e-7)
+    ours = omegas(robot, n=6, qd={"arm": speed})
+    each(agrees, "whirls of a turning shaft", ours, split, source="frequencies at rest, split by the speed", rtol=5e-8)
     # nothing is lost: no real part at all
     assert_allclose(found.damped.eigenvalues.real, 0.0, atol=0.0)
     assert found.stable
@@ -287,28 +303,30 @@ def ring(varying, natural=True):
 
 
 @pytest.mark.parametrize("natural", [True, False], ids=["stress-free", "bent from a straight rod"])
-def test_ring_bends_in_its_plane_with_the_frequencies_of_hoppe(natural):
+def test_ring_bends_in_its_plane_with_the_frequencies_of_hoppe(agrees, natural):
     # the moulded curvature only adds to the energy what all closed curves have alike, 2 pi EI/R: no frequency knows it
     robot, q, unit = ring(strain(bending_y=20), natural)
     found = robot.linearize(q)
     n = np.array([2, 3, 4])
     exact = n * (n**2 - 1) / np.sqrt(n**2 + 1) * unit
     assert found.damped.words[:7] == ("rigid body",) * 6 + ("oscillates",)
-    assert_allclose(omegas(robot, q, n=6), np.repeat(exact, 2), rtol=2e-6)
+    ours = omegas(robot, q, n=6)
+    each(agrees, "frequencies of a ring in its plane", ours, np.repeat(exact, 2), source="Hoppe 1871", rtol=1e-6)
 
 
-def test_ring_bends_out_of_its_plane_with_the_frequencies_of_michell():
+def test_ring_bends_out_of_its_plane_with_the_frequencies_of_michell(agrees):
     # bending and torsion together, EI/GJ = 1.3 (Love, article 293)
     robot, q, unit = ring(strain(torsion=20, bending_z=20))
     n = np.array([2, 3])
     exact = n * (n**2 - 1) / np.sqrt(n**2 + 1.0 + STIFF.poisson) * unit
-    assert_allclose(omegas(robot, q, n=4), np.repeat(exact, 2), rtol=2e-6)
+    ours = omegas(robot, q, n=4)
+    each(agrees, "frequencies of a ring out of its plane", ours, np.repeat(exact, 2), source="Michell 1890", rtol=1e-6)
 
 
 # -- strings and chains
 
 
-def test_rod_under_tension_on_a_hinge():
+def test_rod_under_tension_on_a_hinge(agrees):
     # EI w'''' - P w'' = rho A omega^2 w; hinged at 0, at L no moment and no force across
     pull = 30.0 * E * AREA * (THIN * L) ** 2 / L**2
     p = 30.0
@@ -325,10 +343,11 @@ def test_rod_under_tension_on_a_hinge():
         strain(bending_y=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY, load=load,
         joint=Joint("revolute", axis=(0.0, 1.0, 0.0)),
     )  # fmt: skip
-    assert_allclose(omegas(robot), exact * UNIT, rtol=5e-7)
+    what = "frequencies of a hinged rod under tension"
+    each(agrees, what, omegas(robot), exact * UNIT, source="frequency equation", rtol=1e-7)
 
 
-def test_hanging_chain_swings_with_the_zeros_of_bessels_function():
+def test_hanging_chain_swings_with_the_zeros_of_bessels_function(agrees):
     # 1e-10 of the weight is bending stiffness: what it adds is below the rest
     g = 9.81
     rod = Properties(AREA, 1e-20, 1e-20, 2e-20)
@@ -336,13 +355,14 @@ def test_hanging_chain_swings_with_the_zeros_of_bessels_function():
         strain(bending_y=10), length=L, section=rod, material=STIFF, n_gauss=MANY, gravity=(g, 0.0, 0.0),
         joint=Joint("revolute", axis=(0.0, 1.0, 0.0)),
     )  # fmt: skip
-    assert_allclose(omegas(robot), 0.5 * jn_zeros(0, 3) * np.sqrt(g / L), rtol=3e-7)
+    exact = 0.5 * jn_zeros(0, 3) * np.sqrt(g / L)
+    each(agrees, "frequencies of a hanging chain", omegas(robot), exact, source="Bernoulli 1732", rtol=1e-7)
 
 
 # -- mechanisms
 
 
-def test_parallelogram_swings_as_its_masses_do():
+def test_parallelogram_swings_as_its_masses_do(agrees):
     # two cranks of length a carry a rod that never turns: I = 2 I_crank + m a^2, stiffness (m + crank) g a
     a, wide, m, crank, inertia, g = 0.3, 0.5, 2.0, 0.7, 0.02, 9.81
     arm = RigidBody(crank, centre=(0.5 * a, 0.0, 0.0), inertia=(inertia,) * 3)
@@ -365,4 +385,5 @@ def test_parallelogram_swings_as_its_masses_do():
     robot = Robot(Description("parallelogram", links, gravity=(0.0, 0.0, -g), loops={"pin": loop}))
     exact = np.sqrt((m + crank) * g * a / (2.0 * (inertia + crank * a**2 / 4.0) + m * a**2))
     assert max(robot.loop_gaps(np.zeros(3))["pin"]) < 1e-12
-    assert_allclose(omegas(robot, n=1), exact, rtol=1e-12)
+    agrees("frequency of a parallelogram linkage", omegas(robot, n=1)[0], exact, rtol=1e-12, unit="rad/s",
+           source="its energy")  # fmt: skip
