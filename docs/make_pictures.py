@@ -181,8 +181,14 @@ def solvers() -> None:
     plt.close(figure)
 
 
+def modes() -> None:
+    """The first modes of the fishing rod of modes.md."""
+    write_figure(sorosim.statics(robots("modes.md")[0]).linearize().plot(), "modes")
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    modes()
     solvers()
     bundled()
     getting_started()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sorosim.result import open_run as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
+    from sorosim.steady_motion import steady
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ __all__ = [
     "sensitivities",
     "simulate",
     "statics",
+    "steady",
 ]
 
 # public name -> (module, name there)
@@ -65,6 +67,7 @@ _LAZY = {
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.motion", "simulate"),
     "statics": ("sorosim.analysis", "statics"),
+    "steady": ("sorosim.steady_motion", "steady"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -14,12 +15,12 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.door import indices, number, vector
 from sorosim.drive import check_wound, winds
 from sorosim.energies import energy
-from sorosim.engine import Engine
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.engine import Engine, Evaluation
+from sorosim.errors import InputError, ModelError, SorosimWarning, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.idle import CLEAR
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
-from sorosim.linear import Linearization, linearize
+from sorosim.linear import Linearization
 from sorosim.model.chart import Turns
 from sorosim.model.description import Description
 from sorosim.records import (
@@ -36,6 +37,10 @@ Array = NDArray[np.float64]
 DEPENDENT = 1e-9
 # so near to a whole turn coordinates are singular [rad]
 AT_TURN = 1e-6
+# an equilibrium may be off by these parts of the largest force, and of what moves coordinates by 1 rad or m
+OFF_BALANCE, NEGLIGIBLE = 1e-6, 1e-8
+# steady rates may tear loops by this part, and matrices change by this part, before we say so
+TEARS, CHANGES = 1e-9, 1e-6
 
 
 class Dynamics:
@@ -201,43 +206,54 @@ class Dynamics:
         free: Sequence[int] | NDArray[np.int64] | None = None,
         *,
         stiffness: ArrayLike | None = None,
+        qd: ArrayLike | Mapping[str, float] | None = None,
     ) -> Linearization:
-        """Linearised motion about an equilibrium.
+        """Linearised motion about an equilibrium, or about a steady motion.
 
         Parameters
         ----------
         q : (ndof,) array_like
-            An equilibrium, as from `sorosim.statics`.
+            An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` knows all that is to be given here.
         u : mapping or array_like
             Inputs there, held.
         free : sequence of int, or mask (ndof,), optional
-            The coordinates that may move, the others are held. Default: all.
+            The coordinates that may move, the others are held, or turn steadily. Default: those that qd gives no rate.
         stiffness : (n_free, n_free) array_like, optional
             Of the tree, in place of its own: `tangent_stiffness` of an equilibrium under friction of contacts.
+        qd : (ndof,) array_like, or mapping of coordinate or link names to rates, optional
+            Rates of a steady motion, such as that of a driven hub: a relative equilibrium, in which they are constant
+            and nothing else changes. Default: rest.
 
         Returns
         -------
         Linearization
-            ``stable`` tells whether small motions stay small. Where the tangent stiffness is symmetric (conservative
-            forces and damping only) that is its being positive definite; otherwise, that no eigenvalue of A has a
-            positive real part beyond rounding.
+            Of M z'' + D z' + K z = F du. About a steady motion D and K hold the gyroscopic and centrifugal terms.
+
+        Warns
+        -----
+        SorosimWarning
+            Forces do not balance at q, or do not stay as they are while the robot turns on.
+
+        Raises
+        ------
+        InputError
+            A wrong length, name or value; rates that tear loops open.
+        ModelError
+            Coordinates without inertia, or singular ones.
 
         Notes
         -----
         With loops the motion is that of independent displacements z along the closed states, dq = Z dz, and so are the
-        matrices and their sizes; the modes are given as dq. The stiffness is Z^T K Z, K that of the tree under the
-        multipliers of the equilibrium.
+        matrices and their sizes. The stiffness is Z^T K Z, K that of the tree under the multipliers of the equilibrium
+        (docs/theory.md, 9): where forces balance, the curvature of the closed states adds nothing else.
         """
-        position, inputs, zero = self.coordinates(q), self.inputs(u), np.zeros(self.ndof)
-        rows = np.arange(self.ndof) if free is None else indices("free", free, self.ndof)
-        out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs)
+        position, inputs = self.coordinates(q), self.inputs(u)
+        rates, turning = self._steady_rates(qd)
+        rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
+        out, multiplier = self._balanced(position, rates, inputs, rows)
         Z = np.eye(self.ndof)[:, rows]
         if self.engine.closed.m:
-            A = out.closure.matrix[CONSTRAINT][:, rows]
-            multiplier = scipy.linalg.lstsq(A.T, out.tau[rows], cond=DEPENDENT)[0]
-            out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, position, zero, zero.copy(), inputs,
-                                       multiplier=multiplier)  # fmt: skip
-            Z = Z @ scipy.linalg.null_space(A, rcond=DEPENDENT)
+            Z = Z @ scipy.linalg.null_space(out.closure.matrix[CONSTRAINT][:, rows], rcond=DEPENDENT)
         mass = Z.T @ out.mass @ Z
         self._check_inertia(position, rows, mass)
         K = out.dq
@@ -247,8 +263,68 @@ class Dynamics:
                 raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {given.shape}")
             K = np.zeros_like(out.dq)
             K[np.ix_(rows, rows)] = given
-        found = linearize(mass, Z.T @ out.dqd @ Z, Z.T @ K @ Z, Z.T @ out.B)
-        return found._replace(modes=Z @ found.modes if self.engine.closed.m else found.modes)
+        else:
+            self._check_balance(out, position, rates, inputs, rows, Z)
+        if self.engine.closed.m:
+            names = tuple(f"z[{i}]" for i in range(Z.shape[1]))
+        else:
+            names = tuple(self.coordinate_names[i] for i in rows)
+        return Linearization(
+            mass, Z.T @ out.dqd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, position, rates, inputs, multiplier, rows, names, self
+        )
+
+    def _steady_rates(self, qd: ArrayLike | Mapping[str, float] | None) -> tuple[Array, NDArray[np.bool_]]:
+        """Rates (ndof,), and which coordinates have one, be it zero."""
+        if not isinstance(qd, Mapping):
+            rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
+            return rates, rates != 0.0
+        rates, turning = np.zeros(self.ndof), np.zeros(self.ndof, dtype=np.bool_)
+        for name, rate in qd.items():
+            index = self.engine.layout.coordinate(name, "qd")
+            rates[index], turning[index] = number(f"qd.{name}", rate), True
+        return rates, turning
+
+    def _balanced(self, q: Array, qd: Array, u: Array, rows: NDArray[np.int64]) -> tuple[Evaluation, Array]:
+        """Residual without accelerations, under the multipliers that balance it best in `rows`, and its derivatives."""
+        zero = np.zeros(self.ndof)
+        out = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u)
+        if not self.engine.closed.m:
+            return out, np.zeros(0)
+        A = out.closure.matrix[CONSTRAINT][:, rows]
+        if (np.abs(self.engine.loops.size * out.closure.value[RATE]) > TEARS * np.abs(qd).max(initial=0.0)).any():
+            got = f"up to {np.abs(out.closure.value[RATE]).max():.3g} m/s or rad/s"
+            raise InputError("qd", "rates that keep the loops closed", got)
+        multiplier = scipy.linalg.lstsq(A.T, out.tau[rows], cond=DEPENDENT)[0]
+        return self.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u, multiplier=multiplier), multiplier
+
+    def _check_balance(
+        self, out: Evaluation, q: Array, qd: Array, u: Array, rows: NDArray[np.int64], Z: Array
+    ) -> None:  # fmt: skip
+        """Warn where forces do not balance, or do not go on to in a steady motion."""
+        if not len(rows):
+            return
+        inverse = self.engine.evaluate(task.INVERSE, q, qd, np.zeros(self.ndof), u)
+        size = max(float(np.abs(part.tau).max()) for part in (inverse, self.engine.internal(q, qd, u)))
+        least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.dq).max())
+        left = np.abs(out.tau[rows])
+        if left.max() > least:
+            worst, force = self.coordinate_names[rows[int(np.argmax(left))]], f"{left.max():.3g} is left of {size:.3g}"
+            what, finds = ("steady motion", "steady finds") if qd.any() else ("equilibrium", "statics finds")
+            message = f"linearize: q is no {what}, at '{worst}' a force of {force}; sorosim.{finds} one"
+            warnings.warn(message, SorosimWarning, stacklevel=4)
+        elif qd.any():
+            # a radian, or a metre, further on
+            later = self._balanced(q + qd / np.abs(qd).max(), qd, u, rows)[0]
+            w = float(np.abs(qd).max())
+            # all as stiffnesses
+            weights = {"dq": 1.0, "dqd": w, "mass": w * w}
+            pairs = [(f * Z.T @ getattr(out, x) @ Z, f * Z.T @ getattr(later, x) @ Z) for x, f in weights.items()]
+            change = max(float(np.abs(b - a).max(initial=0.0)) for a, b in pairs)
+            whole = max(float(np.abs(a).max(initial=0.0)) for a, _ in pairs)
+            if change > CHANGES * whole or np.abs(later.tau[rows]).max() > least:
+                message = "linearize: the motion is not steady, what acts on the robot changes as it turns on; "
+                message += "frequencies hold for this moment only (is there gravity across the axis?)"
+                warnings.warn(message, SorosimWarning, stacklevel=4)
 
     def _check_inertia(self, q: Array, rows: NDArray[np.int64], mass: Array) -> None:
         """Refuse a mass matrix of the coordinates in rows, or of motions with loops closed, that is singular."""

@@ -1,70 +1,270 @@
-"""Linear analysis of M qdd + D qd + K q = B u: eigenvalues, natural frequencies, modes, stability."""
+"""Linearised motion M z'' + D z' + K z = F du about an equilibrium or a steady motion: modes, stability, A and B."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.door import number
+from sorosim.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
+from sorosim.errors import InputError
+
 Array = NDArray[np.float64]
 
-# relative to the largest entry or eigenvalue: above this a matrix is not symmetric, a growth rate not rounding
-_NOISE = 1e-9
+# safety factor over the rounding of a quadratic form
+FORM = 8.0
 
 
-class Linearization(NamedTuple):
-    """Motion about an equilibrium, d/dt [dq; dqd] = A [dq; dqd] + B du."""
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """Motion about an equilibrium or a steady motion, M z'' + D z' + K z = F du; the coordinates move by dq = Z z.
 
-    A: Array  # (2 ndof, 2 ndof)
-    B: Array  # (2 ndof, n_actuators)
-    eigenvalues: NDArray[np.complex128]  # (2 ndof,) of A, by falling real part
-    frequencies: Array  # (ndof,) undamped natural frequencies [Hz], rising; NaN where the stiffness is not positive
-    modes: Array  # (ndof, ndof) their shapes, one a column, scaled to phi^T M phi = 1
-    stable: bool  # whether small motions stay small
+    `Robot.linearize` makes it. Without loops z are the coordinates that are free; with loops, displacements along the
+    states in which they are closed.
+    """
+
+    M: Array  # (n, n) mass
+    D: Array  # (n, n) damping, with gyroscopic terms
+    K: Array  # (n, n) tangent stiffness
+    F: Array  # (n, n_actuators) generalised force of each input
+    Z: Array  # (ndof, n)
+    q: Array  # (ndof,)
+    qd: Array  # (ndof,) steady rates
+    u: Array  # (n_actuators,)
+    lam: Array  # (n_multipliers,) of loops
+    free: NDArray[np.int64]  # coordinates that may move
+    names: tuple[str, ...]  # of z
+    robot: Any = field(default=None, repr=False)
+
+    # -- state space -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def A(self) -> Array:
+        """A (2 n, 2 n) of d/dt [z; z'] = A [z; z'] + B du."""
+        n = len(self.M)
+        lower = -scipy.linalg.cho_solve((self._U, False), np.hstack([self.K, self.D]))
+        return np.block([[np.zeros((n, n)), np.eye(n)], [lower]])
+
+    @cached_property
+    def B(self) -> Array:
+        """B (2 n, n_actuators) of d/dt [z; z'] = A [z; z'] + B du."""
+        return np.vstack([np.zeros_like(self.F), scipy.linalg.cho_solve((self._U, False), self.F)])
+
+    def positions(self, places: Sequence[str | tuple[str, float]] | None = None) -> tuple[Array, tuple[str, ...]]:
+        """Output matrix C (3 n_places, 2 n) of positions in the world [m], and the names of its rows.
+
+        Parameters
+        ----------
+        places : sequence of link, or (link, s), optional
+            Links at their tips, or rods at s. Default: the tip of the last link with a body.
+        """
+        robot, rows, names = self._of_robot("positions"), [], []
+        if isinstance(places, str):
+            places = [places]
+        for place in (robot.tip_link,) if places is None else places:
+            link, s = (place, 1.0) if isinstance(place, str) else place
+            J, g = robot.jacobian(self.q, link, s), robot.pose(self.q, link, s)
+            rows.append(g[:3, :3] @ J[3:] @ self.Z)
+            names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
+        C = np.concatenate([np.zeros((0, len(self.M))), *rows])
+        return np.hstack([C, np.zeros_like(C)]), tuple(names)
+
+    # -- modes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def frequencies(self) -> Array:
+        """Undamped natural frequencies (n,) [Hz], rising; 0 of rigid bodies, NaN where the stiffness is negative.
+
+        They take M and the stiffness K only: where D is gyroscopic the frequencies are those of `damped`.
+        """
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(self._natural[0]) / (2.0 * np.pi))
+
+    @cached_property
+    def modes(self) -> Array:
+        """Their shapes, one a column, scaled to phi^T M phi = 1: of free coordinates, with loops of all coordinates."""
+        shapes = scipy.linalg.solve_triangular(self._U, self._natural[1])
+        return self.Z @ shapes if len(self.lam) else shapes
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Eigenvalues (2 n,) of A [1/s], by falling real part."""
+        values = self._spectrum[0]
+        return values[np.argsort(-values.real, kind="stable")]
+
+    @cached_property
+    def damped(self) -> Modes:
+        """The modes of the damped, gyroscopic motion in all coordinates, in the order in which `mode` counts them."""
+        values, shapes = self._spectrum
+        n_rigid = int((self._natural[0] == 0.0).sum()) if is_symmetric(self._scaled[0]) else len(values)
+        found = sorted_modes(values, scipy.linalg.solve_triangular(self._U, shapes), self.M, n_rigid)
+        return replace(found, shapes=self.Z @ found.shapes)
+
+    @cached_property
+    def stable(self) -> bool:
+        """Whether small motions stay small.
+
+        At rest, where K is symmetric and D gives no energy, that is K being positive definite; otherwise that no
+        eigenvalue has a positive real part beyond rounding.
+        """
+        K, D = self._scaled
+        if is_symmetric(K) and not self.qd.any():
+            if self._natural[0].min(initial=np.inf) <= 0.0:
+                return False
+            losses = np.linalg.eigvalsh(0.5 * (D + D.T))
+            if losses.min(initial=0.0) >= -NOISE * losses.max(initial=0.0):
+                return True
+        # against its own size: fast damped modes, however fast, must not hide that a slow one grows
+        values = self._spectrum[0]
+        size = np.abs(values)
+        rounding = 2 * len(K) * EPS * size.max(initial=0.0)
+        return bool((values.real <= NOISE * size + rounding).all())
+
+    @cached_property
+    def _U(self) -> Array:
+        """M = U^T U."""
+        return np.asarray(scipy.linalg.cholesky(self.M))
+
+    @cached_property
+    def _scaled(self) -> tuple[Array, Array]:
+        """K and D in coordinates in which M is the unit matrix: symmetric where they are, and well scaled."""
+
+        def scaled(X: Array) -> Array:
+            half = scipy.linalg.solve_triangular(self._U, X, trans="T")
+            return np.asarray(scipy.linalg.solve_triangular(self._U, half.T, trans="T").T)
+
+        K = scaled(self.K)
+        even, odd = 0.5 * (self.D + self.D.T), 0.5 * (self.D - self.D.T)
+        if np.abs(even).max(initial=0.0) <= SKEW * np.abs(odd).max(initial=0.0):
+            even = np.zeros_like(even)  # gyroscopic forces alone take no energy
+        even, odd = scaled(even), scaled(odd)
+        return K, 0.5 * (even + even.T + odd - odd.T)
+
+    @cached_property
+    def _natural(self) -> tuple[Array, Array]:
+        """Squares and natural modes in those coordinates; squares that are rounding of phi^T K phi are zero."""
+        squares, shapes = natural(self._scaled[0])
+        if is_symmetric(self._scaled[0]):
+            phi = np.abs(scipy.linalg.solve_triangular(self._U, shapes))
+            squares[np.abs(squares) <= FORM * EPS * np.sum(phi * (np.abs(self.K) @ phi), axis=0)] = 0.0
+        return squares, shapes
+
+    @cached_property
+    def _spectrum(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        K, D = self._scaled
+        return spectrum(D, K, *self._natural)
+
+    # -- what is made of it ----------------------------------------------------------------------------------------
+
+    def reduce(self, n_modes: int) -> Linearization:
+        """The motion of the slowest natural modes alone: z are their coordinates, and M the unit matrix.
+
+        Where K is not symmetric the modes are those of its symmetric part (a Galerkin projection).
+
+        Parameters
+        ----------
+        n_modes : int
+            How many, from 1 to n.
+        """
+        n = len(self.M)
+        if number("n_modes", n_modes, f"a whole number from 1 to {n}", least=1.0, upto=float(n)) % 1.0:
+            raise InputError("n_modes", f"a whole number from 1 to {n}", f"{n_modes}")
+        K = self._scaled[0]
+        shapes = self._natural[1] if is_symmetric(K) else np.linalg.eigh(0.5 * (K + K.T))[1]
+        phi = scipy.linalg.solve_triangular(self._U, shapes[:, : int(n_modes)])
+        M, D, K = (phi.T @ X @ phi for X in (self.M, self.D, self.K))
+        names = tuple(f"mode {k + 1}" for k in range(int(n_modes)))
+        return replace(self, M=0.5 * (M + M.T), D=D, K=K, F=phi.T @ self.F, Z=self.Z @ phi, names=names)
+
+    def to_control(self, outputs: Sequence[str | tuple[str, float]] | None = None) -> Any:
+        """The motion as a `control.StateSpace` of the package python-control, with names, their dots as underscores.
+
+        Parameters
+        ----------
+        outputs : sequence of link, or (link, s), optional
+            Places whose positions are the outputs, see `positions`. Default: the tip of the last link with a body.
+
+        Raises
+        ------
+        InputError
+            A place that is not known, or no python-control here.
+        """
+        try:
+            import control
+        except ImportError:
+            got, hint = "none", "pip install 'sorosim[control]', or use the arrays A, B and positions()"
+            raise InputError("to_control", "the package python-control", got, hint) from None
+        C, names = self.positions(outputs)
+        states = [*self.names, *(f"d({name})/dt" for name in self.names)]
+        inputs = list(self._of_robot("to_control").actuator_names)
+        through = np.zeros((len(C), len(inputs)))
+        # there a dot stands between a system and its signal
+        labels = ([name.replace(".", "_") for name in group] for group in (states, inputs, names))
+        return control.ss(self.A, self.B, C, through, **dict(zip(("states", "inputs", "outputs"), labels, strict=True)))
+
+    def save(self, path: str | Path, outputs: Sequence[str | tuple[str, float]] | None = None) -> list[Path]:
+        """Write the matrices, modes and names to a .npz, .mat or .h5 file, or matrices to Matrix Market files (.mtx).
+
+        See `sorosim.io.linear.save`. Returns the files.
+        """
+        from sorosim.io.linear import save
+
+        return save(self, path, outputs)
+
+    def shares(self, k: int) -> Mapping[str, float]:
+        """What moves in mode k (from 1): parts of the kinetic energy by strain or joint, the largest first.
+
+        See `sorosim.modes.shares`.
+        """
+        from sorosim.modes import shares
+
+        return shares(self, k)
+
+    def mode(self, k: int, **options: Any) -> Any:
+        """Mode k (from 1, in the order of `damped`) as a `Run` to play, film and plot; see `sorosim.modes.mode`."""
+        from sorosim.modes import mode
+
+        return mode(self, k, **options)
+
+    def plot(self, path: str | Path | None = None, modes: Sequence[int] | None = None) -> Any:
+        """Picture of mode shapes (matplotlib); see `sorosim.viz.mode_plot.plot_modes`."""
+        from sorosim.viz.mode_plot import plot_modes
+
+        return plot_modes(self, path, modes)
+
+    def _of_robot(self, what: str) -> Any:
+        if self.robot is None:
+            raise InputError(what, "the motion of a robot", "matrices alone", "Robot.linearize knows the robot")
+        return self.robot
+
+    def __repr__(self) -> str:
+        n, name = len(self.M), "matrices" if self.robot is None else f"'{self.robot.name}'"
+        return f"<Linearization of {name}: {n} coordinates, {'stable' if self.stable else 'unstable'}>"
 
 
 def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:
-    """Linearise M qdd + D qd + K q = B u.
+    """Linearise M z'' + D z' + K z = B u.
 
     Parameters
     ----------
     M, D, K : (n, n)
         Mass, damping and tangent stiffness. M is symmetric positive definite; D and K need not be symmetric.
     B : (n, m)
-        Input matrix.
+        Generalised force of each input.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        M is not positive definite.
+        M is not positive definite, found when it is first needed.
     """
-    n = len(M)
-    U = scipy.linalg.cholesky(M)
-
-    def scaled(X: Array) -> Array:
-        half = scipy.linalg.solve_triangular(U, X, trans="T")
-        return np.asarray(scipy.linalg.solve_triangular(U, half.T, trans="T").T)
-
-    # coordinates in which M is the unit matrix: symmetric where K and D are, and well scaled
-    K_1, D_1 = scaled(K), scaled(D)
-    eigenvalues = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [-K_1, -D_1]])).astype(complex)
-    eigenvalues = eigenvalues[np.argsort(-eigenvalues.real, kind="stable")]
-    if np.abs(K_1 - K_1.T).max(initial=0.0) <= _NOISE * np.abs(K_1).max(initial=0.0):
-        squares, shapes = scipy.linalg.eigh(0.5 * (K_1 + K_1.T))
-        rounding = n * np.finfo(float).eps * np.abs(squares).max(initial=0.0)
-        stable = bool(squares.min(initial=np.inf) > rounding)
-    else:
-        complex_squares, complex_shapes = scipy.linalg.eig(K_1)
-        order = np.argsort(complex_squares.real, kind="stable")
-        squares, shapes = complex_squares.real[order], complex_shapes.real[:, order]
-        # against its own size: fast damped modes, however fast, must not hide that a slow one grows
-        size = np.abs(eigenvalues)
-        rounding = 2 * n * np.finfo(float).eps * size.max(initial=0.0)
-        stable = bool((eigenvalues.real <= _NOISE * size + rounding).all())
-    with np.errstate(invalid="ignore"):
-        frequencies = np.sqrt(squares) / (2.0 * np.pi)
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-scipy.linalg.cho_solve((U, False), np.hstack([K, D]))]])
-    inputs = np.vstack([np.zeros_like(B), scipy.linalg.cho_solve((U, False), B)])
-    return Linearization(A, inputs, eigenvalues, frequencies, scipy.linalg.solve_triangular(U, shapes), stable)
+    n, m = np.shape(B)
+    zero = np.zeros(n)
+    names = tuple(f"z[{i}]" for i in range(n))
+    return Linearization(M, D, K, B, np.eye(n), zero, zero, np.zeros(m), np.zeros(0), np.arange(n), names)

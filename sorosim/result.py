@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sorosim.door import number
 from sorosim.energies import energy, powers
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.linear import Linearization
 from sorosim.loading import Sliding, Stuck
 from sorosim.readings import Readings, readings_along
 from sorosim.records import ContactHistory, Contacts
@@ -75,24 +76,23 @@ class Equilibrium:
         """Where surfaces touch, and with which forces."""
         return self.touching[0]
 
+    def linearize(self) -> Linearization:
+        """Linearised motion about it, driven joints held; what sticks is held by springs (`Robot.linearize`)."""
+        K = None if self.sliding is None else 0.5 * (self.tangent_stiffness + self.tangent_stiffness.T)
+        return self.robot.linearize(self.q, self.u, free=self.free, stiffness=K)
+
     @cached_property
     def stable(self) -> bool:
-        """Whether small motions about the equilibrium stay small, driven joints held (`Robot.linearize`).
-
-        Where friction holds it, what sticks is held by springs, and the symmetric part of their stiffness counts.
-        """
-        K = None if self.sliding is None else 0.5 * (self.tangent_stiffness + self.tangent_stiffness.T)
-        return self.robot.linearize(self.q, self.u, free=self.free, stiffness=K).stable
+        """Whether small motions about the equilibrium stay small, driven joints held (`linearize`)."""
+        return self.linearize().stable
 
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) of a loop's joint on its frame `a`, in the axes of `b`, moment about the origin of `b`."""
-        zero = np.zeros(self.robot.ndof)
-        return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, zero, self.u, self.lam)
+        return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)
 
     def measure(self) -> dict[str, Array]:
         """What the sensors read, without noise and bias; see `Robot.measure`."""
-        zero = np.zeros(self.robot.ndof)
-        return self.robot.measure(self.q, zero, self.u, qdd=zero, lam=self.lam)
+        return self.robot.measure(self.q, None, self.u, qdd=np.zeros_like(self.q), lam=self.lam)
 
     def tip(self, link: str | None = None) -> Array:
         """Position (3,) of the tip of a link; default: the last one with a body."""

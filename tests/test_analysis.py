@@ -247,7 +247,7 @@ def test_statics_with_every_joint_driven_only_asks_for_the_force():
 
 def test_a_coordinate_without_inertia_is_an_error_of_the_model_and_names_it():
     links = (Link("frame", None, joint=Joint("revolute")), Link("tip", None, parent="frame"))
-    with pytest.raises(ModelError, match=r"^frame\.revolute: expected a mass matrix that is positive definite"):
+    with pytest.raises(ModelError, match=r"^frame\.revolute: expected a coordinate that moves mass"):
         sorosim.simulate(sorosim.Robot(Description("ghost", links)), 1.0)
 
 

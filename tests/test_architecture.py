@@ -39,6 +39,7 @@ LAYERS = (
     "energies",
     "variation",
     "sensors",
+    "eigenmodes",
     "linear",
     "dynamics",
     "articulation",
@@ -55,9 +56,11 @@ LAYERS = (
     "index2",
     "readings",
     "result",
+    "modes",
     "integration",
     "assembly",
     "analysis",
+    "steady_motion",
     "motion",
     "doctor",
     "io",
@@ -70,8 +73,11 @@ LAYERS = (
 )
 ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
-# conveniences such as run.save and run.play: these modules may import these layers inside functions
-LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "integration", "motion"}, {"io", "viz"}
+# conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
+LAZY_IMPORTERS, LAZY_TARGETS = (
+    {"__init__", "robot", "linear", "result", "integration", "motion"},
+    {"io", "viz", "modes"},
+)
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}

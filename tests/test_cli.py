@@ -367,3 +367,78 @@ def test_looks_that_cannot_be(finger, call, words, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+# -- modes
+
+
+def test_modes_are_listed_and_written(finger, call):
+    code, out, err = call(
+        "modes", "finger.yaml", "--u", "tendon=1", "--number", "3", "--out", "x.npz", "--out", "x.png"
+    )
+    assert (code, err) == (0, "")
+    assert "finger bending" in out
+    assert "oscillates" in out
+    assert "more, see --number" in out
+    assert "natural frequencies without damping" in out
+    assert {"x.npz", "x.png"} <= set(out.split())
+    lin = sorosim.statics(sorosim.load("finger.yaml"), {"tendon": 1.0}).linearize()
+    with np.load("x.npz") as stored:
+        np.testing.assert_array_equal(stored["A"], lin.A)
+
+
+def test_modes_as_json(finger, call):
+    code, out, err = call("modes", "finger.yaml", "--json", "--number", "2")
+    assert (code, err) == (0, "")
+    content = json.loads(out)
+    lin = sorosim.statics(sorosim.load("finger.yaml")).linearize()
+    assert [row["frequency_hz"] for row in content["modes"]] == list(lin.damped.frequencies[:2])
+    assert content["stable"] is True
+    assert sum(content["modes"][0]["moves"].values()) == pytest.approx(1.0, abs=2e-3)
+
+
+def test_modes_of_a_steady_rotation(finger, call):
+    joint = FINGER.replace("joint: fixed", "joint: {revolute: {axis: [0, 0, 1]}}")
+    Path("turning.yaml").write_text(joint, encoding="utf-8")
+    code, out, err = call("modes", "turning.yaml", "--rate", "finger=60 rpm", "--json")
+    assert (code, err) == (0, "")
+    turning = sorosim.load("turning.yaml")
+    lin = sorosim.steady(turning, {"finger": 2.0 * np.pi}).linearize()
+    found = [row["frequency_hz"] for row in json.loads(out)["modes"]]
+    np.testing.assert_allclose(found, lin.damped.frequencies[:10], rtol=1e-6)  # pi is written out
+    code, out, _ = call("modes", "turning.yaml", "--rate", "finger=60 rpm")
+    assert "about a steady motion" in out
+
+
+def test_a_mode_is_filmed(finger, call, monkeypatch):
+    from sorosim.modes import ModeRun
+
+    filmed = []
+    monkeypatch.setattr(ModeRun, "movie", lambda run, path: filmed.append((run.options["mode"], str(path))))
+    assert call("modes", "finger.yaml", "--movie", "2")[0] == 0
+    assert call("modes", "finger.yaml", "--movie", "1", "--out", "x.gif")[0] == 0
+    assert filmed == [(2, "finger_mode2.mp4"), (1, "x.gif")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--out", "x.xls"), "error: --out: expected a file name that ends in .npz"),
+        (("--out", "x.mp4"), "error: --out: expected --movie K beside it"),
+        (("--movie", "99"), "error: mode: expected the number of a mode, from 1 to"),
+        (("--rate", "finger=1"), "error: --rate: expected the name of a link with a joint"),
+        (("--rate", "finger"), "error: --rate: expected NAME=VALUE"),
+        (("--u", "tendn=1"), "error: --u: expected the name of an actuator, got 'tendn'; did you mean tendon?"),
+    ],
+)
+def test_mistakes_of_modes(finger, call, words, message):
+    code, _, err = call("modes", "finger.yaml", *words)
+    assert code == 2
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+def test_modes_of_what_falls_freely(call):
+    code, _, err = call("modes", "free_fall_rod")
+    assert code == 1
+    assert "without gravity, --set gravity=[0,0,0], it has modes" in err

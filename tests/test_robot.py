@@ -412,7 +412,7 @@ def everything(robot, q, qd, qdd, u):
         *robot.internal_force_derivatives(q, qd, u),
         robot.forward_dynamics(q, qd, u),
         *robot.forward_dynamics_derivatives(q, qd, u),
-        *robot.linearize(q, u)[:5],
+        *(getattr(robot.linearize(q, u), name) for name in ("A", "B", "eigenvalues", "frequencies", "modes")),
     ]
     return [*results, np.array(robot.energy(q, qd)), np.array(list(robot.tendon_lengths(q).values()))]
 

@@ -103,5 +103,5 @@ def test_linearisation_at_a_whole_turn_names_the_coordinate():
 
 def test_linearisation_names_a_coordinate_that_moves_no_mass():
     robot = Robot(Description("frame", (Link("frame", None, joint=Joint("revolute")),)))
-    with pytest.raises(ModelError, match=r"^frame\.revolute: expected a mass matrix that is positive definite"):
+    with pytest.raises(ModelError, match=r"^frame\.revolute: expected a coordinate that moves mass"):
         robot.linearize([0.0])

@@ -1,0 +1,165 @@
+"""The command that finds natural frequencies and modes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption, assignments
+from sorosim.cli.prescribed import values
+from sorosim.cli.runs import compile_engine, load_changed
+from sorosim.cli.show import as_json, out
+from sorosim.errors import ConvergenceError, InputError
+
+PICTURES, FILMS = (".png", ".pdf", ".svg", ".jpg", ".tif"), (".mp4", ".gif")
+
+
+def modes(
+    robot: RobotArgument,
+    u: InputOption = None,
+    driven: DrivenOption = None,
+    rates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rate",
+            metavar="NAME=VALUE",
+            help="Constant rate of a driven joint, as 30 rad/s; may come again. The modes are about the steady motion.",
+        ),
+    ] = None,
+    changes: SetOption = None,
+    count: Annotated[int, typer.Option("--number", min=1, help="How many modes are listed and drawn.")] = 10,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            help=".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of "
+            "--movie. May come again.",
+            show_default=False,
+        ),
+    ] = None,
+    film: Annotated[int | None, typer.Option("--movie", metavar="K", help="Film the mode with this number.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find natural frequencies, damping and modes about an equilibrium, or about a steady rotation.
+
+    Example: sorosim modes cable_manipulator --u cable1=10 --out modes.npz --out modes.png
+    """
+    from sorosim.io.linear import SUFFIXES
+
+    paths = list(outputs or [])
+    for path in paths:
+        if path.suffix not in (*SUFFIXES, *PICTURES, *FILMS):
+            expected = f"a file name that ends in {', '.join((*SUFFIXES, *PICTURES, *FILMS))}"
+            raise InputError("--out", expected, f"'{path}'")
+        if path.suffix in FILMS and film is None:
+            raise InputError("--out", "--movie K beside it, the number of a mode", f"'{path}' alone")
+    loaded = load_changed(robot, changes)
+    if film is not None and not any(path.suffix in FILMS for path in paths):
+        paths.append(Path(f"{Path(robot).stem}_mode{film}.mp4"))
+    inputs, held = values(loaded, u, driven)
+    compile_engine(loaded)
+    lin = _about(loaded, inputs, held, rates)
+    shown = range(1, min(count, len(lin.damped)) + 1)
+    as_json(_content(lin, shown, paths)) if json else _table(lin, shown)
+    for path in paths:
+        written = [path]
+        if path.suffix in FILMS:
+            lin.mode(film).movie(path)
+        elif path.suffix in PICTURES:
+            lin.plot(path, list(shown)[:24])
+        else:
+            written = lin.save(path)
+        if not json:
+            for file in written:
+                out.print(str(file))
+
+
+def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:
+    """The motion about an equilibrium, or a steady motion."""
+    import sorosim
+    from sorosim.io.quantities import quantity
+
+    given = assignments(rates, "--rate", "hub='30 rad/s'")
+    try:
+        if given is None:
+            return sorosim.statics(robot, inputs, held).linearize()
+        layout, speeds = robot.engine.layout, {}
+        for name, text in given.items():
+            turns = layout.dimensions[layout.coordinate(name, "--rate")] != "length"
+            try:
+                speeds[name] = quantity(text, "angular speed" if turns else "speed")
+            except InputError as error:
+                raise InputError(f"--rate {name}", error.expected, error.got, error.hint) from None
+        return sorosim.steady(robot, speeds, inputs, held).linearize()
+    except ConvergenceError as error:
+        loose = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
+        if loose and any(robot.description.gravity):
+            hint = "what is free falls: without gravity, --set gravity=[0,0,0], it has modes"
+            raise ConvergenceError(f"{error}; {hint}", error.partial) from None
+        raise
+
+
+def _rows(lin: Any, shown: Any) -> list[dict[str, Any]]:
+    """What the table says, as plain data."""
+    from sorosim.modes import shares
+
+    modes, rows = lin.damped, []
+    for k in shown:
+        value, constant = modes.eigenvalues[k - 1], float(modes.time_constants[k - 1])
+        ratio = float(modes.damping_ratios[k - 1])
+        rows.append(
+            {
+                "mode": k,
+                "frequency_hz": float(modes.frequencies[k - 1]),
+                "damping_ratio": None if ratio != ratio else ratio,
+                "time_constant_s": None if constant in (float("inf"), float("-inf")) else constant,
+                "eigenvalue": [float(value.real), float(value.imag)],
+                "kind": modes.words[k - 1],
+                "moves": {name: part for name, part in shares(lin, k).items() if part >= 1e-3},
+            }
+        )
+    return rows
+
+
+def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
+    content = {"robot": lin.robot.name, "stable": lin.stable, "n_modes": len(lin.damped)}
+    content["undamped_frequencies_hz"] = [None if f != f else f for f in lin.frequencies.tolist()]
+    return content | {"modes": _rows(lin, shown), "files": [str(path) for path in paths]}
+
+
+def _table(lin: Any, shown: Any) -> None:
+    from sorosim.modes import spoken
+
+    about = "a steady motion" if lin.qd.any() else "an equilibrium"
+    grows = any(word in ("grows", "flutters") for word in lin.damped.words)
+    verdict = "unstable" if grows else "stable" if lin.stable else "neutral"
+    title = f"{lin.robot.name}: {len(lin.damped)} modes about {about}, {verdict}"
+    if not len(lin.damped):
+        out.print(f"{lin.robot.name}: nothing can move, every coordinate is driven", markup=False)
+        return
+    table = Table(title=title, title_justify="left", title_style="", box=None)
+    for name in ("mode", "Hz", "damping", "time constant"):
+        table.add_column(name, justify="right")
+    for name in ("", "what moves"):
+        table.add_column(name)
+    for row in _rows(lin, shown):
+        ratio, constant = row["damping_ratio"], row["time_constant_s"]
+        oscillates = row["kind"] in ("oscillates", "flutters", "rigid body")
+        table.add_row(
+            str(row["mode"]),
+            f"{row['frequency_hz']:.5g}" if oscillates else "-",
+            f"{ratio:.3g}" if ratio is not None and oscillates else "-",
+            "-" if constant is None else f"{abs(constant):.3g} s",
+            row["kind"],
+            spoken(row["moves"]),
+        )
+    out.print(table)
+    if (left := len(lin.damped) - len(shown)) > 0:
+        out.print(f"and {left} more, see --number")
+    known = [f"{f:.4g}" for f in lin.frequencies[: len(shown)] if f > 0.0]
+    if known and lin.D.any():
+        what = "without damping and gyroscopic forces" if lin.qd.any() else "without damping"
+        out.print(f"natural frequencies {what}: {', '.join(known)} Hz", markup=False)
