@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from sorosim.cli.options import (
@@ -23,7 +24,7 @@ from sorosim.cli.prescribed import resumed, signals, values
 from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
-MARKS = {"ok": "[green]ok[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
+MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
 
 
 def load_changed(robot: str, changes: list[str] | None) -> Any:
@@ -195,22 +196,30 @@ def statics(
 
 
 def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:
-    """Look a robot over before it runs: units, masses, quadrature, derivatives, equilibrium, stiffness.
+    """Look a robot over before it runs: units, masses, loops, actuators, accuracy, and what it does at rest.
 
     Example: sorosim check my_robot.yaml
     """
-    from sorosim.doctor import WRONG, examine
+    from sorosim.doctor import LEVELS, NOTHING_ODD, WRONG, examine
 
     loaded = load_changed(robot, changes)
     _compile(loaded)
     findings = examine(loaded)
+    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     if json:
-        as_json({"robot": loaded.name, "findings": [finding._asdict() for finding in findings]})
+        content = {"robot": loaded.name, "counts": counts, "findings": [finding._asdict() for finding in findings]}
+        as_json(content)
     else:
         table = Table(title=loaded.summary(), show_header=False, title_justify="left", box=None, title_style="")
-        for level, where, what, remedy in findings:
-            table.add_row(MARKS[level], where, what + (f"; {remedy}" if remedy else ""))
+        plain = [finding.where for finding in findings if finding.what == NOTHING_ODD]
+        told = [finding for finding in findings if finding.what != NOTHING_ODD]
+        for finding in sorted(told, key=lambda finding: -LEVELS.index(finding.level)):
+            words = finding.what + (f"; {finding.remedy}" if finding.remedy else "")
+            table.add_row(MARKS[finding.level], escape(finding.where), escape(words))
+        if plain:
+            table.add_row(MARKS["ok"], "", f"{NOTHING_ODD}: {', '.join(plain)}")
         out.print(table)
+        out.print(", ".join(f"{n} {level}" for level, n in counts.items() if n))
     if any(finding.level == WRONG for finding in findings):
         raise typer.Exit(1)
 

@@ -8,7 +8,8 @@ import trimesh
 import yaml
 
 import sorosim
-from sorosim.doctor import ODD, OK, WRONG, examine
+from sorosim.actuation.joint_force import JointForce
+from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
 from sorosim.loads.base import LoadValues
 
 SOUND = {
@@ -48,7 +49,12 @@ def test_a_sound_robot_is_sound():
         ("materials.rubber.damping", "0 Pa*s", "material of links.arm.rod", "no damping"),
         ("links.arm.rod.length", "300 m", "links.arm.rod", "length 300 m"),
         ("links.arm.rod.length", "5 cm", "links.arm.rod", "length is 2.5 thicknesses, without shear"),
-        ("links.arm.rod.quadrature", "4", "links.arm.rod", "4 Gauss points for this basis"),
+        (
+            "links.arm.rod.section",
+            "{circle: {radius: '1 cm*(1 + 0.4*sin(8*pi*s))'}}",
+            "links.arm.rod.quadrature",
+            "4 Gauss points for this basis and section miss",
+        ),
         ("gravity", "[0, 0, -981]", "gravity", "981 m/s^2"),
         ("actuators.pull.tendon.z", "0", "actuators.pull", "moves nothing"),
         ("materials.rubber.young", "2 kPa", "equilibrium", "unstably"),
@@ -58,6 +64,8 @@ def test_what_looks_odd_is_named(path, value, where, what):
     changes = {path: value}
     if what == "moves nothing":
         changes["links.arm.rod.strain"] = "{bending: 3}"
+    if where.endswith("quadrature"):
+        changes["links.arm.rod.quadrature"] = 4
     if what == "unstably":  # a column under its own weight
         changes |= {"gravity": "[-9.81, 0, 0]"}
     odd = [finding for finding in findings(**changes) if finding.level == ODD]
@@ -124,3 +132,43 @@ def test_a_mesh_in_a_wrong_unit_is_named(tmp_path):
         found = with_palm(f"{{mesh: {{file: {tmp_path / 'palm.stl'}{scale}}}, density: 1200}}")
         named = [finding.what for finding in found if finding.where == "links.palm.body"]
         assert named == expected
+
+
+def with_blocks(name, **blocks):
+    """A bundled robot with other blocks, as a program makes one: files are refused where these are checked."""
+    return sorosim.Robot(replace(sorosim.load(name).description, text="", initial={}, initial_rates={}, **blocks))
+
+
+@pytest.mark.parametrize(
+    ("driven", "where", "what"),
+    [
+        ({"lower": 0.0, "lower.revolute": 0.0}, "simulate.driven.lower.revolute", "expected every coordinate once"),
+        ({"lower": "0.1*t"}, "simulate.driven.lower", "expected a motion or a motor, one of them"),
+        ({"upper": "abs(t - 1)"}, "simulate.driven.upper", "a motion with a continuous rate"),
+    ],
+)
+def test_motions_that_conflict_are_wrong(driven, where, what):
+    actuators = {"motor": JointForce("lower")} if "motor" in what else {}
+    robot = with_blocks("double_pendulum", simulate={"t_end": 2.0, "driven": driven}, actuators=actuators)
+    wrong = [finding for finding in examine(robot) if finding.level == WRONG]
+    assert [finding.where for finding in wrong] == [where]
+    assert what in wrong[0].what
+
+
+def test_a_leaf_that_bends_in_its_plane_is_as_thin_as_it_is():
+    """Ribs of the fin ray are 1 mm thick where they bend and 1 cm across, where they cannot."""
+    assert [finding for finding in examine(sorosim.load("fin_ray")) if "thicknesses" in finding.what] == []
+
+
+def test_redundant_loops_are_named_with_their_conditions():
+    (told,) = [f for f in examine(sorosim.load("four_bar")) if f.where == "loops" and f.level == NOTE]
+    # a planar hinge in space: two of its five conditions are needed
+    assert "5 conditions of 1 loops, 2 of them independent" in told.what
+    assert "3 of 'pin'" in told.what
+    assert told.value == 3.0
+
+
+def test_a_number_comes_with_most_findings():
+    found = examine(sorosim.load(SOUND, set={"gravity": "[0, 0, -981]"}))
+    (told,) = [finding for finding in found if finding.where == "gravity"]
+    assert (told.level, told.value, told.unit) == (ODD, pytest.approx(981.0), "m/s^2")
