@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,40 +15,16 @@ from sorosim.drive import driven_motion, input_motion
 from sorosim.errors import ConvergenceError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
-from sorosim.model.compile import Piece
 from sorosim.model.link import WORLD, Link
-from sorosim.model.rod import Division
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
+from sorosim.strains import Place, largest_strain, places
 
 Array = NDArray[np.float64]
 
 ROUNDING = 1e-12  # of the largest stiffness: as good as none
 LOOKS = 401  # at signals over a run
 RUN = 1.0  # s that is looked at where a file says nothing of runs
-
-
-class Place(NamedTuple):
-    """A division of a rod."""
-
-    where: str  # as a path of names
-    link: Link
-    piece: Piece
-
-    @property
-    def division(self) -> Division:
-        return self.piece.division
-
-    @property
-    def inside(self) -> Array:
-        """Arclengths (n,) in the division [m] at which its section is looked at: not the ends, which may be points."""
-        return np.linspace(0.05, 0.95, 19) * self.division.length
-
-    @property
-    def thickness(self) -> Array:
-        """Diameters (n, 2) along y and z of the round sections with the same radii of gyration [m]."""
-        a = self.division.section.properties(self.inside, self.division.length)
-        return np.asarray(4.0 * np.sqrt(np.stack([a.Iz, a.Iy], axis=-1) / a.A[:, None]))
 
 
 class Patient:
@@ -62,12 +38,7 @@ class Patient:
     @cached_property
     def places(self) -> list[Place]:
         """All divisions of all rods."""
-        found = []
-        for name, layout in self.robot.engine.layout.links.items():
-            for i, piece in enumerate(layout.pieces):
-                part = f".divisions[{i}]" if len(layout.pieces) > 1 else ""
-                found.append(Place(f"links.{name}.rod{part}", layout.link, piece))
-        return found
+        return list(places(self.robot))
 
     @cached_property
     def extent(self) -> float:
@@ -126,23 +97,9 @@ class Patient:
         out[held] = np.linalg.lstsq(K[np.ix_(held, held)], force[held], rcond=None)[0]
         return out
 
-    def strains(self, place: Place, q: Array) -> Array:
-        """Strains (n, 6) beyond those of the unloaded rod, at `Place.inside`."""
-        piece = place.piece
-        P = place.division.basis(place.inside)
-        return np.asarray(np.einsum("kir,i->kr", P, q[piece.column : piece.column + piece.n]))
-
     def largest_strain(self, q: Array) -> tuple[float, Place | None]:
-        """The largest strain of any fibre: by curvature times half the thickness, and stretch; and of which rod."""
-        worst: tuple[float, Place | None] = 0.0, None
-        for place in self.places:
-            xi, half = self.strains(place, q), 0.5 * place.thickness
-            bent = np.abs(xi[:, 1]) * half[:, 1] + np.abs(xi[:, 2]) * half[:, 0]
-            sheared = np.abs(xi[:, 0]) * half.max(axis=1) + np.hypot(xi[:, 4], xi[:, 5])
-            strain = float(np.maximum(bent + np.abs(xi[:, 3]), sheared).max(initial=0.0))
-            if not strain <= worst[0]:
-                worst = strain, place
-        return worst
+        """As `sorosim.strains.largest_strain`."""
+        return largest_strain(self.robot, q)
 
     # -- as it is run ----------------------------------------------------------------------------------------------
 

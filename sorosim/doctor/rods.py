@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding, graded, outside
-from sorosim.doctor.patient import Patient, Place
+from sorosim.doctor.patient import Patient
 from sorosim.model.basis import STRAINS
 from sorosim.model.profile import Table
+from sorosim.strains import Place
 
 Array = NDArray[np.float64]
 

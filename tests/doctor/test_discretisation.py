@@ -84,9 +84,9 @@ def test_the_frequency_of_a_uniform_cantilever_is_judged_rightly():
 def test_what_matters_most_is_named():
     """Of two rods in series one has an order that is too low."""
     rod = CANTILEVER["links"]["arm"]["rod"]
-    soft = {**rod, "section": {"circle": {"radius": "5 mm"}}, "strain": {"bending": 0}}
+    soft = {**rod, "section": {"circle": {"radius": "3 mm"}}, "strain": {"bending": 0}}
     links = {"arm": {"rod": {**rod, "strain": {"bending": 6}}}, "end": {"parent": "arm", "rod": soft}}
-    rubber = {"rubber": {**CANTILEVER["materials"]["rubber"], "young": "5 MPa"}}
+    rubber = {"rubber": {**CANTILEVER["materials"]["rubber"], "young": "20 MPa"}}
     robot = sorosim.load({"sorosim": 1, "materials": rubber, "links": links})
     found = estimated(robot)
     assert found.level == ODD
