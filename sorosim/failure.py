@@ -27,6 +27,7 @@ STRAINED = 0.3  # beyond it the linear law of materials is a guess
 SURGE = 100.0  # times what an input was a hundredth of the time before: it blows up
 EARLIER = 0.99
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
+NOTHING = 1e-12  # of the largest stiffness
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
@@ -70,12 +71,14 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
         forces = _unbalanced(robot, found.tau, acting, system.partition.free)
         loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
-        weak, strain = _weak(system, found.dq), strained(robot, q)
+        (weak, held), strain = _weak(system, found.dq), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
     words = [part for part in (_told(forces), _told(loops), weak, strain) if part]
     advice = ""
     if strain:
         advice = "look at the units of inputs and loads, and at young: rods are not made for such strains"
+    elif not held:
+        advice = "give what moves there a spring, a contact or a driven motion; `simulate` shows where it goes"
     elif weak:
         advice = "it buckles or folds there: `simulate` shows where it goes, and a start on that side (q0) finds it"
     told = "; where it stopped " + ", ".join(words) if words else ""
@@ -212,18 +215,25 @@ def _link_of(robot: Robot, coordinate: str) -> str:
     return next((name for name, link in layouts if link.column <= index < link.column + link.n), "")
 
 
-def _weak(system: StaticSystem, K: Array) -> str:
-    """Along which coordinate the tangent stiffness is nearly gone, or negative: there the robot buckles or folds."""
+def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
+    """Along which coordinate the tangent stiffness is gone, or negative, and whether anything holds the robot there.
+
+    Where there is some, but too little, the robot buckles or folds.
+    """
     free = system.partition.free
     if system.robot.n_multipliers or not len(free) or not np.isfinite(K).all():
-        return ""
+        return "", True
     K = K[np.ix_(free, free)]
-    d = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(K)), 1e-300))
+    size = np.abs(K).max(axis=0) + np.abs(K).max(axis=1)
+    if (size <= NOTHING * size.max()).any():
+        name = system.robot.coordinate_names[free[int(np.argmin(size))]]
+        return f"nothing holds it along '{name}'", False
+    d = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(K)), 1e-12 * size))
     values, vectors = np.linalg.eigh(0.5 * d[:, None] * (K + K.T) * d)
     if values[0] > WEAK:
-        return ""
+        return "", True
     name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, 0])))]]
-    return f"it gives way along '{name}'"
+    return f"it gives way along '{name}'", True
 
 
 def _newton(system: OdeSystem, trial: Trial) -> Failure:

@@ -17,6 +17,7 @@ from sorosim.doctor.driven import driven, possible
 from sorosim.doctor.finding import LEVELS, NOTE, ODD, OK, WRONG, Finding
 from sorosim.doctor.joints import joints
 from sorosim.doctor.loads import loads
+from sorosim.doctor.locked import locked
 from sorosim.doctor.loops import loops
 from sorosim.doctor.masses import gravity, link_mass, masses, solids
 from sorosim.doctor.materials import materials
@@ -39,11 +40,9 @@ CHECKS = (
     ("derivatives", derivatives),
 )  # fmt: skip
 CHECKS_OF_MOTION = (
-    ("equilibrium", equilibrium),
-    ("motions", motions),
-    ("discretisation", discretisation),
+    ("equilibrium", equilibrium), ("locked", locked), ("motions", motions), ("discretisation", discretisation),
     ("runs", runs),
-)
+)  # fmt: skip
 
 
 def examine(robot: Robot) -> list[Finding]:

@@ -10,6 +10,7 @@ import yaml
 import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
+from sorosim.doctor.quadrature import missed
 from sorosim.loads.base import LoadValues
 
 SOUND = {
@@ -172,3 +173,27 @@ def test_a_number_comes_with_most_findings():
     found = examine(sorosim.load(SOUND, set={"gravity": "[0, 0, -981]"}))
     (told,) = [finding for finding in found if finding.where == "gravity"]
     assert (told.level, told.value, told.unit) == (ODD, pytest.approx(981.0), "m/s^2")
+
+
+def test_what_a_locked_strain_would_do_is_that_of_a_hanging_rod():
+    """Its mean stretch by its own weight is rho g L / 2 E; Gauss quadrature of a linear force is exact."""
+    changes = {"gravity": "[9.81, 0, 0]", "links.arm.rod.strain": "{bending: 2}", "materials.rubber.young": "20 kPa"}
+    (told,) = [f for f in examine(sorosim.load(SOUND, set=changes)) if "is locked" in f.what]
+    assert told.where == "links.arm.rod.strain"
+    assert told.value == pytest.approx(100.0 * 1000.0 * 9.81 * 0.3 / 2.0 / 20e3, rel=1e-9)
+    assert told.level == NOTE
+
+
+def test_the_quadrature_of_a_uniform_rod_is_exact():
+    """As many points as functions integrate the stiffness of a uniform rod exactly, and not that of a cone."""
+    uniform = SOUND["links"]["arm"]["rod"]
+    for radius, expected in (("1 cm", 0.0), (["1 cm", "6 mm"], 0.1)):
+        rod = {**uniform, "section": {"circle": {"radius": radius}}, "strain": {"bending": 3}, "quadrature": 4}
+        division = sorosim.load({**SOUND, "links": {"arm": {"rod": rod}}}).links[0].rod.divisions[0]
+        found = missed(division)
+        assert (found.stiffness < 1e-12) == (expected == 0.0)
+        # against many more points, by the definition of the error
+        many = replace(division, n_gauss=60)
+        K, exact = division.matrices()[0], many.matrices()[0]
+        ratio = np.linalg.eigvals(np.linalg.solve(exact, K)).real
+        assert found.stiffness == pytest.approx(np.abs(ratio - 1.0).max(), abs=1e-10)
