@@ -108,6 +108,7 @@ def of_motion(
     (t, x), robot, worst = last, system.robot, NOWHERE
     with np.errstate(all="ignore"):
         q = system.coordinates(t, x)[0]
+        bad = None if bad is not None and bad[0] < t else bad  # that one was stepped over
         if trial is not None and not np.isfinite(np.concatenate(trial[1:])).all():
             bad = bad or (trial.t, system.state(trial.q, trial.qd))
         elif trial is not None:
@@ -153,7 +154,11 @@ def _advice(nan: bool, surge: bool, singular: bool, strain: bool, grows: bool) -
 def strained(robot: Robot, q: Array) -> str:
     """Which rod is strained beyond what its law is good for, in words; "" if none."""
     strain, place = largest_strain(robot, q)
-    return "" if place is None or strain < STRAINED else f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
+    return (
+        ""
+        if place is None or not STRAINED <= strain < np.inf
+        else f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
+    )
 
 
 def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -> Array:

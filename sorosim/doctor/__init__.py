@@ -68,4 +68,5 @@ def examine(robot: Robot) -> list[Finding]:
         fatal = [finding for finding in findings if finding.level == WRONG]
         for name, check in CHECKS_OF_MOTION if not fatal else ():
             findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
-    return findings
+    # what is no number is left out: JSON has no word for it
+    return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

@@ -11,6 +11,7 @@ from sorosim.doctor.patient import Patient
 
 TURNS = 4.0 * np.pi  # rad: more is probably meant in degrees
 FAR = 3.0  # of the size of the robot
+PLACED = "free", "planar"  # whose lengths say where in the world something is
 SAG = {"angle": np.pi, "length": 1.0}  # rad, or the size of the robot, by which weight may turn or shift a spring
 SOFT_STOP = 0.1  # of the range between two stops, by which weight presses one in
 
@@ -29,7 +30,7 @@ def joints(patient: Patient) -> Iterator[Finding]:
             most = TURNS if turns else FAR * patient.extent
             asked = "was it meant in deg?" if turns else "was it meant in cm or mm?"
             for what, value in (("begins at", q[index]), ("rests at", rests[i])):
-                if abs(value) > most:
+                if abs(value) > most and (turns or joint.kind not in PLACED):
                     yield Finding(ODD, where, f"'{name}' {what} {value:.4g} {unit}", asked, float(value), unit)
             driven = index in {robot.engine.layout.coordinate(n, "driven") for n in patient.motions}
             scale = 1.0 if turns else patient.extent

@@ -15,7 +15,7 @@ from sorosim.loads.immersion import Immersed
 
 Array = NDArray[np.float64]
 
-LOOKS = 25  # at loads over a run
+LOOKS = 101  # at loads over a run
 HEAVY = 1e4  # times the weight
 STRAIN = 1.0  # estimated
 FLUID = 0.05, 2e4  # kg/m^3: from thin gases to mercury
@@ -54,8 +54,11 @@ def _size(patient: Patient, name: str) -> Iterator[Finding]:
             )
             if state is q and np.abs(f).max(initial=0.0) > np.abs(force).max(initial=0.0):
                 force = f
-    if moves <= NOTHING * max(wrench, 1e-300):
-        remedy = "is the strain or the joint that would give way locked, or the load zero?"
+    if wrench == 0.0:
+        yield Finding(NOTE, where, "was zero whenever it was looked at", "has it a pulse that is short?", 0.0, "N")
+        return
+    if moves <= NOTHING * wrench:
+        remedy = "is the strain or the joint that would give way locked?"
         yield Finding(ODD, where, "moves nothing", remedy, moves)
         return
     strain, place = patient.largest_strain(patient.yields(force))

@@ -32,6 +32,7 @@ class Patient:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
+        self.gave_way = ""  # the coordinate that is most out of balance where no rest was found
 
     # -- as it is built --------------------------------------------------------------------------------------------
 
@@ -154,6 +155,9 @@ class Patient:
             rest = statics(self.robot, none, self.held)
             if not rest.stable:  # near the initial state, but perhaps not near the state without any load
                 rest = statics(self.robot, none, self.held, np.zeros(self.robot.ndof))
+        except ConvergenceError as error:
+            self.gave_way = error.report.where if error.report is not None else ""
+            return str(error)
         except SorosimError as error:
             return str(error)
         return rest
@@ -172,7 +176,7 @@ class Patient:
                 return ""
         try:
             return statics(self.robot, u, driven)
-        except (ConvergenceError, SorosimError) as error:
+        except SorosimError as error:
             return str(error)
 
     @cached_property

@@ -27,7 +27,7 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
         if patient.loose:
             yield Finding(OK, "equilibrium", rest)
         else:
-            yield Finding(ODD, "equilibrium", rest, "gravity may be too much for the stiffness")
+            yield _none(patient, rest)
         return
     tip = ", ".join(f"{1e3 * x:.4g}" for x in rest.tip())
     what = f"without inputs the tip rests at {tip} mm"
@@ -42,6 +42,19 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
         what = f"none was found under the inputs of the file: {work}"
         yield Finding(NOTE, "equilibrium", what, "are they too large? `simulate` may find where they lead")
     yield from _start(patient, rest)
+
+
+def _none(patient: Patient, why: str) -> Finding:
+    """There is no rest: because a joint without a spring moves on, or because something elastic gives way."""
+    name = patient.gave_way
+    if name in patient.robot.coordinate_names:
+        index = patient.robot.coordinate_names.index(name)
+        if not patient.stiffness[index, index] > ROUNDING * np.abs(patient.stiffness).max(initial=0.0):
+            what = f"without inputs there is none: nothing holds '{name}'"
+            return Finding(
+                NOTE, "equilibrium", what, "a spring, a brake or an input would; `simulate` shows where it goes"
+            )
+    return Finding(ODD, "equilibrium", why, "gravity may be too much for the stiffness")
 
 
 def _unstable(patient: Patient, what: str) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.drive import driven_motion, input_motion
 from sorosim.motion import DEFAULTS
+from sorosim.signals import CallableSignal
 
 Array = NDArray[np.float64]
 
@@ -83,6 +84,8 @@ def _signals(patient: Patient, block: Mapping[str, Any], t_end: float, dt_out: f
     driven = block.get("driven") or {}
     pairs += [("driven", name, signal) for name, signal in zip(driven, driven_motion(driven).signals, strict=True)]
     for kind, name, signal in pairs:
+        if isinstance(signal, CallableSignal):
+            continue  # a user's function is not called before its time
         exact = signal.sample(fine)
         span = float(np.ptp(exact))
         missed = float(np.abs(np.interp(fine, coarse, exact[::FINER]) - exact).max(initial=0.0))

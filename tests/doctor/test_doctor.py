@@ -197,3 +197,43 @@ def test_the_quadrature_of_a_uniform_rod_is_exact():
         K, exact = division.matrices()[0], many.matrices()[0]
         ratio = np.linalg.eigvals(np.linalg.solve(exact, K)).real
         assert found.stiffness == pytest.approx(np.abs(ratio - 1.0).max(), abs=1e-10)
+
+
+def test_a_joint_that_falls_without_its_motor_is_no_lack_of_stiffness():
+    """A lift has no rest without its motor; a rod that is too soft for its weight has none either, and that is odd."""
+    lift = {
+        "joint": {"prismatic": {"axis": [0, 0, 1]}},
+        "body": {"box": {"size": [0.1, 0.1, 0.1]}, "density": 500},
+    }
+    arm = {**SOUND["links"]["arm"], "parent": "lift"}
+    found = examine(sorosim.load({**SOUND, "links": {"lift": lift, "arm": arm}}))
+    assert [f for f in found if f.level in (ODD, WRONG)] == []
+    assert any(f.where == "equilibrium" and "nothing holds 'lift.prismatic'" in f.what for f in found)
+
+
+def test_a_load_with_a_short_pulse_is_no_mistake():
+    pulse = "smoothstep((t - 1.234)/0.001)*smoothstep((1.237 - t)/0.001)"
+    loads = {"hit": {"wrench": {"link": "arm", "force": [0, 0, pulse]}}}
+    found = examine(sorosim.load({**SOUND, "loads": loads, "simulate": {"t_end": "2 s", "dt_out": "1 ms"}}))
+    assert {f.level for f in found if f.where == "loads.hit"} <= {OK, NOTE}
+
+
+def test_findings_are_plain_data(tmp_path):
+    import json
+
+    from typer.testing import CliRunner
+
+    from sorosim.cli.main import app
+
+    (tmp_path / "arm.yaml").write_text(sorosim.load(SOUND, set={"materials.rubber.density": 1.0}).to_yaml())
+    told = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
+    content = json.loads(told.output, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert content["counts"]["odd"] == sum(f["level"] == "odd" for f in content["findings"]) > 0
+    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit"}
+    assert told.exit_code == 0
+    broken = {
+        **SOUND,
+        "links": {**SOUND["links"], "end": {"parent": "arm", "joint": {"revolute": {"axis": [0, 1, 0]}}}},
+    }
+    (tmp_path / "broken.yaml").write_text(sorosim.load(broken).to_yaml())
+    assert CliRunner().invoke(app, ["check", str(tmp_path / "broken.yaml")]).exit_code == 1
