@@ -44,6 +44,7 @@ def derivatives(patient: Patient) -> Iterator[Finding]:
     touches = bool(robot.engine.loading.touches and robot.contacts(q).n)
     step, limit = (TOUCHING_STEP, TOUCHING_WRONG) if touches else (STEP, WRONG_DERIVATIVE)
     ways = np.random.default_rng(2).uniform(-1.0, 1.0, (WAYS, robot.ndof)) if robot.ndof > WAYS else np.eye(robot.ndof)
+    ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)  # however many coordinates, the robot moves as little
     worst, name = 0.0, ""
     for label, analytic, function, at in pairs:
         # friction changes within its creep

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 MANY = 1e6  # rows of results
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one
 SWINGS = 0.5  # damping ratio below which there is a motion to be shown
+SHORT = 0.1  # runs, in slowest periods; odd, if not even the middle one of all periods passes
 STEPS_A_PERIOD = 10.0  # of fixed steps
 LOOSE, TIGHT = 0.05, 1e-12  # relative tolerances
 MISSED = 0.2  # of the range of a signal that outputs do not see
@@ -56,13 +57,13 @@ def _periods(patient: Patient, options: Mapping[str, Any], t_end: float, dt_out:
         what = f"{dt_out:g} s shows {longest / dt_out:.2g} rows of its slowest period, {longest:.2g} s"
         level = ODD if dt_out > longest / ROWS_ODD and patient.damping_ratio < SWINGS else NOTE
         yield Finding(level, "simulate.dt_out", what, f"dt_out: {longest / 20.0:.1g} s", dt_out, "s")
-    if t_end < 0.1 * longest:
+    if t_end < SHORT * longest:
         what = f"{t_end:g} s, a small part of its slowest period, {longest:.2g} s"
+        middle = 1.0 / float(np.median(patient.frequencies))
         # what touches may be free to roll, as slowly as one likes
-        level = NOTE if patient.robot.engine.loading.touches else ODD
-        yield Finding(
-            level, "simulate.t_end", what, f"was it meant in s? {3.0 * longest:.1g} s shows a motion", t_end, "s"
-        )
+        level = NOTE if patient.robot.engine.loading.touches or t_end > middle else ODD
+        remedy = f"was it meant in s? {3.0 * longest:.1g} s shows a motion"
+        yield Finding(level, "simulate.t_end", what, remedy, t_end, "s")
     step = options.get("step")
     if step is not None and float(step) > longest / STEPS_A_PERIOD:
         what = f"{float(step):g} s, {longest / float(step):.2g} steps of its slowest period"
