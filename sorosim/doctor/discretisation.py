@@ -15,6 +15,7 @@ from sorosim.doctor.refined import RICHER, refined, transfer
 from sorosim.errors import SorosimError
 from sorosim.linear import Linearization
 from sorosim.model.basis import STRAINS
+from sorosim.model.link import Link
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
 from sorosim.system import StaticSystem
@@ -96,10 +97,14 @@ def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
 
 def lengths(robot: Robot) -> dict[str, float]:
     """Length of the rods from the world to the tip of each link with any [m]."""
-    found: dict[str, float] = {}
-    for link in robot.links:
-        found[link.name] = found.get(link.parent, 0.0) * 1.0 + (link.rod.length if link.rod is not None else 0.0)
-    return {name: length for name, length in found.items() if length > 0.0}
+    links: dict[str, Link] = {link.name: link for link in robot.links}
+    base: dict[str, float] = {}
+    for link in robot.links:  # parents first
+        parent = links.get(link.parent)
+        on_parent = link.s * parent.rod.length if parent is not None and parent.rod is not None else 0.0
+        base[link.name] = base.get(link.parent, 0.0) + on_parent
+    whole = {name: base[name] + (link.rod.length if link.rod is not None else 0.0) for name, link in links.items()}
+    return {name: length for name, length in whole.items() if length > 0.0}
 
 
 def _shifted(patient: Patient, fine: Robot, T: Array, shift: Shift, words: str, state: Equilibrium) -> Finding:

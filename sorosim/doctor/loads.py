@@ -37,39 +37,37 @@ def loads(patient: Patient) -> Iterator[Finding]:
 
 def _size(patient: Patient, name: str) -> Iterator[Finding]:
     robot, where = patient.robot, f"loads.{name}"
-    rng = np.random.default_rng(3)
-    q, force, wrench = robot.initial_q, np.zeros(robot.ndof), 0.0
-    nearby = q + 1e-3 * rng.uniform(-1.0, 1.0, len(q))  # springs at rest, and dampers, pull only when something moves
-    qd = 1e-3 * rng.uniform(-1.0, 1.0, len(q))
-    moves = 0.0
+    rng, nodes = np.random.default_rng(3), robot.engine.loading.nodes_of(name)
+    q, largest = robot.initial_q, np.zeros(robot.ndof)
+    # springs at rest, and dampers, pull only when something moves
+    nearby, qd = q + 1e-3 * rng.uniform(-1.0, 1.0, len(q)), 1e-3 * rng.uniform(-1.0, 1.0, len(q))
+    moves = force = moment = 0.0
     for t in np.linspace(0.0, patient.times[-1], LOOKS):
         for state, rates in ((q, 0.0 * qd), (nearby, qd)):
-            nodes = robot.engine.loading.nodes_of(name)
             w = robot.engine.load_wrenches(name, float(t), state, rates)
             J = robot.engine.jacobians(nodes, state, rates, False)[2]
-            f = np.einsum("kij,ki->j", J, w)
-            moves = max(moves, float(np.abs(f).max(initial=0.0)))
-            wrench = max(
-                wrench, float(np.linalg.norm(w[:, 3:].sum(axis=0))), float(np.abs(w).max(initial=0.0)) * NOTHING
-            )
-            if state is q and np.abs(f).max(initial=0.0) > np.abs(force).max(initial=0.0):
-                force = f
-    if wrench == 0.0:
+            pull = np.einsum("kij,ki->j", J, w)
+            moves = max(moves, float(np.abs(pull).max(initial=0.0)))
+            of_each = np.linalg.norm(w[:, 3:], axis=1).max(initial=0.0)
+            force = max(force, float(of_each), float(np.linalg.norm(w[:, 3:].sum(axis=0))))
+            moment = max(moment, float(np.linalg.norm(w[:, :3], axis=1).max(initial=0.0)))
+            if state is q and np.abs(pull).max(initial=0.0) > np.abs(largest).max(initial=0.0):
+                largest = pull
+    if force == moment == 0.0:
         yield Finding(NOTE, where, "was zero whenever it was looked at", "has it a pulse that is short?", 0.0, "N")
         return
-    if moves <= NOTHING * wrench:
-        remedy = "is the strain or the joint that would give way locked?"
-        yield Finding(ODD, where, "moves nothing", remedy, moves)
+    if moves <= NOTHING * max(force * patient.extent, moment):
+        yield Finding(ODD, where, "moves nothing", "is the strain or the joint that would give way locked?", moves)
         return
-    strain, place = patient.largest_strain(patient.yields(force))
+    size, unit = (force, "N") if force * patient.extent >= moment else (moment, "N m")
+    strain, place = patient.largest_strain(patient.yields(largest))
     if place is not None and strain > STRAIN:
-        what = f"{wrench:.3g} N would strain '{place.link.name}' by about {strain:.2g}"
-        yield Finding(
-            ODD, where, what, f"{0.3 * wrench / strain:.1g} N strains it by 30 %; look for a wrong unit", strain
-        )
-    elif wrench > HEAVY * patient.weight:
-        what = f"{wrench:.3g} N on a robot that weighs {patient.weight:.3g} N"
-        yield Finding(ODD, where, what, "look for a wrong unit", wrench, "N")
+        what = f"{size:.3g} {unit} would strain '{place.link.name}' by about {strain:.2g}"
+        remedy = f"{0.3 * size / strain:.1g} {unit} strains it by 30 %; look for a wrong unit"
+        yield Finding(ODD, where, what, remedy, strain)
+    elif force > HEAVY * patient.weight:
+        what = f"{force:.3g} N on a robot that weighs {patient.weight:.3g} N"
+        yield Finding(ODD, where, what, "look for a wrong unit", force, "N")
 
 
 def _fluid(patient: Patient, where: str, fluid: Fluid) -> Iterator[Finding]:
