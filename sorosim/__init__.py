@@ -24,6 +24,7 @@ from sorosim.errors import (
 if TYPE_CHECKING:
     from sorosim.analysis import follow, statics
     from sorosim.assembly import assemble
+    from sorosim.doctor import examine
     from sorosim.io import load
     from sorosim.motion import resume, simulate
     from sorosim.result import open_run as open
@@ -44,6 +45,7 @@ __all__ = [
     "SorosimError",
     "SorosimWarning",
     "assemble",
+    "examine",
     "follow",
     "load",
     "open",
@@ -59,6 +61,7 @@ __all__ = [
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.assembly", "assemble"),
+    "examine": ("sorosim.doctor", "examine"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
     "open": ("sorosim.result", "open_run"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim import failure
 from sorosim.assembly import closed_gently, open_loops
 from sorosim.contact_check import contacts_of, thinnest
 from sorosim.door import choice, number
@@ -149,10 +150,12 @@ def statics(
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
         return equilibrium
+    report = failure.of_statics(system, found.x)
+    hint = f"{report.advice}; or {hint}" if report.advice else hint
     if opened:
-        raise ConvergenceError(f"statics: {opened}", equilibrium)
+        raise ConvergenceError(f"statics: {opened}", equilibrium, report)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
-    raise ConvergenceError(f"statics of '{robot.name}': {why}; {hint}", equilibrium)
+    raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
 
 
 def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
@@ -238,7 +241,8 @@ def follow(
             step *= 0.5
             if step < SMALLEST_PART / n:
                 got = f"stopped at {100.0 * at:.4g} % of the way: {error}"
-                raise ConvergenceError(f"follow: {got}", found[-1] if found else error.partial) from None
+                partial = found[-1] if found else error.partial
+                raise ConvergenceError(f"follow: {got}", partial, error.report) from None
             continue
         found.append(last)
         at, step = to, min(1.5 * step, 1.0 / n)

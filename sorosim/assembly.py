@@ -14,6 +14,7 @@ from sorosim.door import number
 from sorosim.drive import Partition
 from sorosim.dynamics import DEPENDENT
 from sorosim.errors import ConvergenceError, InputError
+from sorosim.failure import worst_loop
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
@@ -180,7 +181,8 @@ class _Closing:
         if left := open_loops(self.robot, q):
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
             what = f"the loops of '{self.robot.name}' cannot be closed"
-            raise ConvergenceError(f"{what}: {left} at the best; {hint}", q)
+            report = worst_loop(self.robot, self.robot.loop_rows(q).error)
+            raise ConvergenceError(f"{what}: {left} at the best; {hint}", q, report)
         return self.nearest(z) if z.any() else z, how
 
     def polished(self, z: Array) -> Array:
@@ -225,5 +227,6 @@ def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) ->
     if left > CLOSED_RATE * (np.abs(A) @ np.abs(rates)).max(initial=0.0):
         torn = [name for name, rows in robot.engine.closed.rows.items() if np.abs(A[rows] @ rates).max() >= 0.5 * left]
         what = f"the rates of driven and held coordinates of '{robot.name}' tear loop '{torn[0]}' open"
-        raise ConvergenceError(f"{what}, by {left:.3g} m/s or rad/s at the best; let fewer coordinates be given", q)
+        what += f", by {left:.3g} m/s or rad/s at the best; let fewer coordinates be given"
+        raise ConvergenceError(what, q, worst_loop(robot, robot.loop_rows(q).error)._replace(where=torn[0]))
     return rates

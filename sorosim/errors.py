@@ -75,10 +75,14 @@ class FileError(SorosimError):
 
 
 class ConvergenceError(SorosimError):
-    """A solver gave up. ``partial`` is what it had: an Equilibrium, a Run, coordinates of an assembly, or None."""
+    """A solver gave up.
 
-    def __init__(self, message: str, partial: Any = None) -> None:
-        self.partial = partial
+    ``partial`` is what it had: an Equilibrium, a Run, coordinates of an assembly, or None. ``report`` says where it
+    stopped and what is worst there, a `sorosim.failure.Failure`, or None.
+    """
+
+    def __init__(self, message: str, partial: Any = None, report: Any = None) -> None:
+        self.partial, self.report = partial, report
         super().__init__(message)
 
 

@@ -15,6 +15,7 @@ from sorosim.door import as_real, number
 from sorosim.drive import Held
 from sorosim.edges import Edges, edges
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
+from sorosim.failure import Failure, of_motion, with_last
 from sorosim.index2 import StabilisedIndex2
 from sorosim.marching import Marching
 from sorosim.result import Checkpoints, Run
@@ -98,6 +99,7 @@ class Integration:
         self.edges = self.edges_of_signals()
         self.controller = controller
         self.why = ""  # it cannot go on, if so
+        self.marching: Marching | None = None
         self.begin = time.perf_counter()
         # what has come about: rows as the integrator tells them, and checkpoints
         self.rows: list[tuple[Array, Array]] = []
@@ -127,13 +129,14 @@ class Integration:
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
         turning = self.system.charts.joints or self.system.turns.joints
         leave = Event(self.system.rotation_ends, True, 1.0) if turning else None
-        interrupted = False
+        interrupted = told = False
         try:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
             interrupted, found = True, self.so_far()
         except ModelError as error:
             found = self.so_far(f"stopped at t = {self.rows[-1][0][-1] if self.rows else start.t:.6g} s: {error}")
+            told = True
         except FileError as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
@@ -152,6 +155,8 @@ class Integration:
         if found.success and len(found.t) and found.t[-1] == options["t_end"]:
             self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
         self.write_waiting()
+        if not (found.success or interrupted):
+            found = with_last(self.system, found, options["dt_out"])
         run = self.assembled(found)
         if found.success and (lost := self.system.watch.lost):
             found = replace(found, success=False, message=lost)
@@ -162,8 +167,22 @@ class Integration:
             raise Interrupted(run.message, run)
         if not found.success:
             what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}{self.trials.why}"
-            raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run)
+            report = self.report_of(found)
+            if not (self.why or self.trials.why or told):  # else it is said already
+                what += report.words
+                hint = f"{report.advice}; or {hint}" if report.advice else hint
+            raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run, report)
         return run
+
+    def report_of(self, found: OdeSolution) -> Failure:
+        """What is worst where the integrator gave up."""
+        last = found.last
+        if last is None:
+            start = self.start.t, self.system.state(self.start.q, self.start.qd)
+            last = (float(found.t[-1]), found.x[-1]) if len(found.t) else start
+        trial = None if self.marching is None else self.marching.trial
+        tolerances = self.options["rtol"], self.options["atol"]
+        return of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances)
 
     def edges_of_signals(self) -> Edges:
         """Where inputs, motions and loads begin to move, come to rest or jump."""
@@ -182,7 +201,8 @@ class Integration:
             return prescribed.integrate
         if method in MARCHES:
             options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
-            return Marching(self.system, method, *options).integrate  # type: ignore[arg-type]
+            self.marching = Marching(self.system, method, *options)  # type: ignore[arg-type]
+            return self.marching.integrate
         return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
 
     # -- while it runs ---------------------------------------------------------------------------------------------
@@ -326,6 +346,7 @@ class _Trials:
 
     def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
         self.system, self.progress, self.why = system, progress, ""
+        self.bad: tuple[float, Array] | None = None  # the last state whose rate is infinite or NaN
         self.t, self.n_rhs = 0.0, 0
         self.window = -np.inf, np.inf  # times at which signals are as they are in this segment
 
@@ -334,7 +355,10 @@ class _Trials:
         if self.progress is not None:
             self.progress(t)
         try:
-            return self.system.rhs(self.within(t), x)
+            rate = self.system.rhs(self.within(t), x)
+            if not np.isfinite(rate).all():
+                self.bad = t, np.array(x)
+            return rate
         except PlugInError:
             raise
         except ModelError as error:

@@ -14,6 +14,7 @@ from sorosim.compiled import entry, pointer_to
 from sorosim.drive import Held, Motion
 from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Evaluation
+from sorosim.failure import Trial
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
@@ -75,6 +76,7 @@ class Marching:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
         self.projection = projection and bool(system.robot.loop_names)
         self.advance: Callable[..., int] | None = None
+        self.trial: Trial | None = None  # of a step that failed
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
@@ -231,7 +233,11 @@ class _Course:
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
         code, ended = codes.GOES_ON, None
         while code == codes.GOES_ON and ended is None:
-            code = self.advance(1 if each else STEPS_AT_ONCE)
+            try:
+                code = self.advance(1 if each else STEPS_AT_ONCE)
+            except BaseException:  # of a load or an input in Python: the rows until there are kept
+                self.report(None)
+                raise
             now = self.step_state()
             if each and now[0] > self.steps[-1][0]:
                 self.steps.append(now)
@@ -247,6 +253,11 @@ class _Course:
             if self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
         self.look_at_loops()
+        ends: tuple[Any, float] = (None, float("nan"))
+        if not success:
+            t, q, qd = self.step_state()
+            ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
+            self.method.trial = self.trial()
         k = self.reported
         x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
         count = self.state.counts
@@ -258,7 +269,14 @@ class _Course:
             self.dense if problem.dense else None,
             [np.array([t for i, t, _ in hits if i == j]) for j in range(len(events))],
             [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
+            *ends,
         )  # fmt: skip
+
+    def trial(self) -> Trial:
+        """The end of the last step as Newton's method left it."""
+        s, t = self.state.state, float(self.state.number[m.TIME] + self.state.number[m.STEP])
+        q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
+        return Trial(t, q, qd, qdd, self.state.multiplier[m.L_NEW].copy())
 
     def look_at_loops(self) -> None:
         """Tell where they were next to singular; pivots here are products of two rows."""

@@ -245,7 +245,11 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
     if isinstance(q0, str):
         if choice("q0", q0, ("equilibrium", "assembled")) == "equilibrium":
             held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
-            q = statics(robot, system.inputs.value(0.0), held).q
+            try:
+                q = statics(robot, system.inputs.value(0.0), held).q
+            except ConvergenceError as error:
+                what = f"simulate '{robot.name}': there is no equilibrium to start from: {error}"
+                raise ConvergenceError(what, error.partial, error.report) from None
         else:
             q, named = robot.initial_q, {*robot.description.initial, *robot.description.initial_rates}
             free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)

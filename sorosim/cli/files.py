@@ -19,7 +19,7 @@ from sorosim.cli.options import (
     ViewOption,
     pixels,
 )  # fmt: skip
-from sorosim.cli.runs import load_changed
+from sorosim.cli.runs import as_built, load_changed
 from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
 from sorosim.errors import FileError, InputError
 
@@ -54,17 +54,7 @@ def _shown(source: str) -> Any:
     """What is to be seen: a result, or a robot as it is built."""
     import sorosim
 
-    return sorosim.open(source) if _is_result(source) else _as_built(load_changed(source, None))
-
-
-def _as_built(robot: Any) -> Any:
-    """A robot at its initial coordinates, as if it rested there."""
-    import numpy as np
-
-    from sorosim.result import Equilibrium
-
-    n, m = robot.ndof, len(robot.actuator_names)
-    return Equilibrium(robot, robot.initial_q, np.zeros(m), np.zeros(0), {}, 0.0, np.zeros((n, n)), 0, "as it is built")
+    return sorosim.open(source) if _is_result(source) else as_built(load_changed(source, None))
 
 
 def plot(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from sorosim.cli.options import (
@@ -23,7 +24,7 @@ from sorosim.cli.prescribed import resumed, signals, values
 from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
-MARKS = {"ok": "[green]ok[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
+MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
 
 
 def load_changed(robot: str, changes: list[str] | None) -> Any:
@@ -55,12 +56,34 @@ def compile_engine(robot: Any, method: str | None = None) -> None:
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
 
 
+def as_built(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
+    """A robot at its initial coordinates, or at others, as if it rested there."""
+    import numpy as np
+
+    from sorosim.result import Equilibrium
+
+    n, m, at = robot.ndof, len(robot.actuator_names), robot.initial_q if q is None else q
+    return Equilibrium(robot, at, np.zeros(m), np.zeros(robot.n_multipliers), {}, 0.0, np.zeros((n, n)), 0, message)
+
+
 def _report(run: Any, path: Path, json: bool) -> None:
     summary = run_summary(run, path)
     as_json(summary) if json else facts(run.robot.name, run_facts(summary))
 
 
-def _compute(run: Any, path: Path, json: bool, t_end: float | None, begin: float = 0.0) -> None:
+def _keep(error: Any, robot: Any, path: Path) -> None:
+    """Write the state in which a start was given up, to be looked at; what is in the file already stays there."""
+    from sorosim.result import Equilibrium
+
+    state = error.partial
+    if not isinstance(state, Equilibrium):
+        state = as_built(robot, state, "where it stopped")
+    kept = path.with_name(f"{path.stem}_stopped.h5") if path.exists() else path
+    state.save(kept)
+    err.print(f"where it stopped is in {kept}; `sorosim play {kept}` shows it", soft_wrap=True)
+
+
+def _compute(run: Any, robot: Any, path: Path, json: bool, t_end: float | None, begin: float = 0.0) -> None:
     """Call `run(progress)`; whatever happens, say what is in the file."""
     from sorosim.result import Run
 
@@ -70,6 +93,8 @@ def _compute(run: Any, path: Path, json: bool, t_end: float | None, begin: float
     except (ConvergenceError, Interrupted) as error:
         if isinstance(error, Interrupted):
             err.print(str(error))
+        if error.partial is not None and not isinstance(error.partial, Run):
+            _keep(error, robot, path)
         if isinstance(error.partial, Run) and len(error.partial.t):
             if json:
                 _report(error.partial, path, json)
@@ -126,7 +151,7 @@ def simulate(
             loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
             checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, progress=report, out=path,
         ),
-        path, json, end,
+        loaded, path, json, end,
     )  # fmt: skip
 
 
@@ -151,7 +176,10 @@ def resume(
     compile_engine(before.robot, before.options.get("method"))
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
-    _compute(lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path), path, json, end, begin)
+    _compute(
+        lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path),
+        before.robot, path, json, end, begin,
+    )  # fmt: skip
 
 
 def statics(
@@ -195,22 +223,30 @@ def statics(
 
 
 def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:
-    """Look a robot over before it runs: units, masses, quadrature, derivatives, equilibrium, stiffness.
+    """Look a robot over before it runs: units, masses, loops, actuators, accuracy, and what it does at rest.
 
     Example: sorosim check my_robot.yaml
     """
-    from sorosim.doctor import WRONG, examine
+    from sorosim.doctor import LEVELS, NOTHING_ODD, WRONG, examine
 
     loaded = load_changed(robot, changes)
     compile_engine(loaded)
     findings = examine(loaded)
+    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     if json:
-        as_json({"robot": loaded.name, "findings": [finding._asdict() for finding in findings]})
+        content = {"robot": loaded.name, "counts": counts, "findings": [finding._asdict() for finding in findings]}
+        as_json(content)
     else:
         table = Table(title=loaded.summary(), show_header=False, title_justify="left", box=None, title_style="")
-        for level, where, what, remedy in findings:
-            table.add_row(MARKS[level], where, what + (f"; {remedy}" if remedy else ""))
+        plain = [finding.where for finding in findings if finding.what == NOTHING_ODD]
+        told = [finding for finding in findings if finding.what != NOTHING_ODD]
+        for finding in sorted(told, key=lambda finding: -LEVELS.index(finding.level)):
+            words = finding.what + (f"; {finding.remedy}" if finding.remedy else "")
+            table.add_row(MARKS[finding.level], escape(finding.where), escape(words))
+        if plain:
+            table.add_row(MARKS["ok"], "", f"{NOTHING_ODD}: {', '.join(plain)}")
         out.print(table)
+        out.print(", ".join(f"{n} {level}" for level, n in counts.items() if n))
     if any(finding.level == WRONG for finding in findings):
         raise typer.Exit(1)
 

@@ -60,6 +60,9 @@ class OdeSolution:
     dense: Callable[[float], Array] | None = None
     t_events: list[Array] = field(default_factory=list)
     x_events: list[Array] = field(default_factory=list)
+    # of a failure, as far as the library tells: the last time and state that a step came to, and the size of the next
+    last: tuple[float, Array] | None = None
+    step: float = float("nan")
 
 
 class Reporter:

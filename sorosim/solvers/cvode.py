@@ -69,6 +69,7 @@ class March:
         self.solver, self.problem, self.state_of = solver, problem, state_of
         self.x: list[Array] = [problem.x0]  # at the output times so far
         self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
+        self.last: tuple[float, Array] | None = None
         self.success, self.message = True, "The solver successfully reached the end of the integration interval."
 
     def run(self) -> None:
@@ -95,7 +96,7 @@ class March:
         return OdeSolution(
             self.problem.t_out[: len(self.x)].copy(), np.array(self.x).reshape(-1, n), self.success, self.message,
             stats, None, [np.array([t for _, t, _ in hits]) for hits in events_of],
-            [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of],
+            [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of], self.last,
         )  # fmt: skip
 
     def state(self, found: Any) -> Array:
@@ -107,5 +108,6 @@ class March:
         finite = bool(np.isfinite(found.y).all())
         if not (found.success and finite):
             why = str(found.message) if finite else "the state became infinite or NaN"
+            self.last = (float(found.t), self.state(found)) if finite else None
             self.success, self.message = False, f"stopped at t = {float(found.t):.6g} s: {why}"
         return found

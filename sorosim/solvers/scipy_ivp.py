@@ -16,7 +16,7 @@ NEGLIGIBLE = 0.01
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
-def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
+def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]]) -> type:
     """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
@@ -67,14 +67,18 @@ def _watched(method: str, steps: list[float], reporter: Reporter) -> type:
                 reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
             t, y = self.before = self.t, self.y
             message = super().step()
+            step = float(getattr(self, "h_abs", np.nan))
             if self.status != "failed" and not np.isfinite(self.y).all():
                 self.t, self.y, message = t, y, "the state became infinite or NaN"
             elif self.status == "running" and abs(self.t - t) < 10.0 * np.spacing(abs(t)):
                 message = "Required step size is less than spacing between numbers."
             else:
                 steps.append(float(self.t))
+                if self.status == "failed":
+                    last.append((float(t), y, step))
                 return message
             self.status = "failed"
+            last.append((float(t), y, step))
             return message
 
     return Watched
@@ -109,6 +113,7 @@ def _as_scipy_event(event: Event) -> Any:
 def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     """Integrate with solve_ivp; `method` as scipy spells it."""
     steps: list[float] = []
+    last: list[tuple[float, Array, float]] = []
     n_rhs = 0
 
     def rhs(t: float, x: Array) -> Array:
@@ -119,7 +124,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
         reporter = Reporter(problem)
-        watched = _watched(method, steps, reporter)
+        watched = _watched(method, steps, reporter, last)
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
@@ -141,4 +146,5 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     }
     t_events = [np.asarray(times) for times in found.t_events or []]
     x_events = [np.asarray(states).reshape(-1, n) for states in found.y_events or []]
-    return OdeSolution(t, x, found.status >= 0, message, stats, found.sol, t_events, x_events)
+    ended = ((last[-1][0], last[-1][1]), last[-1][2]) if last else (None, float("nan"))
+    return OdeSolution(t, x, found.status >= 0, message, stats, found.sol, t_events, x_events, *ended)

@@ -69,7 +69,7 @@ def integrate_with_restarts(
         np.concatenate([t for t, _ in kept]), np.concatenate([x for _, x in kept]), parts[-1].success,
         parts[-1].message, stats, _dense(parts, bounds) if problem.dense else None,
         [np.concatenate([part.t_events[i] for part in parts]) for i in range(n_events)],
-        [np.concatenate([part.x_events[i] for part in parts]) for i in range(n_events)],
+        [np.concatenate([part.x_events[i] for part in parts]) for i in range(n_events)], parts[-1].last, parts[-1].step,
     )  # fmt: skip
 
 

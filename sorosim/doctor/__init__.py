@@ -1,0 +1,72 @@
+"""The doctor: says of a robot, before it runs, what a careful colleague would say.
+
+Each module looks at one kind of thing. A check is a function of a `Patient` that yields `Finding`s; a new one is listed
+in CHECKS.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sorosim.analysis import check_robot
+from sorosim.doctor.actuators import actuators, inputs
+from sorosim.doctor.contacts import contacts
+from sorosim.doctor.derivatives import derivatives
+from sorosim.doctor.discretisation import discretisation
+from sorosim.doctor.driven import driven, possible
+from sorosim.doctor.finding import LEVELS, NOTE, ODD, OK, WRONG, Finding
+from sorosim.doctor.joints import joints
+from sorosim.doctor.loads import loads
+from sorosim.doctor.locked import locked
+from sorosim.doctor.loops import loops
+from sorosim.doctor.masses import gravity, link_mass, masses, solids
+from sorosim.doctor.materials import materials
+from sorosim.doctor.patient import Patient
+from sorosim.doctor.quadrature import quadrature
+from sorosim.doctor.rest import equilibrium, motions
+from sorosim.doctor.rods import rods, siblings
+from sorosim.doctor.runs import runs
+from sorosim.robot import Robot
+
+__all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "examine", "link_mass"]
+
+NOTHING_ODD = "nothing looks odd"
+
+# of the description and of single states; and what computes equilibria, which need a robot that can move at all
+CHECKS = (
+    ("materials", materials), ("rods", rods), ("siblings", siblings), ("quadrature", quadrature),
+    ("gravity", gravity), ("bodies", solids), ("masses", masses), ("joints", joints), ("driven", driven),
+    ("loops", loops), ("actuators", actuators), ("inputs", inputs), ("loads", loads), ("contacts", contacts),
+    ("derivatives", derivatives),
+)  # fmt: skip
+CHECKS_OF_MOTION = (
+    ("equilibrium", equilibrium), ("locked", locked), ("motions", motions), ("discretisation", discretisation),
+    ("runs", runs),
+)  # fmt: skip
+
+
+def examine(robot: Robot) -> list[Finding]:
+    """Look a robot over.
+
+    Parameters
+    ----------
+    robot : Robot
+
+    Returns
+    -------
+    list of Finding
+        (level, where, what, remedy, value, unit), at least one for each kind of check. Levels are "ok", "note" (worth
+        knowing), "odd" (probably not meant) and "wrong" (cannot be right: it will not run, or its results are none).
+        Where something is wrong, equilibria are not looked for.
+    """
+    patient = Patient(check_robot(robot))
+    findings: list[Finding] = []
+    with np.errstate(all="ignore"):
+        can_move = possible(patient)
+        for name, check in CHECKS if can_move else [(n, c) for n, c in CHECKS if n in ("materials", "rods", "driven")]:
+            findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
+        fatal = [finding for finding in findings if finding.level == WRONG]
+        for name, check in CHECKS_OF_MOTION if not fatal else ():
+            findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
+    # what is no number is left out: JSON has no word for it
+    return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

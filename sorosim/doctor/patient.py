@@ -1,0 +1,222 @@
+"""A robot that is looked over, and what several checks want to know of it: computed once, when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.analysis import statics
+from sorosim.contact_check import total_mass
+from sorosim.drive import driven_motion, input_motion
+from sorosim.errors import ConvergenceError, SorosimError
+from sorosim.kernels import evaluate as task
+from sorosim.linear import Linearization
+from sorosim.model.link import WORLD, Link
+from sorosim.result import Equilibrium
+from sorosim.robot import Robot
+from sorosim.strains import Place, largest_strain, places
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-12  # of the largest stiffness: as good as none
+LOOKS = 401  # at signals over a run
+RUN = 1.0  # s that is looked at where a file says nothing of runs
+
+
+class Patient:
+    """A robot and what is known of it."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.gave_way = ""  # the coordinate that is most out of balance where no rest was found
+
+    # -- as it is built --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """All divisions of all rods."""
+        return list(places(self.robot))
+
+    @cached_property
+    def extent(self) -> float:
+        """Size of the robot where it starts, from end to end [m]; a metre if it has none."""
+        if not self.robot.n_points:
+            return 1.0
+        q = self.robot.initial_q
+        points = self.robot.engine.poses(self.robot.engine.layout.points, q, np.zeros_like(q))[0][:, :3, 3]
+        size = max(
+            float(np.linalg.norm(np.ptp(points, axis=0))), max((p.division.length for p in self.places), default=0.0)
+        )
+        return size or 1.0
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass of all links [kg]."""
+        return total_mass(self.robot)
+
+    @cached_property
+    def gravity(self) -> float:
+        """[m/s^2]"""
+        return float(np.linalg.norm(self.robot.description.gravity))
+
+    @cached_property
+    def weight(self) -> float:
+        """Weight of the robot, on Earth where the file has no gravity [N]."""
+        return self.mass * (self.gravity or 9.81)
+
+    @cached_property
+    def mass_matrix(self) -> Array:
+        """At the start (ndof, ndof)."""
+        return np.asarray(self.at_start(task.MASS).mass)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """Of rods and springs in joints at the start (ndof, ndof), symmetric."""
+        K = -self.at_start(task.INTERNAL_DERIVATIVES).dq
+        return np.asarray(0.5 * (K + K.T))
+
+    @cached_property
+    def pull(self) -> Array:
+        """Generalised forces of gravity and loads at the start (ndof,)."""
+        return np.asarray(-self.at_start(task.INVERSE).tau)
+
+    def at_start(self, what: int) -> Any:
+        """An evaluation at the initial coordinates, at rest and without inputs."""
+        q = self.robot.initial_q
+        zero = np.zeros_like(q)
+        return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None))
+
+    def yields(self, force: Array) -> Array:
+        """Coordinates (ndof,) by which springs and rods yield to generalised forces; zero where nothing is elastic."""
+        K = self.stiffness
+        held = np.diag(K) > ROUNDING * np.diag(K).max(initial=0.0)
+        out = np.zeros(len(force))
+        out[held] = np.linalg.lstsq(K[np.ix_(held, held)], force[held], rcond=None)[0]
+        return out
+
+    def largest_strain(self, q: Array) -> tuple[float, Place | None]:
+        """As `sorosim.strains.largest_strain`."""
+        return largest_strain(self.robot, q)
+
+    # -- as it is run ----------------------------------------------------------------------------------------------
+
+    @property
+    def motions(self) -> Mapping[str, Any]:
+        """What the file drives."""
+        driven: Mapping[str, Any] = self.robot.description.simulate.get("driven") or {}
+        return driven
+
+    @cached_property
+    def times(self) -> Array:
+        """Times of the file's run (n,) [s]."""
+        return np.linspace(0.0, float(self.robot.description.simulate.get("t_end", RUN)), LOOKS)
+
+    @cached_property
+    def inputs(self) -> Array:
+        """Inputs of the file's run (n, n_actuators)."""
+        given = self.robot.description.simulate.get("u")
+        return input_motion(self.robot.actuator_names, given).sample(self.times)
+
+    @cached_property
+    def held(self) -> dict[str, float]:
+        """Where driven coordinates start."""
+        return dict(zip(self.motions, map(float, driven_motion(self.motions).value(0.0)), strict=True))
+
+    @cached_property
+    def loose(self) -> str:
+        """What nothing holds: a floating link, or a coordinate along which no force changes, in words; "" if none."""
+        robot = self.robot
+        for link in robot.links:
+            if robot.loop_names or link.parent != WORLD or link.joint.kind != "free":
+                continue
+            if not robot.engine.layout.links[link.name].link.joint.is_wound:
+                return f"'{link.name}' floats freely"
+        name = "" if robot.loop_names else self._loose_coordinate()
+        return f"nothing holds '{name}'" if name else ""
+
+    def _loose_coordinate(self) -> str:
+        """The first coordinate that no force depends on, and none along it on any other: it is everywhere the same."""
+        K = np.abs(self.at_start(task.RESIDUAL_DERIVATIVES).dq)
+        loose = K.max(axis=0, initial=0.0) + K.max(axis=1, initial=0.0) <= ROUNDING * K.max(initial=0.0)
+        loose[[self.robot.engine.layout.coordinate(name, "driven") for name in self.motions]] = False
+        return self.robot.coordinate_names[int(np.argmax(loose))] if loose.any() else ""
+
+    @cached_property
+    def rest(self) -> Equilibrium | str:
+        """The equilibrium without inputs, driven coordinates held where they start; or why there is none."""
+        if self.loose:
+            return f"{self.loose}: none was looked for"
+        none = np.zeros(len(self.robot.actuator_names))
+        try:
+            rest = statics(self.robot, none, self.held)
+            if not rest.stable:  # near the initial state, but perhaps not near the state without any load
+                rest = statics(self.robot, none, self.held, np.zeros(self.robot.ndof))
+        except ConvergenceError as error:
+            self.gave_way = error.report.where if error.report is not None else ""
+            return str(error)
+        except SorosimError as error:
+            return str(error)
+        return rest
+
+    @cached_property
+    def at_work(self) -> Equilibrium | str:
+        """The equilibrium of the file's `statics` block, else under the largest inputs of its run; or why not."""
+        if isinstance(self.rest, str) or not self.robot.actuator_names:
+            return "" if not isinstance(self.rest, str) else self.rest
+        block = self.robot.description.statics
+        if block:
+            u, driven = block.get("u"), block.get("driven")
+        else:
+            u, driven = self.inputs[int(np.argmax(np.abs(self.inputs).max(axis=1, initial=0.0)))], self.held
+            if not np.any(u):
+                return ""
+        try:
+            return statics(self.robot, u, driven)
+        except SorosimError as error:
+            return str(error)
+
+    @cached_property
+    def linear(self) -> Linearization | None:
+        """Small motions about the rest, about the start where there is none; None where they have no equations."""
+        rest = self.rest
+        try:
+            if isinstance(rest, str):
+                return self.robot.linearize(self.robot.initial_q)
+            return self.robot.linearize(rest.q, rest.u, free=rest.free)
+        except (SorosimError, np.linalg.LinAlgError):
+            return None
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """Natural frequencies above rounding, rising [Hz]."""
+        if self.linear is None:
+            return np.zeros(0)
+        found = self.linear.frequencies
+        return np.asarray(found[np.isfinite(found) & (found > 1e-6 * np.nanmax(found, initial=0.0))])
+
+    @cached_property
+    def damping_ratio(self) -> float:
+        """Of the slowest oscillation, 0 to 1."""
+        if self.linear is None or not len(self.frequencies):
+            return 0.0
+        w = 2.0 * np.pi * float(self.frequencies.min())
+        values = self.linear.eigenvalues
+        near = values[(np.abs(values) > 0.5 * w) & (np.abs(values) < 2.0 * w)]
+        # an overdamped oscillation is a pair of real poles, one slow and one fast
+        return float((-near.real / np.abs(near)).min()) if len(near) else 1.0
+
+    def link_of(self, coordinate: str) -> str:
+        """The link that has a coordinate, as a path."""
+        index = self.robot.coordinate_names.index(coordinate)
+        for name, layout in self.robot.engine.layout.links.items():
+            if layout.column <= index < layout.column + layout.n:
+                return f"links.{name}"
+        return coordinate
+
+    def links_moved(self) -> Iterator[Link]:
+        """Links whose joints move."""
+        return (link for link in self.robot.links if link.joint.n)

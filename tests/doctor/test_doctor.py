@@ -1,0 +1,239 @@
+"""The doctor: says nothing about sound robots, and names what looks odd or is wrong."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+import trimesh
+import yaml
+
+import sorosim
+from sorosim.actuation.joint_force import JointForce
+from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
+from sorosim.doctor.quadrature import missed
+from sorosim.loads.base import LoadValues
+
+SOUND = {
+    "sorosim": 1,
+    "materials": {"rubber": {"young": "1 MPa", "poisson": 0.5, "density": "1000 kg/m^3", "damping": "5 kPa*s"}},
+    "links": {
+        "arm": {
+            "joint": "fixed",
+            "rod": {
+                "length": "30 cm",
+                "section": {"circle": {"radius": "1 cm"}},
+                "material": "rubber",
+                "strain": {"bending": 3, "elongation": 1},
+            },
+        }
+    },
+    "actuators": {"pull": {"tendon": {"rod": "arm", "y": 0, "z": "5 mm"}}},
+}
+
+
+def findings(**changes):
+    return examine(sorosim.load(SOUND, set=changes))
+
+
+def test_a_sound_robot_is_sound():
+    found = findings()
+    assert {finding.level for finding in found} == {OK}
+    assert any("agree with differences to" in finding.what for finding in found)
+    assert any("0.09425 kg" in finding.what for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where", "what"),
+    [
+        ("materials.rubber.young", "20 Pa", "material of links.arm.rod", "Young's modulus 20 Pa"),
+        ("materials.rubber.density", "1 kg/m^3", "material of links.arm.rod", "density 1 kg/m^3"),
+        ("materials.rubber.damping", "0 Pa*s", "material of links.arm.rod", "no damping"),
+        ("links.arm.rod.length", "300 m", "links.arm.rod", "length 300 m"),
+        ("links.arm.rod.length", "5 cm", "links.arm.rod", "length is 2.5 thicknesses, without shear"),
+        (
+            "links.arm.rod.section",
+            "{circle: {radius: '1 cm*(1 + 0.4*sin(8*pi*s))'}}",
+            "links.arm.rod.quadrature",
+            "4 Gauss points for this basis and section miss",
+        ),
+        ("gravity", "[0, 0, -981]", "gravity", "981 m/s^2"),
+        ("actuators.pull.tendon.z", "0", "actuators.pull", "moves nothing"),
+        ("materials.rubber.young", "2 kPa", "equilibrium", "unstably"),
+    ],
+)
+def test_what_looks_odd_is_named(path, value, where, what):
+    changes = {path: value}
+    if what == "moves nothing":
+        changes["links.arm.rod.strain"] = "{bending: 3}"
+    if where.endswith("quadrature"):
+        changes["links.arm.rod.quadrature"] = 4
+    if what == "unstably":  # a column under its own weight
+        changes |= {"gravity": "[-9.81, 0, 0]"}
+    odd = [finding for finding in findings(**changes) if finding.level == ODD]
+    assert any(finding.where == where and what in finding.what for finding in odd), odd
+    assert all(finding.remedy for finding in odd)
+
+
+@dataclass(frozen=True)
+class Careless:
+    """A spring whose tangent is forgotten."""
+
+    nodes: object = field(default_factory=lambda: np.array([8]))
+    places = (("arm", 1.0),)
+    dissipates = False
+
+    def bind(self, layout):
+        return replace(self, nodes=np.array([layout.link("arm").node_at(1.0)]))
+
+    def evaluate(self, t, g, eta):
+        f = np.zeros((1, 6))
+        f[0, 3:] = -30.0 * g[0, :3, :3].T @ g[0, :3, 3]
+        return LoadValues(f, np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
+
+
+def test_a_load_without_its_tangent_is_wrong():
+    robot = sorosim.load(SOUND).with_loads(spring=Careless())
+    wrong = [finding for finding in examine(robot) if finding.level == WRONG]
+    assert len(wrong) == 1
+    assert "inverse dynamics by q misses differences by" in wrong[0].what
+    assert "look at its tangents" in wrong[0].remedy
+
+
+def with_palm(body):
+    palm = {"parent": "arm", "body": yaml.safe_load(body)}
+    return examine(sorosim.load({**SOUND, "links": {**SOUND["links"], "palm": palm}}))
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "what", "remedy"),
+    [
+        ("{box: {size: [1, 1, 1]}, mass: 1 g}", "links.palm.body", "density 0.001 kg/m^3 by its mass", "in mm or cm?"),
+        ("{sphere: {radius: 1 cm}, density: 1.2}", "links.palm.body", "density 1.2 kg/m^3", "in g/cm^3?"),
+        ("[{sphere: {radius: 1 cm}, density: 1000}, {sphere: {radius: 1 mm}, mass: 1 kg}]", "links.palm.body[1]",
+         "density 2.387e+08 kg/m^3 by its mass", "in mm or cm?"),
+        ("{mesh: {vertices: [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], faces: [[0, 2, 1], [0, 1, 3], [0, 3, 2], "
+         "[1, 2, 3]]}, mass: 1 kg}", "links.palm.body", "density 0.00823 kg/m^3 by its mass", "in mm or cm?"),
+    ],
+)  # fmt: skip
+def test_a_body_of_an_odd_density_is_named(body, where, what, remedy):
+    found = with_palm(body)
+    odd = [finding for finding in found if finding.what == what]
+    assert [(finding.level, finding.where) for finding in odd] == [(ODD, where)], found
+    assert remedy in odd[0].remedy
+
+
+def test_a_body_of_a_usual_density_is_sound():
+    found = with_palm("{sphere: {radius: 1 cm}, density: 1000}")
+    assert not [finding for finding in found if "palm" in finding.where]
+
+
+def test_a_mesh_in_a_wrong_unit_is_named(tmp_path):
+    trimesh.creation.box((80.0, 40.0, 20.0)).export(tmp_path / "palm.stl")
+    for scale, expected in (("", ["a mesh of 80 m"]), (", scale: 1 mm", [])):
+        found = with_palm(f"{{mesh: {{file: {tmp_path / 'palm.stl'}{scale}}}, density: 1200}}")
+        named = [finding.what for finding in found if finding.where == "links.palm.body"]
+        assert named == expected
+
+
+def with_blocks(name, **blocks):
+    """A bundled robot with other blocks, as a program makes one: files are refused where these are checked."""
+    return sorosim.Robot(replace(sorosim.load(name).description, text="", initial={}, initial_rates={}, **blocks))
+
+
+@pytest.mark.parametrize(
+    ("driven", "where", "what"),
+    [
+        ({"lower": 0.0, "lower.revolute": 0.0}, "simulate.driven.lower.revolute", "expected every coordinate once"),
+        ({"lower": "0.1*t"}, "simulate.driven.lower", "expected a motion or a motor, one of them"),
+        ({"upper": "abs(t - 1)"}, "simulate.driven.upper", "a motion with a continuous rate"),
+    ],
+)
+def test_motions_that_conflict_are_wrong(driven, where, what):
+    actuators = {"motor": JointForce("lower")} if "motor" in what else {}
+    robot = with_blocks("double_pendulum", simulate={"t_end": 2.0, "driven": driven}, actuators=actuators)
+    wrong = [finding for finding in examine(robot) if finding.level == WRONG]
+    assert [finding.where for finding in wrong] == [where]
+    assert what in wrong[0].what
+
+
+def test_a_leaf_that_bends_in_its_plane_is_as_thin_as_it_is():
+    """Ribs of the fin ray are 1 mm thick where they bend and 1 cm across, where they cannot."""
+    assert [finding for finding in examine(sorosim.load("fin_ray")) if "thicknesses" in finding.what] == []
+
+
+def test_redundant_loops_are_named_with_their_conditions():
+    (told,) = [f for f in examine(sorosim.load("four_bar")) if f.where == "loops" and f.level == NOTE]
+    # a planar hinge in space: two of its five conditions are needed
+    assert "5 conditions of 1 loops, 2 of them independent" in told.what
+    assert "3 of 'pin'" in told.what
+    assert told.value == 3.0
+
+
+def test_a_number_comes_with_most_findings():
+    found = examine(sorosim.load(SOUND, set={"gravity": "[0, 0, -981]"}))
+    (told,) = [finding for finding in found if finding.where == "gravity"]
+    assert (told.level, told.value, told.unit) == (ODD, pytest.approx(981.0), "m/s^2")
+
+
+def test_what_a_locked_strain_would_do_is_that_of_a_hanging_rod():
+    """Its mean stretch by its own weight is rho g L / 2 E; Gauss quadrature of a linear force is exact."""
+    changes = {"gravity": "[9.81, 0, 0]", "links.arm.rod.strain": "{bending: 2}", "materials.rubber.young": "20 kPa"}
+    (told,) = [f for f in examine(sorosim.load(SOUND, set=changes)) if "is locked" in f.what]
+    assert told.where == "links.arm.rod.strain"
+    assert told.value == pytest.approx(100.0 * 1000.0 * 9.81 * 0.3 / 2.0 / 20e3, rel=1e-9)
+    assert told.level == NOTE
+
+
+def test_the_quadrature_of_a_uniform_rod_is_exact():
+    """As many points as functions integrate the stiffness of a uniform rod exactly, and not that of a cone."""
+    uniform = SOUND["links"]["arm"]["rod"]
+    for radius, expected in (("1 cm", 0.0), (["1 cm", "6 mm"], 0.1)):
+        rod = {**uniform, "section": {"circle": {"radius": radius}}, "strain": {"bending": 3}, "quadrature": 4}
+        division = sorosim.load({**SOUND, "links": {"arm": {"rod": rod}}}).links[0].rod.divisions[0]
+        found = missed(division)
+        assert (found.stiffness < 1e-12) == (expected == 0.0)
+        # against many more points, by the definition of the error
+        many = replace(division, n_gauss=60)
+        K, exact = division.matrices()[0], many.matrices()[0]
+        ratio = np.linalg.eigvals(np.linalg.solve(exact, K)).real
+        assert found.stiffness == pytest.approx(np.abs(ratio - 1.0).max(), abs=1e-10)
+
+
+def test_a_joint_that_falls_without_its_motor_is_no_lack_of_stiffness():
+    """A lift has no rest without its motor; a rod that is too soft for its weight has none either, and that is odd."""
+    lift = {
+        "joint": {"prismatic": {"axis": [0, 0, 1]}},
+        "body": {"box": {"size": [0.1, 0.1, 0.1]}, "density": 500},
+    }
+    arm = {**SOUND["links"]["arm"], "parent": "lift"}
+    found = examine(sorosim.load({**SOUND, "links": {"lift": lift, "arm": arm}}))
+    assert [f for f in found if f.level in (ODD, WRONG)] == []
+    assert any(f.where == "equilibrium" and "nothing holds 'lift.prismatic'" in f.what for f in found)
+
+
+def test_a_load_with_a_short_pulse_is_no_mistake():
+    pulse = "smoothstep((t - 1.234)/0.001)*smoothstep((1.237 - t)/0.001)"
+    loads = {"hit": {"wrench": {"link": "arm", "force": [0, 0, pulse]}}}
+    found = examine(sorosim.load({**SOUND, "loads": loads, "simulate": {"t_end": "2 s", "dt_out": "1 ms"}}))
+    assert {f.level for f in found if f.where == "loads.hit"} <= {OK, NOTE}
+
+
+def test_findings_are_plain_data(tmp_path):
+    import json
+
+    from typer.testing import CliRunner
+
+    from sorosim.cli.main import app
+
+    (tmp_path / "arm.yaml").write_text(sorosim.load(SOUND, set={"materials.rubber.density": 1.0}).to_yaml())
+    told = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
+    content = json.loads(told.output, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert content["counts"]["odd"] == sum(f["level"] == "odd" for f in content["findings"]) > 0
+    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit"}
+    assert told.exit_code == 0
+    broken = {
+        **SOUND,
+        "links": {**SOUND["links"], "end": {"parent": "arm", "joint": {"revolute": {"axis": [0, 1, 0]}}}},
+    }
+    (tmp_path / "broken.yaml").write_text(sorosim.load(broken).to_yaml())
+    assert CliRunner().invoke(app, ["check", str(tmp_path / "broken.yaml")]).exit_code == 1
