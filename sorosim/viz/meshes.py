@@ -69,15 +69,18 @@ class Frames:
 
 
 class Trails:
-    """Paths (n_times, n_tips, 3) of tips as lines, each in a colour of its own."""
+    """Paths (n_times, n_tips, 3) of tips as lines, each in a colour of its own, or all in one (its code)."""
 
-    def __init__(self, times: Array, paths: Array) -> None:
+    def __init__(self, times: Array, paths: Array, colour: str = "") -> None:
         pyvista = load_pyvista()
         self._times, self._paths = times, np.concatenate([paths, paths[-1:]])  # the last is the present place
         n, m = self._paths.shape[:2]
         lines = np.column_stack([np.full(m, n), np.arange(n * m).reshape(m, n)])
         self.mesh = pyvista.PolyData(np.zeros((n * m, 3)), lines=lines.ravel())
         colours = [TRAIL_COLOURS[k % len(TRAIL_COLOURS)] for k in range(m)]
+        if colour:
+            red, green, blue = bytes.fromhex(colour[1:])
+            colours = [(red, green, blue)] * m
         self.mesh.cell_data["colour"] = np.array(colours, dtype=np.uint8)
 
     def update(self, t: float, tips: Array) -> None:
@@ -97,7 +100,7 @@ class Floor:
         frame = np.stack([*level_axes(up), up])
         local = points @ frame.T
         low, high = local.min(axis=0), local.max(axis=0)
-        size = float((high - low).max()) or 1.0
+        self._size = size = float((high - low).max()) or 1.0
         self.height = float(low[2]) - 0.04 * size
         self.step = grid_step(size)
         first, last = np.floor(low[:2] / self.step - 0.3), np.ceil(high[:2] / self.step + 0.3)
@@ -114,6 +117,6 @@ class Floor:
         corners = lifted([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], 0.002)
         self.plane = pyvista.PolyData.from_regular_faces(corners, np.array([[0, 1, 2, 3]]))
 
-    def shadow(self, points: Array) -> Array:
-        """Points (n, 3) cast straight down onto the floor."""
-        return points + (self.height - points @ self._up)[:, None] * self._up
+    def shadow(self, points: Array, below: float = 0.0) -> Array:
+        """Points (n, 3) cast straight down onto the floor, or a little below it (relative to what is seen)."""
+        return points + (self.height - below * self._size - points @ self._up)[:, None] * self._up

@@ -28,7 +28,10 @@ class _Plane(NamedTuple):
     near: Array
 
 
-def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) -> str:
+def side_view(
+    robot: Robot, states: Sequence[Array], path: Array | None = None, *, colours: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+) -> str:  # fmt: skip
     """Return the robot at some states, the last in colour and those before in grey, as an SVG element.
 
     Parameters
@@ -37,6 +40,10 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
     states : sequence of (ndof,) arrays
     path : (n, 3) array, optional
         A line to be drawn too, world frame [m].
+    colours : sequence of str, optional
+        A colour of each state.
+    labels : sequence of str, optional
+        A text for each state. Without colours, states with labels are the paler the earlier they are.
 
     Returns
     -------
@@ -61,7 +68,10 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
 
     lines = []
     for k, shape in enumerate(shapes):
-        lines += _drawn(geometry, shape, plane, place, ghost=k < len(shapes) - 1)
+        colour = colours[k] if colours else GHOST if k < len(shapes) - 1 and not labels else ""
+        drawn = _drawn(geometry, shape, plane, place, colour)
+        opacity = (k + 1) / len(shapes) if labels and not colours else 1.0
+        lines += [f'<g opacity="{opacity:.2f}">', *drawn, "</g>"] if opacity < 1.0 else drawn
     if path is not None and len(path) > 1:
         lines.append(_line(place(path[:: max(1, len(path) // 150)]), PATH))
     step = grid_step((high - low).max())
@@ -71,6 +81,11 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
         f'<text x="{MARGIN + scale * step + 6:.1f}" y="{y + 4:.1f}" font-size="11" fill="currentColor">{step:g} m, '
         f"{_name(plane.right)} to the right, {_name(plane.up)} upwards</text>"
     )
+    for k, label in enumerate(labels or ()):
+        ink = colours[k] if colours else "currentColor"
+        lines.append(f'<text x="{WIDTH - MARGIN:.1f}" y="{height + 6.0 + 14.0 * k:.1f}" text-anchor="end" font-size="11" '
+                     f'fill="{ink}">{label}</text>')  # fmt: skip
+    height += 14.0 * len(labels or ())
     size = f'width="{WIDTH:.0f}" height="{height:.0f}" viewBox="0 0 {WIDTH:.0f} {height:.0f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">{"".join(lines)}</svg>'
 
@@ -88,8 +103,8 @@ def _name(axis: Array) -> str:
     return ("-" if axis[k] < 0.0 else "") + AXES[k]
 
 
-def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], ghost: bool) -> list[str]:
-    """The parts of a shape, the far ones first, tendons over all."""
+def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], tint: str) -> list[str]:
+    """The parts of a shape, the far ones first, tendons over all; a tint is the one colour of all but tendons."""
     solid = [part for part in geometry.parts if part.kind != TENDON]
     depth = [float((shape.points[part.points] @ plane.near).mean()) for part in solid]
     lines = []
@@ -100,10 +115,10 @@ def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Arr
             outlines = [_hull(np.concatenate(pair)) for pair in pairwise(rings)]
         else:
             outlines = _body_outlines(part, shape, plane, place)
-        colour = GHOST if ghost else SOFT if part.kind == ROD else part.colour or RIGID
+        colour = tint if tint else SOFT if part.kind == ROD else part.colour or RIGID
         d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
         lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
-    if not ghost:
+    if not tint:
         lines += [_line(place(geometry.tendon_points(shape, name)), CORD) for name in geometry.tendons]
     return lines
 

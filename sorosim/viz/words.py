@@ -1,18 +1,21 @@
-"""Letters in a scene: heading, clock, how it plays, the grid's step, the keys."""
+"""Letters in a scene: heading, clock, how it plays, the grid's step, the scale of arrows, the keys, a legend."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 INK = "#30343a"
+SQUARE = "\u25a0"
 # place (parts of the picture), size (points in a picture 720 pixels high), horizontal and vertical justification
 PLACES: dict[str, tuple[float, float, float, str, str]] = {
     "heading": (0.02, 0.965, 21.0, "left", "top"),
     "clock": (0.02, 0.915, 18.0, "left", "top"),
     "status": (0.02, 0.870, 15.0, "left", "top"),
     "grid": (0.98, 0.025, 15.0, "right", "bottom"),
+    "scale": (0.98, 0.06, 15.0, "right", "bottom"),
     "note": (0.5, 0.025, 15.0, "center", "bottom"),
     "help": (0.035, 0.80, 15.0, "left", "top"),
 }
@@ -54,3 +57,21 @@ class Words:
         """Set the sizes of the letters, 1 in a picture 720 pixels high."""
         for name, (_, _, points, _, _) in PLACES.items():
             self._texts[name].prop.font_size = round(points * factor)
+
+
+class Legend:
+    """Names beside squares of their colours, at the right of a scene."""
+
+    def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
+        self._texts = []
+        for k, (name, colour) in enumerate(entries):
+            for words, x, ink in ((name, 0.955, INK), (SQUARE, 0.98, colour)):
+                actor = plotter.add_text(words, position=(x, 0.965 - 0.045 * k), viewport=True, color=ink)
+                in_font(actor.prop)
+                actor.prop.justification_horizontal, actor.prop.justification_vertical = "right", "top"
+                self._texts.append(actor)
+
+    def scale(self, factor: float) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high."""
+        for actor in self._texts:
+            actor.prop.font_size = round(17.0 * factor)
