@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sorosim.result import open_run as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
+    from sorosim.viz.together import movie, play, still
 
 __version__ = "0.1.0"
 
@@ -45,12 +46,15 @@ __all__ = [
     "assemble",
     "follow",
     "load",
+    "movie",
     "open",
+    "play",
     "resume",
     "scalars",
     "sensitivities",
     "simulate",
     "statics",
+    "still",
 ]
 
 # public name -> (module, name there)
@@ -59,12 +63,15 @@ _LAZY = {
     "assemble": ("sorosim.assembly", "assemble"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
+    "movie": ("sorosim.viz.together", "movie"),
     "open": ("sorosim.result", "open_run"),
+    "play": ("sorosim.viz.together", "play"),
     "resume": ("sorosim.motion", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.motion", "simulate"),
     "statics": ("sorosim.analysis", "statics"),
+    "still": ("sorosim.viz.together", "still"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -83,8 +84,8 @@ def side_view(
     )
     for k, label in enumerate(labels or ()):
         ink = colours[k] if colours else "currentColor"
-        lines.append(f'<text x="{WIDTH - MARGIN:.1f}" y="{height + 6.0 + 14.0 * k:.1f}" text-anchor="end" font-size="11" '
-                     f'fill="{ink}">{label}</text>')  # fmt: skip
+        at = f'x="{WIDTH - MARGIN:.1f}" y="{height + 6.0 + 14.0 * k:.1f}" text-anchor="end"'
+        lines.append(f'<text {at} font-size="11" fill="{ink}">{escape(label)}</text>')
     height += 14.0 * len(labels or ())
     size = f'width="{WIDTH:.0f}" height="{height:.0f}" viewBox="0 0 {WIDTH:.0f} {height:.0f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">{"".join(lines)}</svg>'
@@ -104,7 +105,7 @@ def _name(axis: Array) -> str:
 
 
 def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], tint: str) -> list[str]:
-    """The parts of a shape, the far ones first, tendons over all; a tint is the one colour of all but tendons."""
+    """The parts of a shape, the far ones first, tendons over all; with a tint all in it, without tendons."""
     solid = [part for part in geometry.parts if part.kind != TENDON]
     depth = [float((shape.points[part.points] @ plane.near).mean()) for part in solid]
     lines = []
