@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, overload
 
 import typer
 
@@ -46,6 +46,9 @@ ColourOption = Annotated[
     str | None, typer.Option(help="What colours show: tension, bending_y, ... or plain; default: tension, if any.")
 ]
 TrailsOption = Annotated[bool, typer.Option("--trails", help="Draw the paths of the tips.")]
+TipsOption = Annotated[
+    str | None, typer.Option(help="Links that leave trails, with commas; default: those that carry no other.")
+]
 FramesOption = Annotated[bool, typer.Option("--frames", help="Draw frames along the robot.")]
 SourcesArgument = Annotated[
     list[str],
@@ -86,3 +89,14 @@ def pixels(text: str) -> tuple[int, int]:
     if not (x and width.strip().isdecimal() and height.strip().isdecimal()):
         raise InputError("--size", "WIDTHxHEIGHT", f"'{text}'", "as in --size 1920x1080")
     return int(width), int(height)
+
+
+@overload
+def listed(text: str) -> list[str]: ...
+@overload
+def listed(text: None) -> None: ...
+
+
+def listed(text: str | None) -> list[str] | None:
+    """Names that commas part."""
+    return None if text is None else [name.strip() for name in text.split(",")]

@@ -22,8 +22,10 @@ from sorosim.cli.options import (
     ResultArgument,
     SizeOption,
     SourcesArgument,
+    TipsOption,
     TrailsOption,
     ViewOption,
+    listed,
     pixels,
 )
 from sorosim.cli.runs import load_changed
@@ -41,6 +43,7 @@ def play(
     follow: FollowOption = None,
     orbit: OrbitOption = 0.0,
     trails: TrailsOption = False,
+    tips: TipsOption = None,
     frames: FramesOption = False,
     loads: LoadsOption = False,
     joints: JointsOption = False,
@@ -56,6 +59,7 @@ def play(
         "view": view,
         "colour": colour,
         "trails": trails,
+        "tips": listed(tips),
         "frames": frames,
         "follow": follow,
         "orbit": orbit,
@@ -75,7 +79,7 @@ def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
         return found[0]
     from sorosim.viz.together import gather
 
-    own = [Path(name).stem for name in sources] if names is None else [name.strip() for name in names.split(",")]
+    own = [Path(name).stem for name in sources] if names is None else listed(names)
     return gather(found, "overlay" if overlay else "side", own)
 
 
@@ -105,11 +109,11 @@ def plot(
     import sorosim
     from sorosim.result import Run
 
-    found, suffixes = sorosim.open(result), [name.strip() for name in formats.split(",")]
+    found, suffixes = sorosim.open(result), listed(formats)
     if isinstance(found, Run):
         from sorosim.viz.plots import plot_all
 
-        written = plot_all(found, folder, suffixes, what=[name.strip() for name in what.split(",")], style=style)
+        written = plot_all(found, folder, suffixes, what=listed(what), style=style)
     else:
         if what != "all":
             raise InputError("--what", "all of an equilibrium", f"'{what}'", "it has one plot")
@@ -137,6 +141,7 @@ def movie(
     follow: FollowOption = None,
     orbit: OrbitOption = 0.0,
     trails: TrailsOption = False,
+    tips: TipsOption = None,
     frames: FramesOption = False,
     loads: LoadsOption = False,
     joints: JointsOption = False,
@@ -152,12 +157,15 @@ def movie(
         "view": view,
         "colour": colour,
         "trails": trails,
+        "tips": listed(tips),
         "frames": frames,
         "follow": follow,
         "orbit": orbit,
     }
-    path = output or Path(results[0]).with_suffix(".mp4")
-    film(_shown(results, overlay, names), path, fps=fps, speed=speed, size=pixels(size), **look)
+    path, shown = output or Path(results[0]).with_suffix(".mp4"), _shown(results, overlay, names)
+    if len(results) == 1 and not hasattr(shown, "t"):
+        raise InputError(results[0], "a run", "an equilibrium", "plot draws equilibria")
+    film(shown, path, fps=fps, speed=speed, size=pixels(size), **look)
     out.print(str(path))
 
 
@@ -176,6 +184,7 @@ def still(
     view: ViewOption = "iso",
     colour: ColourOption = None,
     trails: TrailsOption = False,
+    tips: TipsOption = None,
     frames: FramesOption = False,
     loads: LoadsOption = False,
     joints: JointsOption = False,
@@ -187,7 +196,7 @@ def still(
     """
     from sorosim.viz.movie import still as draw
 
-    look: dict[str, Any] = {"trails": trails}
+    look: dict[str, Any] = {"trails": trails, "tips": listed(tips)}
     more = {"colour": colour, "frames": frames, "loads": loads, "joints": joints, "gravity": gravity}
     if output.suffix.lower() != ".svg":
         look |= {"view": view} | more
@@ -212,13 +221,14 @@ def web(
     fps: Annotated[float, typer.Option(help="States a second of the run; fewer if the file would get too large.")] = 30,
     colour: ColourOption = None,
     trails: TrailsOption = False,
+    tips: TipsOption = None,
 ) -> None:
     """Write a page that any browser plays in 3D, without a server or a network.
 
     Example: sorosim web run.h5 --colour bending_y
     """
     path = output or Path(source).with_suffix(".html")
-    _shown([source], False, None).export_html(path, fps=fps, colour=colour, trails=trails)
+    _shown([source], False, None).export_html(path, fps=fps, colour=colour, trails=trails, tips=listed(tips))
     out.print(str(path))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,12 +123,12 @@ class DrawnRobot:
         self._triads = self._add_lines("frames", self.frames.mesh, 2.5, scalars="colour", rgb=True)
         _on_top(self._triads)
 
-    def _add_trails(self, motion: Motion) -> None:
-        t = motion.t
+    def _add_trails(self, motion: Motion, links: Sequence[str] | None) -> None:
+        t, q = motion.t, np.asarray(motion.q, dtype=float)
         some = np.unique(np.linspace(0, len(t) - 1, min(len(t), TRAIL_POINTS)).astype(int))
-        engine, q = self.robot.engine, np.asarray(motion.q, dtype=float)
-        places = engine.places(tuple((name, 1.0) for name in self.geometry.tips))
-        paths = np.stack([engine.look(places, q[k])[0][:, :3, 3] for k in some])
+        self._tips = self.geometry.tip_stations(links)
+        places = self.robot.engine.places(tuple(self.geometry.places[k] for k in self._tips))
+        paths = np.stack([self.robot.engine.look(places, q[k])[0][:, :3, 3] for k in some])
         self._trails = Trails(t[some], paths, self._tint)
         self._paths = self._add_lines("trails", self._trails.mesh, 2.5, scalars="colour", rgb=True)
 
@@ -159,7 +159,8 @@ class DrawnRobot:
             self._cord.visibility = shown and look.tendons and not self._tint
         self._triads.visibility = shown and look.frames
         if look.trails and self.motion is not None and self.motion.timed and self._trails is None:
-            self._add_trails(self.motion)
+            # of several robots the first alone is asked for links by name
+            self._add_trails(self.motion, None if self._number else look.tips)
         if self._paths is not None:
             self._paths.visibility = shown and look.trails
         for actor in self._obstacles:
@@ -221,7 +222,7 @@ class DrawnRobot:
         if look.frames:
             self.frames.update(shape.g)
         if look.trails and self._trails is not None and t is not None:
-            self._trails.update(t, shape.g[list(self.geometry.tips.values()), :3, 3])
+            self._trails.update(t, shape.g[self._tips, :3, 3])
         if look.floor and self._shade is not None and floor is not None:
             self._shade.update(floor.shadow(shape.points, self._number * HOVER))
         if self.strain is not None and self._rods is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.servo import Servo
 from sorosim.kernels.kinematics import POSES
 from sorosim.kernels.loop_joint import FRAME_B
+from sorosim.loading import Loading
 from sorosim.loads.contact import Contact
 from sorosim.records import ContactHistory, Contacts
 from sorosim.robot import Robot
@@ -99,10 +100,35 @@ def _loads(robot: Robot, now: Instant) -> Iterator[Wrench]:
         if isinstance(load, Contact):
             continue
         wrenches = engine.load_wrenches(name, now.t, now.q, now.qd)
-        poses, _ = engine.poses(engine.loading.nodes_of(name), now.q, now.qd)
-        for g, w in zip(poses, wrenches, strict=True):
+        nodes, points = engine.loading.nodes_of(name), _points(engine.loading, name)
+        poses, _ = engine.poses(nodes, now.q, now.qd)
+        for node, g, w in zip(nodes, poses, wrenches, strict=True):
             if np.any(w):
-                yield Wrench(LOADS, name, g[:3, 3], g[:3, :3] @ w[3:], g[:3, :3] @ w[:3])
+                arm = points.get(int(node), np.zeros(3))
+                moment = w[:3] - np.cross(arm, w[3:])
+                yield Wrench(LOADS, name, g[:3, :3] @ arm + g[:3, 3], g[:3, :3] @ w[3:], g[:3, :3] @ moment)
+
+
+def _points(loading: Loading, name: str) -> dict[int, Array]:
+    """Where on its nodes a load acts (3,); nodes on which it acts at several places are left out."""
+    if name in loading.compiled:
+        rows = loading.compiled[name].rows
+        pairs = [(row.node, row.frame) for row in rows]
+        pairs += [(row.other, row.other_frame) for row in rows if row.other is not None]
+    else:
+        bound, none = loading.others[name], [None] * len(loading.others[name].nodes)
+        pairs = list(zip(bound.nodes, _given(bound, "frames", none), strict=True))
+        pairs += zip(_given(bound, "others", none), _given(bound, "other_frames", none), strict=True)
+    found: dict[int, list[Array]] = {}
+    for node, frame in pairs:
+        if node is not None:
+            found.setdefault(int(node), []).append(np.zeros(3) if frame is None else np.asarray(frame)[:3, 3])
+    return {node: points[0] for node, points in found.items() if all(np.array_equal(points[0], p) for p in points)}
+
+
+def _given(bound: Any, name: str, otherwise: list[Any]) -> Any:
+    values = getattr(bound, name, None)
+    return otherwise if values is None else values
 
 
 def _loops(robot: Robot, now: Instant) -> Iterator[Wrench]:

@@ -6,6 +6,7 @@ So the triangles never change with q, and a new picture is one look of the engin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,6 +150,13 @@ class Geometry:
         at = g[self.station[chosen]]
         points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self.local[chosen]) + at[:, :3, 3]
         return points
+
+    def tip_stations(self, links: Sequence[str] | None = None) -> IntArray:
+        """Stations of the tips of rods or the frames of rigid links by name; default: of links that carry no other."""
+        if links is None:
+            return np.array(list(self.tips.values()), dtype=np.int64)
+        found = [self.centrelines[name][-1] if name in self.centrelines else self.frames[name] for name in links]
+        return np.array(found, dtype=np.int64)
 
     def ring_points(self, shape: Shape, rod: str) -> Array:
         """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -38,6 +38,8 @@ class Look:
         Frames of the links and of sections along the rods (x red, y green, z blue).
     trails : bool
         Paths that the tips have taken so far.
+    tips : sequence of str, optional
+        Links whose tips (of rods) or frames leave trails. Default: those that carry no other.
     contacts : bool
         What the robot may touch, and the forces of contacts as arrows.
     loads : bool
@@ -62,6 +64,7 @@ class Look:
     axes: bool = True
     frames: bool = False
     trails: bool = False
+    tips: Sequence[str] | None = None
     contacts: bool = True
     loads: bool = False
     joints: bool = False
@@ -88,6 +91,8 @@ class Look:
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
+        if new.tips is not None:
+            _check_tips(robot, new.tips)
         if new.follow is not None:
             known_links = [CENTRE_OF_MASS, *(link.name for link in robot.links)]
             if new.follow not in known_links:
@@ -129,6 +134,15 @@ def varying_colours(robot: Robot) -> tuple[str, ...]:
     rows = {int(row) for division in bases for row in division.strain.rows}
     strains = [name for k, name in enumerate(STRAINS) if k in rows]
     return (*((TENSION,) if has_tendons(robot) else ()), *strains, PLAIN)
+
+
+def _check_tips(robot: Robot, tips: Any) -> None:
+    names = [link.name for link in robot.links]
+    if isinstance(tips, str) or not isinstance(tips, Sequence) or not tips:
+        raise InputError("tips", "names of links", describe(tips))
+    for name in tips:
+        if name not in names:
+            raise InputError("tips", "names of links", describe(name), nearest(str(name), names))
 
 
 def _check_colour(robot: Robot, colour: Any) -> None:

@@ -47,8 +47,8 @@ def still(
     size : (int, int)
         Width and height [pixels].
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, loads, joints,
-        gravity, follow, orbit, title. A side view knows `trails` only.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title. A side view knows trails and tips only.
 
     Raises
     ------
@@ -85,14 +85,15 @@ def _flat(
 ) -> None:  # fmt: skip
     """Write a side view, as SVG."""
     for name in look:
-        if name not in ("trails", "title"):
-            raise InputError("options", "trails or title of a side view", f"'{name}'", "write a .png file")
+        if name not in ("trails", "tips"):
+            raise InputError("options", "trails or tips of a side view", f"'{name}'", "write a .png file")
     if shown.several:
         raise InputError("path", "a .png file for several runs", f"'{path}'")
     motion = shown.motions[0]
     path_of_tip = None
     if look.get("trails"):
-        path_of_tip = np.stack([motion.robot.pose(q, motion.robot.tip_link)[:3, 3] for q in motion.q])
+        link = (look.get("tips") or [motion.robot.tip_link])[0]
+        path_of_tip = np.stack([motion.robot.pose(q, link)[:3, 3] for q in motion.q])
     colours = time_colours(len(times)) if ghosts == TIME else None
     labels = time_words(times) if motion.timed and (colours or len(times) > 1) else None
     text = side_view(motion.robot, list(sample(motion, times)[0]), path_of_tip, colours=colours, labels=labels)
@@ -121,8 +122,8 @@ def movie(
     progress : callable, optional
         Called as ``progress(done, total)`` after each picture.
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, loads, joints,
-        gravity, follow, orbit, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title.
 
     Raises
     ------

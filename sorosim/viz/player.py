@@ -38,8 +38,8 @@ def play(
     size : (int, int)
         Width and height of the window [pixels].
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, loads, joints,
-        gravity, follow, orbit, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title.
 
     Raises
     ------

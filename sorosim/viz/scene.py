@@ -43,8 +43,8 @@ class Scene:
     off_screen : bool
         Pictures (default), or a window.
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, loads, joints,
-        gravity, follow, orbit, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title.
     """
 
     # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
@@ -330,9 +330,10 @@ class Scene:
         """Set the sizes of letters and lines for the size of the picture."""
         scale = self._finer * self.size[1] / 720.0
         self.words.scale(scale)
-        for letters in (self._bar, self._legend):
-            if letters is not None:
-                letters.scale(scale)
+        if self._bar is not None:
+            self._bar.scale(scale)
+        if self._legend is not None:
+            self._legend.scale(scale, self._window())
         for lines in (self._lines, *(drawn.lines for drawn in self.drawn)):
             for line, width in lines.values():
                 line.SetLineWidth(width * scale)

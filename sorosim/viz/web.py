@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -38,7 +39,7 @@ KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
 def export_html(
     result: Any, path: str | os.PathLike[str], *, fps: float = 30.0, colour: str | None = None, trails: bool = False,
-    title: str | None = None,
+    tips: Sequence[str] | None = None, title: str | None = None,
 ) -> None:  # fmt: skip
     """Write a run or an equilibrium as one page for browsers.
 
@@ -52,7 +53,7 @@ def export_html(
     fps : float
         States per second of the run; between them positions go straight and rotations by the shortest way. There are
         evenly fewer where poses would take more than 8 MB, so that a page has some 11 MB beside its meshes.
-    colour, trails, title
+    colour, trails, tips, title
         As for `sorosim.viz.look.Look`.
 
     Raises
@@ -67,7 +68,7 @@ def export_html(
         raise InputError("trails", "a run", "an equilibrium")
     if not isinstance(trails, bool | np.bool_):
         raise InputError("trails", "True or False", describe(trails))
-    look = Look().changed(motion.robot, {"colour": colour, "title": title})
+    look = Look().changed(motion.robot, {"colour": colour, "tips": tips, "title": title})
     with written(path, PAGES) as draft:
         draft.write_text(page(motion, rate, look, bool(trails)), encoding="utf-8")
 
@@ -93,8 +94,8 @@ def describe_motion(motion: Motion, fps: float, look: Look, trails: bool) -> dic
     quantity = look.colour_of(motion.robot)
     values, tensions, ends = _values(geometry, motion, track, quantity)
     poses = np.concatenate([track.position, values[..., None], track.turn], axis=2)
-    shades = [tuple(TRAIL_COLOURS[k % len(TRAIL_COLOURS)]) for k in range(len(geometry.tips))]
-    tips = zip(geometry.tips.values(), shades, strict=True)
+    colours = ["#{:02x}{:02x}{:02x}".format(*colour) for colour in TRAIL_COLOURS]
+    tips = geometry.tip_stations(look.tips).tolist() if trails else []
     # normals are four bytes each, as graphics cards like it
     normals = np.rint(127.0 * np.pad(rig.normal, ((0, 0), (0, 1)))).astype("|i1")
     return {
@@ -106,7 +107,7 @@ def describe_motion(motion: Motion, fps: float, look: Look, trails: bool) -> dic
         "colours": "" if ends is None else TENDON if quantity == TENSION else ROD,
         "quantity": "" if ends is None else f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]",
         "range": [0.0, 0.0] if ends is None else list(ends),
-        "trails": [{"station": at, "colour": "#{:02x}{:02x}{:02x}".format(*c)} for at, c in tips] if trails else [],
+        "trails": [{"station": at, "colour": colours[k % len(colours)]} for k, at in enumerate(tips)],
         **_room(geometry, motion, track),
         "local": _block(rig.local, "<f4"),
         "normal": _block(normals, "|i1"),

@@ -63,15 +63,20 @@ class Legend:
     """Names beside squares of their colours, at the right of a scene."""
 
     def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
-        self._texts = []
-        for k, (name, colour) in enumerate(entries):
-            for words, x, ink in ((name, 0.955, INK), (SQUARE, 0.98, colour)):
-                actor = plotter.add_text(words, position=(x, 0.965 - 0.045 * k), viewport=True, color=ink)
+        self._rows = []
+        for name, colour in entries:
+            row = []
+            for words, ink in ((name, INK), (SQUARE, colour)):
+                actor = plotter.add_text(words, position=(0.98, 0.5), viewport=True, color=ink)
                 in_font(actor.prop)
                 actor.prop.justification_horizontal, actor.prop.justification_vertical = "right", "top"
-                self._texts.append(actor)
+                row.append(actor)
+            self._rows.append(row)
 
-    def scale(self, factor: float) -> None:
-        """Set the sizes of the letters, 1 in a picture 720 pixels high."""
-        for actor in self._texts:
-            actor.prop.font_size = round(17.0 * factor)
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        letters = 17.0 * factor
+        for k, row in enumerate(self._rows):
+            for actor, x in zip(row, (0.98 - 1.5 * letters / size[0], 0.98), strict=True):
+                actor.prop.font_size = round(letters)
+                actor.position = (x, 0.965 - 0.045 * k)

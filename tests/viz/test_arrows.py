@@ -72,11 +72,28 @@ def found(result, t, *kinds, q=None):
 def test_a_load_acts_at_its_point(run):
     one = found(run, 0.5, LOADS)
     assert one.name == ("push",)
-    # the wrench about the corner, wherever its node is
-    p = np.array([0.2, 0.1, 0.2])
-    force, moment = np.array([1.5, 0.0, -1.0]), np.array([0.0, 0.5, 0.0])
-    assert_allclose(one.force[0], force, atol=1e-14)
-    assert_allclose(one.moment[0] + np.cross(one.position[0], force), moment + np.cross(p, force), atol=1e-14)
+    assert_allclose(one.position[0], [0.2, 0.1, 0.2], atol=1e-15)
+    assert_allclose(one.force[0], [1.5, 0.0, -1.0], atol=1e-14)
+    assert_allclose(one.moment[0], [0.0, 0.5, 0.0], atol=1e-14)
+
+
+def test_a_spring_pulls_both_of_its_ends_along_the_line_between_them():
+    text = MACHINE.replace(
+        "loads:", "  free: {joint: {free: {}}, body: {mass: 1 kg, inertia: [0.1, 0.1, 0.1]}}\nloads:", 1
+    )
+    text = text[: text.index("actuators:")] + text[text.index("  free:") : text.index("loads:")] + "loads:\n"
+    text += "  band: {spring: {from: {link: lever, at: {position: [0.1, 0, 0]}}, "
+    text += "to: {link: free, at: {position: [0, 0.2, 0]}}, stiffness: 10 N/m, rest: 0.1}}\n"
+    robot = load_text(text, "band.yaml")
+    q = 0.2 * np.random.default_rng(3).normal(size=robot.ndof)
+    one = acting(robot, None, q, None, None, (LOADS,))
+    ends = [robot.pose(q, "lever") @ [0.1, 0, 0, 1], robot.pose(q, "free") @ [0, 0.2, 0, 1]]
+    order = np.argsort([np.linalg.norm(p - ends[0][:3]) for p in one.position])
+    assert_allclose(one.position[order], np.array(ends)[:, :3], atol=1e-12)
+    line = (ends[1] - ends[0])[:3]
+    pull = 10.0 * (np.linalg.norm(line) - 0.1) * line / np.linalg.norm(line)
+    assert_allclose(one.force[order], [pull, -pull], atol=1e-12)
+    assert_allclose(one.moment, 0.0, atol=1e-12)
 
 
 def test_the_weight_acts_at_the_centre_of_mass(run):
