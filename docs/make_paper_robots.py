@@ -24,6 +24,7 @@ class Figures(NamedTuple):
     look: dict[str, Any]  # of snapshots and film
     film: Mapping[str, Any] = MappingProxyType({})  # beside that
     size: tuple[int, int] = WIDE  # of the snapshots
+    above: bool = False  # whether they are also seen from above
 
 
 SETS = {
@@ -31,7 +32,7 @@ SETS = {
     "hybrid_serial": Figures((0.0, 1.5, 3.0, 4.5, 6.0), {"trails": True}, size=TALL),
     "fin_ray": Figures((0.0, 1.0, 2.5), {"trails": True, "tips": ["left6"], "view": "side"}, {"joints": True}, TALL),
     "hybrid_parallel": Figures((1.0, 3.8, 6.2), {"trails": True, "tips": ["plate"], "loads": True}, {"joints": True}),
-    "contact_cylinder": Figures((0.0, 1.0, 3.5, 6.0, 8.5), {"trails": True}, {"view": "iso"}, TALL),
+    "contact_cylinder": Figures((0.0, 1.0, 3.0, 5.0, 8.0), {"trails": True}, size=TALL, above=True),
     "underwater_vehicle": Figures(
         (0.0, 5.0, 10.0), {"trails": True, "tips": ["bow_arm1_rod", "stern_arm1_rod"]}, {"follow": "centre of mass"}
     ),
@@ -55,6 +56,10 @@ def draw(name: str, folder: Path, size: tuple[int, int], fps: float) -> Iterator
     for ghosts in ("time", "fade"):
         path = folder / f"snapshots_{ghosts}.png"
         run.still(path, t=figures.times, ghosts=ghosts, size=figures.size, **figures.look)
+        yield done(path)
+    if figures.above:
+        path, seen = folder / "snapshots_above.png", figures.look | {"view": "top"}
+        run.still(path, t=figures.times, ghosts="time", size=figures.size, **seen)
         yield done(path)
     run.still(folder / "snapshots_flat.svg", t=figures.times, ghosts="time", trails=True)
     yield done(folder / "snapshots_flat.svg")

@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 COLOURS = {LOADS: (0, 114, 178), GRAVITY: (92, 99, 108), JOINTS: (136, 46, 114), CONTACTS: (192, 57, 43)}
-WORDS = {LOADS: "loads", GRAVITY: "weight", JOINTS: "joints", CONTACTS: "contacts"}
 LONGEST = 0.25  # arrow of the largest force, relative to what is seen
+NEGLIGIBLE = 1e-4  # moments beside forces at the size of what is seen, or the reverse
 LEAST = 0.01  # forces smaller than this part of the largest are not drawn
 THICK = 0.02  # width of heads, relative to what is seen
 HEAD, SHAFT = 1.25, 0.2  # length of a head and radius of a shaft, in widths of heads
@@ -66,10 +66,11 @@ class Arrows:
     def __init__(self, found: Sequence[Acting], size: float) -> None:
         self.size = size
         largest = [max((np.linalg.norm(one[k], axis=1).max(initial=0.0) for one in found), default=0.0) for k in (3, 4)]
-        self.largest = (float(largest[0]), float(largest[1]))
+        # what no picture of this size could tell from rounding, beside what else acts, is none: 1e-9 N m beside 1 N
+        most = max(largest[0] * size, largest[1])
+        force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))
+        self.largest = (float(force / size), float(moment))
         self.force, self.moment = scale_for(self.largest[0], size), scale_for(self.largest[1], size)
-        kinds = {kind for one in found for kind in one.kind}
-        self.kinds = tuple(kind for kind in COLOURS if kind in kinds)
 
     @property
     def legend(self) -> str:

@@ -17,6 +17,7 @@ from sorosim.viz.geometry import ROD, TENDON, Geometry, Part, Shape
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
+LABELS, FOOT = 90.0, 320.0  # widths of a column of labels and of the line below
 SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#882e72"
 MOST_PARTS, MOST_TRIANGLES = 150, 1000  # of a picture that stays small
 
@@ -82,12 +83,15 @@ def side_view(
         f'<text x="{MARGIN + scale * step + 6:.1f}" y="{y + 4:.1f}" font-size="11" fill="currentColor">{step:g} m, '
         f"{_name(plane.right)} to the right, {_name(plane.up)} upwards</text>"
     )
+    width = 2.0 * MARGIN + scale * (high[0] - low[0]) + LABELS if labels else WIDTH
     for k, label in enumerate(labels or ()):
-        ink = colours[k] if colours else "currentColor"
-        at = f'x="{WIDTH - MARGIN:.1f}" y="{height + 6.0 + 14.0 * k:.1f}" text-anchor="end"'
-        lines.append(f'<text {at} font-size="11" fill="{ink}">{escape(label)}</text>')
-    height += 14.0 * len(labels or ())
-    size = f'width="{WIDTH:.0f}" height="{height:.0f}" viewBox="0 0 {WIDTH:.0f} {height:.0f}"'
+        x, baseline = width - LABELS + 10.0, MARGIN + 10.0 + 15.0 * k
+        if colours:
+            lines.append(f'<path d="M{x:.1f} {baseline:.1f}h9v-9h-9Z" fill="{colours[k]}"/>')
+        at = f'x="{x + 14.0:.1f}" y="{baseline:.1f}"'
+        lines.append(f'<text {at} font-size="11" fill="currentColor">{escape(label)}</text>')
+    width, height = max(width, FOOT), max(height, MARGIN + 15.0 * len(labels or ()))
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">{"".join(lines)}</svg>'
 
 

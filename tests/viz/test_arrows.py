@@ -254,6 +254,14 @@ def test_arrows_of_contacts_end_where_they_act_and_small_ones_are_left_out():
     assert float(said[1]) / 100.0 / float(said[2]) * 8.0 == pytest.approx(arrows.force.metres(8.0))
 
 
+def test_moments_that_are_rounding_are_no_arrows():
+    for moment, shown in ((1e-7, False), (1e-2, True)):
+        wrench = Wrench(LOADS, "push", np.zeros(3), np.array([0.0, 4.0, 0.0]), np.array([0.0, 0.0, moment]))
+        arrows = Arrows([Acting.of([wrench])], 0.5)
+        assert (arrows.moment is not None) == shown
+        assert arrows.force is not None
+
+
 # -- in a scene
 
 
