@@ -159,8 +159,9 @@ class DrawnRobot:
             self._cord.visibility = shown and look.tendons and not self._tint
         self._triads.visibility = shown and look.frames
         if look.trails and self.motion is not None and self.motion.timed and self._trails is None:
-            # of several robots the first alone is asked for links by name
-            self._add_trails(self.motion, None if self._number else look.tips)
+            # of several robots, those that have such links
+            named = [name for name in look.tips or () if name in self.geometry.frames]
+            self._add_trails(self.motion, named or None)
         if self._paths is not None:
             self._paths.visibility = shown and look.trails
         for actor in self._obstacles:

@@ -32,12 +32,26 @@ Array = NDArray[np.float64]
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6
+LOOKED_AT, STILL = 20, 1e-6  # rows in which tips are looked at; motions relative to the robot that are none
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
+def _shown_link(run: Any, link: str | None) -> str:
+    """The link that is shown: the one asked for, or the last that has a body and whose tip is not held still."""
+    robot = run.robot
+    if link is not None or len(run.t) < 2:
+        return check_link(robot, link)
+    rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))
+    names = [robot.tip_link, *(link.name for link in reversed(robot.links) if link.body is not None)]
+    paths = {name: np.stack([robot.pose(run.q[k], name)[:3, 3] for k in rows]) for name in names}
+    size = np.ptp(np.concatenate(list(paths.values())), axis=0).max()
+    moving = (name for name, path in paths.items() if np.ptp(path, axis=0).max() > STILL * size)
+    return next(moving, robot.tip_link)
+
+
 def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Tip of a link (of a rod, or a rigid link's frame; default: the last link) over time, and its path."""
-    t, name = run_times(run), check_link(run.robot, link)
+    """Tip of a link (of a rod, or a rigid link's frame; default: the last that moves) over time, and its path."""
+    t, name = run_times(run), _shown_link(run, link)
     tip = np.asarray(run.tip(name))
     with styled(STYLE):
         figure = new_figure(10.0, 4.8)
@@ -66,7 +80,7 @@ def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | N
 
 
 def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-    """The robot at several times (default: six, evenly over the run) with the path of its last link's tip."""
+    """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
     wanted = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
     at = np.atleast_1d(np.asarray(wanted, dtype=float))
@@ -74,7 +88,7 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.Path
     if at.size == 0 or at.ndim != 1 or outside.any():
         got = f"{at[outside][0]:g}" if at.ndim == 1 and outside.any() else f"shape {at.shape}"
         raise InputError("times", f"times from {stored[0]:g} to {stored[-1]:g} s", got)
-    geometry, link = coarse_geometry(robot), check_link(robot, None)
+    geometry, link = coarse_geometry(robot), _shown_link(run, None)
     shapes = [geometry.at(q) for q in sample(run, at)[0]]
     tip = np.asarray(run.tip(link))
     scale = colormaps[TIME_COLOURS]
