@@ -70,7 +70,7 @@ def export_gltf(result: Any, path: str | os.PathLike[str], *, t: float | None = 
         times = check_times(motion, t)
     with written(path, GLTF) as draft:
         rig = Rig(motion.robot, motion.q[0])
-        draft.write_bytes(_file(rig, rig.track(motion, times), animated))
+        draft.write_bytes(_Robot(rig, rig.track(motion, times), animated).file())
 
 
 class _File:
@@ -102,93 +102,116 @@ class _File:
         return len(self.accessors) - 1
 
 
-def _file(rig: Rig, track: Track, animated: bool) -> bytes:
-    """The bytes of the file."""
-    geometry, store, robot = rig.geometry, _File(), rig.geometry.robot
-    root: dict[str, Any] = {"name": robot.name, "rotation": _upright(up_axis(robot.engine.gravity))}
-    nodes, scene, meshes, skins = [root], [0], list[dict[str, Any]](), list[dict[str, Any]]()
-    materials, by_look = list[dict[str, Any]](), dict[tuple[str, float], int]()
-    joints: dict[int, int] = {}  # station -> node
+class _Robot:
+    """A robot along a motion as nodes, meshes, skins and materials.
 
-    def joint(station: int) -> int:
-        if station not in joints:
-            link, s = geometry.places[station]
-            nodes.append({
-                "name": f"{link} {s:.4g}", "translation": _rounded(track.position[0, station]),
-                "rotation": _rounded(track.turn[0, station]),
-            })  # fmt: skip
-            joints[station] = len(nodes) - 1
-            root.setdefault("children", []).append(joints[station])
-        return joints[station]
+    Bodies are children of the joint that moves them. What has a skin stands beside the root, since it goes by its
+    joints alone.
+    """
 
-    def material(part: Part) -> int:
-        look = _look(part, bool(geometry.tendons))
-        if look not in by_look:
-            by_look[look] = len(materials)
-            materials.append(_material(*look))
-        return by_look[look]
+    def __init__(self, rig: Rig, track: Track, animated: bool) -> None:
+        robot = rig.geometry.robot
+        self.rig, self.track, self.animated, self.store = rig, track, animated, _File()
+        self.nodes: list[dict[str, Any]] = [{"name": robot.name, "rotation": _upright(up_axis(robot.engine.gravity))}]
+        self.beside: list[int] = []  # nodes beside the root
+        self.meshes: list[dict[str, Any]] = []
+        self.skins: list[dict[str, Any]] = []
+        self.materials: dict[tuple[str, float], int] = {}
+        self.joints: dict[int, int] = {}  # station -> node
+        self._first = rig.geometry.at(track.q[0])
+        for part in rig.geometry.parts:
+            self._add(part)
 
-    first = geometry.at(track.q[0])
-    for part in geometry.parts:
-        points, stations = part.points, geometry.station[part.points]
-        used, index = np.unique(stations, return_inverse=True)
-        fixed = len(used) == 1  # all of it moves with one frame
-        shown, normals = (rig.local, rig.normal) if fixed else (first.points, first.normals)
-        attributes = {
-            "POSITION": store.add(shown[points], "<f4", POINTS, bounds=True),
-            "NORMAL": store.add(normals[points], "<f4", POINTS),
-        }
-        mesh = {"attributes": attributes, "material": material(part)}
-        mesh["indices"] = store.add((part.faces - points.start).ravel(), "<u4", INDICES)
-        meshes.append({"name": part.name, "primitives": [mesh]})
-        node: dict[str, Any] = {"name": part.name, "mesh": len(meshes) - 1}
-        nodes.append(node)
-        me = len(nodes) - 1
-        if fixed:
-            nodes[joint(int(used[0]))].setdefault("children", []).append(me)
-        elif not animated:
-            root.setdefault("children", []).append(me)
+    def _node(self, parent: int | None, **node: Any) -> int:
+        """Add a node; returns its number."""
+        self.nodes.append(node)
+        siblings = self.beside if parent is None else self.nodes[parent].setdefault("children", [])
+        siblings.append(len(self.nodes) - 1)
+        return len(self.nodes) - 1
+
+    def _joint(self, station: int) -> int:
+        """The node of a station."""
+        if station not in self.joints:
+            link, s = self.rig.geometry.places[station]
+            place, turn = (_rounded(table[0, station]) for table in (self.track.position, self.track.turn))
+            self.joints[station] = self._node(0, name=f"{link} {s:.4g}", translation=place, rotation=turn)
+        return self.joints[station]
+
+    def _add(self, part: Part) -> None:
+        used, index = np.unique(self.rig.geometry.station[part.points], return_inverse=True)
+        rigid = len(used) == 1
+        if rigid:
+            mesh = self._mesh(part, self.rig.local, self.rig.normal)
+            self._node(self._joint(int(used[0])), name=part.name, mesh=mesh)
+            return
+        mesh = self._mesh(part, self._first.points, self._first.normals)
+        if self.animated:
+            self._node(None, name=part.name, mesh=mesh, skin=self._skin(part, mesh, used, index))
         else:
-            weights = np.zeros((len(index), 4))
-            weights[:, 0] = 1.0
-            attributes["JOINTS_0"] = store.add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
-            attributes["WEIGHTS_0"] = store.add(weights, "<f4", POINTS)
-            # the matrices stand in the file column by column
-            inverse = np.linalg.inv(first.g[used]).transpose(0, 2, 1).reshape(-1, 16)
-            inverse[:, 3:15:4], inverse[:, 15] = 0.0, 1.0
-            skins.append({
-                "name": part.name, "joints": [joint(int(station)) for station in used], "skeleton": 0,
-                "inverseBindMatrices": store.add(inverse, "<f4"),
-            })  # fmt: skip
-            node["skin"] = len(skins) - 1
-            scene.append(me)  # what has a skin goes by its joints alone
+            self._node(0, name=part.name, mesh=mesh)
 
-    content: dict[str, Any] = {
-        "asset": {"version": "2.0", "generator": f"sorosim {__version__}"}, "scene": 0,
-        "scenes": [{"name": robot.name, "nodes": scene}], "nodes": nodes,
-    }  # fmt: skip
-    if animated and joints:
-        content["animations"] = [_animation(store, track, joints)]
-    lists = {"meshes": meshes, "materials": materials, "skins": skins, "accessors": store.accessors}
-    lists["bufferViews"] = store.views
-    content |= {name: values for name, values in lists.items() if values}  # glTF has no empty lists
-    if store.data:
-        content["buffers"] = [{"byteLength": len(store.data) + -len(store.data) % 4}]
-    return _binary(content, bytes(store.data))
+    def _mesh(self, part: Part, points: Array, normals: Array) -> int:
+        add = self.store.add
+        attributes = {
+            "POSITION": add(points[part.points], "<f4", POINTS, bounds=True),
+            "NORMAL": add(normals[part.points], "<f4", POINTS),
+        }
+        indices = add((part.faces - part.points.start).ravel(), "<u4", INDICES)
+        look = _look(part, bool(self.rig.geometry.tendons))
+        material = self.materials.setdefault(look, len(self.materials))
+        primitive = {"attributes": attributes, "indices": indices, "material": material}
+        self.meshes.append({"name": part.name, "primitives": [primitive]})
+        return len(self.meshes) - 1
+
+    def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
+        """Bind each point of a mesh to the one of the stations `used` that `index` names."""
+        add, attributes = self.store.add, self.meshes[mesh]["primitives"][0]["attributes"]
+        attributes["JOINTS_0"] = add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
+        attributes["WEIGHTS_0"] = add(np.tile([1.0, 0.0, 0.0, 0.0], (len(index), 1)), "<f4", POINTS)
+        # matrices stand in the file column by column, their last rows exact
+        inverse = np.linalg.inv(self._first.g[used])
+        inverse[:, 3] = [0.0, 0.0, 0.0, 1.0]
+        matrices = add(inverse.transpose(0, 2, 1).reshape(-1, 16), "<f4")
+        joints = [self._joint(int(station)) for station in used]
+        self.skins.append({"name": part.name, "joints": joints, "skeleton": 0, "inverseBindMatrices": matrices})
+        return len(self.skins) - 1
+
+    def file(self) -> bytes:
+        """The bytes of the file."""
+        animation = _animation(self.store, self.track, self.joints) if self.animated else None
+        lists: dict[str, list[Any]] = {
+            "nodes": self.nodes,
+            "meshes": self.meshes,
+            "skins": self.skins,
+            "materials": [_material(*look) for look in self.materials],
+            "animations": [animation] if animation else [],
+            "accessors": self.store.accessors,
+            "bufferViews": self.store.views,
+            "buffers": [{"byteLength": len(self.store.data) + -len(self.store.data) % 4}] if self.store.data else [],
+        }
+        content: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"sorosim {__version__}"}, "scene": 0}
+        content["scenes"] = [{"name": self.nodes[0]["name"], "nodes": [0, *self.beside]}]
+        content |= {name: values for name, values in lists.items() if values}  # glTF has no empty lists
+        return _binary(content, bytes(self.store.data))
 
 
-def _animation(store: _File, track: Track, joints: dict[int, int]) -> dict[str, Any]:
-    """Channels of all joints that move."""
+def _animation(store: _File, track: Track, joints: dict[int, int]) -> dict[str, Any] | None:
+    """Channels of all joints that move; None if none does."""
+    tables = {"translation": track.position, "rotation": track.turn}
+    places = [(node, path, table[:, at]) for at, node in joints.items() for path, table in tables.items()]
+    moving = [(node, path, values) for node, path, values in places if np.ptp(values, axis=0).any()]
+    if not moving:
+        return None
     when = store.add(track.t - track.t[0], "<f4", bounds=True)
-    channels, samplers = list[dict[str, Any]](), list[dict[str, Any]]()
-    for station, node in joints.items():
-        for name, table in (("translation", track.position), ("rotation", track.turn)):
-            values = table[:, station]
-            if np.ptp(values, axis=0).max() == 0.0:
-                continue
-            samplers.append({"input": when, "output": store.add(values, "<f4"), "interpolation": "LINEAR"})
-            channels.append({"sampler": len(samplers) - 1, "target": {"node": node, "path": name}})
-    return {"name": "motion", "channels": channels, "samplers": samplers}
+    return {
+        "name": "motion",
+        "channels": [
+            {"sampler": k, "target": {"node": moving[k][0], "path": moving[k][1]}} for k in range(len(moving))
+        ],
+        "samplers": [
+            {"input": when, "output": store.add(values, "<f4"), "interpolation": "LINEAR"} for _, _, values in moving
+        ],
+    }
 
 
 def _upright(up: Array) -> list[float]:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.model.chart import Charts
+from sorosim.robot import Robot
 from sorosim.viz.figures import FORMATS, STYLE, UNITS, finish, kind_of_inputs, line_style, mark, new_figure
 from sorosim.viz.look import STRAINS
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
@@ -38,7 +39,7 @@ SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 def _shown_link(run: Any, link: str | None) -> str:
     """The link that is shown: the one asked for, or the last that has a body and whose tip is not held still."""
-    robot = run.robot
+    robot: Robot = run.robot
     if link is not None or len(run.t) < 2:
         return check_link(robot, link)
     rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))

@@ -79,10 +79,8 @@ class Together:
         q, u = sample(self.motions[0], np.array([t]))
         return q[0], u[0], t if self.timed else None
 
-    def scene(
-        self, size: Sequence[int], look: Mapping[str, Any], times: Array | None = None, off_screen: bool = True
-    ) -> Scene:
-        """A scene of all of them, its camera fitted to the whole motions or to some times."""
+    def scene(self, size: Sequence[int], look: Mapping[str, Any], off_screen: bool = True) -> Scene:
+        """A scene of all of them, to be fitted to their motions."""
         self.check_look(look)
         named = dict(look)
         if self.several:

@@ -218,6 +218,26 @@ def test_what_stands_still_has_no_channels(tmp_path):
     assert paths == {"translation"}
 
 
+def test_a_run_in_which_nothing_moves_has_no_animation(tmp_path):
+    run = motion(load_text(MIXED, "mixed.yaml"))
+    run.q[:] = 0.0
+    export_gltf(run, tmp_path / "run.glb", fps=6.0)
+    reader = Reader(tmp_path / "run.glb")
+    assert "animations" not in reader.json
+    assert reader.points(0.0).keys() == {"cart", "arm"}
+
+
+def test_a_robot_without_surfaces_is_a_file_all_the_same(tmp_path):
+    robot = load_text("sorosim: 1\nname: frame\nlinks: {a: {joint: {revolute: {axis: [0, 1, 0]}}}}", "frame.yaml")
+    export_gltf(motion(robot), tmp_path / "run.glb")
+    data = (tmp_path / "run.glb").read_bytes()
+    assert json.loads(data[20:]) == {
+        "asset": {"version": "2.0", "generator": f"sorosim {sorosim.__version__}"}, "scene": 0,
+        "scenes": [{"name": "frame", "nodes": [0]}],
+        "nodes": [{"name": "frame", "rotation": pytest.approx([-(0.5**0.5), 0, 0, 0.5**0.5])}],
+    }  # fmt: skip
+
+
 def test_quaternions_never_jump(tmp_path):
     robot = load_text(MIXED, "mixed.yaml")
     t = np.linspace(0.0, 1.0, 60)
