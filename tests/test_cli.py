@@ -383,6 +383,19 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
         (("movie", "run.h5", "--colour", "blue"), "colour: expected"),
         (("still", "run.h5", "--out", "a.png", "--t", "9"), "t: expected a time"),
         (("still", "run.h5", "--out", "a.xyz"), "expected"),
+    ],
+)
+def test_looks_that_cannot_be(finger, call, words, message):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_pictures_that_cannot_be(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    for words, message in (
         (("still", "run.h5", "--out", "a.png", "--t", "0,soon"), "--t: expected a time in s, or several as in 0,1,2"),
         (("still", "run.h5", "--out", "a.svg", "--view", "top"), "a side view knows --trails only"),
         (("still", "run.h5", "--out", "a.png", "--ghosts", "fad"), "did you mean fade?"),
@@ -392,11 +405,8 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
         (("plot", "run.h5", "--style", "papr"), "did you mean paper?"),
         (("gltf", "run.h5", "--t", "7"), "t: expected a time from 0 to"),
         (("web", "run.h5", "--out", "a.txt"), "expected a file name that ends in .html"),
-    ],
-)
-def test_looks_that_cannot_be(finger, call, words, message):
-    call("simulate", "finger.yaml", "--out", "run.h5")
-    code, out, err = call(*words)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
+    ):
+        code, out, err = call(*words)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
