@@ -91,6 +91,8 @@ class Player:
         self.scene.margin_below, self.scene.margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
         self.scene.fit_runs(self.motion.motions)
         self.slider = self._add_slider() if self.state.timed else None
+        if self.slider is not None:
+            self.scene.words.raise_to("scale", 0.11)  # above its line
         self._listen()
         self.draw()
 

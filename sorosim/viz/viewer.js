@@ -299,7 +299,8 @@ class Viewer {
       this.zoom(Math.exp(Math.max(-1, Math.min(1, 0.0015 * event.deltaY))));
     }, { passive: false });
     this.page.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], tag = event.target ? event.target.tagName : "";
+      if (tag === "SELECT" || (tag === "BUTTON" && event.key === " ")) return; // they take these keys themselves
       if (event.key === " ") this.toggle();
       else if (step) this.step(step);
       else return;
@@ -353,6 +354,10 @@ class Viewer {
   draw() {
     const { gl, canvas, motion } = this, ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.max(1, Math.round(ratio * n)));
+    const { azimuth, elevation, distance, focus } = this.camera;
+    const state = [this.t, this.playing, azimuth, elevation, distance, ...focus, width, height].join();
+    if (state === this.shown) return; // the picture stands
+    this.shown = state;
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     gl.viewport(0, 0, width, height);
     gl.clearColor(1, 1, 1, 1);

@@ -49,6 +49,10 @@ class Words:
         """Write a text."""
         self._texts[name].input = words
 
+    def raise_to(self, name: str, y: float) -> None:
+        """Move a text to another height, as a part of the picture."""
+        self._texts[name].position = (PLACES[name][0], y)
+
     def said(self, name: str) -> str:
         """A text as it is."""
         return str(self._texts[name].input)

@@ -39,6 +39,8 @@ heard["time.input"]({ target: { value: "0.4" } });
 counts.lines = counts.triangles = 0;
 frame(16);
 const drawn = { ...counts };
+next((now += 16)); // nothing has changed, so nothing is drawn
+const again = counts.triangles - drawn.triangles;
 key("ArrowRight");
 frame(16);
 key("ArrowLeft");
@@ -57,4 +59,4 @@ heard["view.pointerup"]({ pointerId: 1 });
 heard["camera.change"]({ target: { value: "top" } });
 next(now + 16);
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
-console.log(JSON.stringify({ clocks, buttons, drawn, zoomed, azimuth, title, trouble }));
+console.log(JSON.stringify({ clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));

@@ -289,5 +289,6 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     assert said["buttons"] == ["play", "play", "play", "play", "pause", "play"]
     # floor and trail; shadow of the rod; inside, outside; tendons
     assert said["drawn"] == {"lines": 2, "triangles": 1 + 2 + 5}
+    assert said["again"] == 0
     assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
     assert said["azimuth"] == pytest.approx(-0.08)
