@@ -12,7 +12,7 @@ from sorosim.loads.contact import Contact, Surface
 from sorosim.model.link import WORLD
 from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
 from sorosim.robot import Robot
-from sorosim.viz.offscreen import load_pyvista
+from sorosim.viz.offscreen import load_meshes
 from sorosim.viz.skins import shape_skin
 
 Array = NDArray[np.float64]
@@ -41,7 +41,7 @@ def obstacle_meshes(robot: Robot, seen: Array) -> Iterator[tuple[Any, bool, bool
 
 def _mesh(shape: Any, at: Array, middle: Array, size: float) -> tuple[Any, bool, bool]:
     """As above, in the frame of the obstacle."""
-    pv = load_pyvista()
+    pv = load_meshes()
     local = at[:3, :3].T @ (middle - at[:3, 3])
     if isinstance(shape, HalfSpace | Plane):
         flat = {"center": (local[0], local[1], 0.0), "i_size": 1.5 * size, "j_size": 1.5 * size}
@@ -77,4 +77,4 @@ def _terrain(shape: HeightField) -> Any:
         heights = make_interp_spline(old, heights, axis=axis, bc_type="natural")(new)
         axes.append(new)
     x, y = np.meshgrid(*axes, indexing="ij")
-    return load_pyvista().StructuredGrid(x, y, heights).extract_surface(algorithm="dataset_surface")
+    return load_meshes().StructuredGrid(x, y, heights).extract_surface(algorithm="dataset_surface")

@@ -387,20 +387,27 @@ class Viewer {
     gl.bindVertexArray(this.mesh);
     const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colours !== "rod";
     const rods = motion.parts.filter((part) => part.kind === "rod"), clear = glassy ? rods : [];
+    const panes = motion.parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
+    const casts = (part) => part.kind !== "tendon" && part.kind !== "obstacle";
     gl.disable(gl.BLEND);
     gl.disable(gl.CULL_FACE);
     // shadows lie on the floor, which has no depth of its own
     gl.depthMask(false);
-    for (const part of motion.parts) if (part.kind !== "tendon") this.drawPart(part, "#dde0e5", 1, true);
+    for (const part of motion.parts.filter(casts)) this.drawPart(part, "#dde0e5", 1, true);
     gl.depthMask(true);
     gl.enable(gl.CULL_FACE);
     gl.cullFace(gl.FRONT); // where tendons show: the pale inside of the far wall first
     for (const part of clear) this.drawPart(part, "#f3c9b6", 1, false, false);
     gl.cullFace(gl.BACK);
-    for (const part of motion.parts) if (!clear.includes(part)) this.drawPart(part, part.colour, 1);
+    const through = [...clear, ...panes];
+    for (const part of motion.parts) if (!through.includes(part)) this.drawPart(part, part.colour, 1);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     for (const part of clear) this.drawPart(part, part.colour, 0.4);
+    gl.disable(gl.CULL_FACE);
+    gl.depthMask(false);
+    for (const part of panes) this.drawPart(part, part.colour, part.opacity, false, false);
+    gl.depthMask(true);
     const slider = this.page.getElementById("time");
     if (this.page.activeElement !== slider || this.playing) slider.value = this.t;
     this.page.getElementById("play").textContent = this.playing ? "pause" : "play";

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import describe, positive
 from sorosim.errors import InputError
+from sorosim.robot import Robot
 from sorosim.viz.camera import level_axes, up_axis
 from sorosim.viz.colours import StrainValues, colour_map, round_range, tension_columns
 from sorosim.viz.drawn import CORD, RIGID, SOFT
@@ -27,6 +29,7 @@ from sorosim.viz.look import PLAIN, STRAINS, TENSION, UNITS, Look
 from sorosim.viz.meshes import TRAIL_COLOURS, floor_of
 from sorosim.viz.rig import Rig, Track, frame_times
 from sorosim.viz.target import Motion, motion_of, written
+from sorosim.viz.touching import GLASS, STONE, obstacle_meshes
 
 Array = NDArray[np.float64]
 
@@ -34,6 +37,7 @@ PAGES = (".html", ".htm")
 MOST_BYTES = 8_000_000  # of poses; in the page they take a third more
 MOST_STATIONS = 65_536  # what two bytes can count
 RAMP = 256  # colours
+OBSTACLE, CLEAR = "obstacle", 0.28  # opacity of what is seen through
 KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
 
@@ -80,50 +84,76 @@ def page(motion: Motion, fps: float, look: Look, trails: bool) -> str:
     content = describe_motion(motion, fps, look, trails)
     # no text of a robot can end the script
     data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    html = texts[0].replace("@TITLE@", escape(content["title"]))
-    return html.replace("@SCRIPT@", texts[1]).replace("@MOTION@", data)
+    parts = {"TITLE": escape(content["title"]), "SCRIPT": texts[1], "MOTION": data}
+    return re.sub("@(TITLE|SCRIPT|MOTION)@", lambda found: parts[found[1]], texts[0])
 
 
 def describe_motion(motion: Motion, fps: float, look: Look, trails: bool) -> dict[str, Any]:
     """What `viewer.js` takes: numbers, and arrays as base64."""
     rig = Rig(motion.robot, np.asarray(motion.q[0], dtype=float))
-    geometry, n = rig.geometry, len(rig.geometry.places)
+    geometry, n = rig.geometry, len(rig.geometry.places) + 1  # one more: the world
     if n > MOST_STATIONS:
-        raise InputError("run", f"a robot of at most {MOST_STATIONS} drawn sections", f"{n}")
+        raise InputError("run", f"a robot of fewer than {MOST_STATIONS} drawn sections", f"{n - 1}")
     track = rig.track(motion, frame_times(motion, fps, MOST_BYTES // (32 * n)))
     quantity = look.colour_of(motion.robot)
     values, tensions, ends = _values(geometry, motion, track, quantity)
-    poses = np.concatenate([track.position, values[..., None], track.turn], axis=2)
+    poses = np.zeros((len(track.t), n, 8))
+    poses[:, :-1, :3], poses[:, :-1, 3], poses[:, :-1, 4:], poses[:, -1, 7] = track.position, values, track.turn, 1.0
     colours = ["#{:02x}{:02x}{:02x}".format(*colour) for colour in TRAIL_COLOURS]
     tips = geometry.tip_stations(look.tips).tolist() if trails else []
+    seen = _seen(geometry, track)
+    solids = [*_obstacles(motion.robot, seen)]
+    held = np.concatenate([seen, *(solid.points for solid in solids if solid.held)])
+    first = np.cumsum([geometry.n_points, *(len(solid.points) for solid in solids)])
+    faces = [part.faces for part in geometry.parts] + [f.faces + k for f, k in zip(solids, first[:-1], strict=True)]
+    station = [geometry.station, np.full(int(first[-1]) - geometry.n_points, n - 1)]
     # normals are four bytes each, as graphics cards like it
-    normals = np.rint(127.0 * np.pad(rig.normal, ((0, 0), (0, 1)))).astype("|i1")
+    normals = np.concatenate([rig.normal, *(solid.normals for solid in solids)])
     return {
         "title": motion.robot.name if look.title is None else look.title,
         "times": track.t.tolist(),
         "stations": n,
-        "parts": _parts(geometry),
+        "parts": _parts(geometry, solids),
         "tendons": tensions.shape[1],
         "colours": "" if ends is None else TENDON if quantity == TENSION else ROD,
         "quantity": "" if ends is None else f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]",
         "range": [0.0, 0.0] if ends is None else list(ends),
         "trails": [{"station": at, "colour": colours[k % len(colours)]} for k, at in enumerate(tips)],
-        **_room(geometry, motion, track),
-        "local": _block(rig.local, "<f4"),
-        "normal": _block(normals, "|i1"),
-        "station": _block(geometry.station, "<u2"),
-        "faces": _block(np.concatenate([np.zeros((0, 3), dtype=int), *(part.faces for part in geometry.parts)]), "<u4"),
+        **_room(up_axis(motion.robot.engine.gravity), seen, held),
+        "local": _block(np.concatenate([rig.local, *(solid.points for solid in solids)]), "<f4"),
+        "normal": _block(np.rint(127.0 * np.pad(normals, ((0, 0), (0, 1)))), "|i1"),
+        "station": _block(np.concatenate(station), "<u2"),
+        "faces": _block(np.concatenate([np.zeros((0, 3), dtype=int), *faces]), "<u4"),
         "poses": _block(poses, "<f4"),
         "tensions": _block(tensions, "<f4"),
         "ramp": _block(_ramp(quantity), "|u1"),
     }
 
 
+class _Obstacle(NamedTuple):
+    """What the robot may touch, in the world."""
+
+    points: Array  # (n, 3) [m]
+    normals: Array  # (n, 3)
+    faces: NDArray[np.int64]  # (m, 3)
+    clear: bool  # whether it is seen through
+    held: bool  # whether the page must show all of it
+
+
+def _obstacles(robot: Robot, seen: Array) -> Iterator[_Obstacle]:
+    if not robot.engine.loading.touches:
+        return
+    for mesh, clear, held in obstacle_meshes(robot, seen):
+        flat = mesh.triangulate().compute_normals(cell_normals=False, split_vertices=not clear)
+        points, normals = (np.asarray(x, dtype=float) for x in (flat.points, flat.point_data["Normals"]))
+        yield _Obstacle(points, normals, np.asarray(flat.regular_faces, dtype=np.int64), clear, held)
+
+
 def _block(values: NDArray[Any], kind: str) -> dict[str, str]:
     return {"kind": KINDS[kind], "base64": b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()}
 
 
-def _parts(geometry: Geometry) -> list[dict[str, Any]]:
+def _parts(geometry: Geometry, solids: Sequence[_Obstacle]) -> list[dict[str, Any]]:
     found, first, tendons = [], 0, 0
     for part in geometry.parts:
         entry: dict[str, Any] = {"kind": part.kind, "name": part.name, "first": first, "count": part.faces.size}
@@ -132,6 +162,10 @@ def _parts(geometry: Geometry) -> list[dict[str, Any]]:
             entry["tendon"], tendons = tendons, tendons + 1
         found.append(entry)
         first += part.faces.size
+    for solid in solids:
+        style = {"colour": GLASS, "opacity": CLEAR} if solid.clear else {"colour": STONE, "opacity": 1.0}
+        found.append({"kind": OBSTACLE, "name": "", "first": first, "count": solid.faces.size, **style})
+        first += solid.faces.size
     return found
 
 
@@ -164,18 +198,22 @@ def _ramp(quantity: str) -> NDArray[np.uint8]:
     return np.asarray(colormaps[colour_map(quantity)](np.linspace(0.0, 1.0, RAMP), bytes=True), dtype=np.uint8)
 
 
-def _room(geometry: Geometry, motion: Motion, track: Track) -> dict[str, Any]:
-    """The floor, and the ball around all that moves."""
-    up = up_axis(motion.robot.engine.gravity)
-    frame = np.stack([*level_axes(up), up])
+def _seen(geometry: Geometry, track: Track) -> Array:
+    """Points (n, 3) of the robot along its motion."""
     some = np.unique(np.linspace(0, len(track.t) - 1, 30).astype(int))
-    seen = np.concatenate([geometry.at(track.q[k]).points[::7] for k in some] + [track.position[some].reshape(-1, 3)])
+    shapes = [geometry.at(track.q[k]).points[::7] for k in some]
+    return np.concatenate([*shapes, track.position[some].reshape(-1, 3)])
+
+
+def _room(up: Array, seen: Array, held: Array) -> dict[str, Any]:
+    """The floor below points (n, 3) of the robot, and the ball around all points that the page must show."""
+    frame = np.stack([*level_axes(up), up])
     floor = floor_of(seen, up)
-    middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+    middle = 0.5 * (held.min(axis=0) + held.max(axis=0))
     corner = np.array([floor.low[0], floor.low[1], floor.height]) @ frame
     return {
         "frame": frame.tolist(), "middle": middle.tolist(),
-        "radius": 1.05 * float(np.linalg.norm(seen - middle, axis=1).max(initial=0.0)) or 1.0,
+        "radius": 1.05 * float(np.linalg.norm(held - middle, axis=1).max(initial=0.0)) or 1.0,
         "floor": {
             "height": floor.height, "step": floor.step, "corner": corner.tolist(),
             "lines": (floor.lines.reshape(-1, 3) @ frame).round(9).tolist(),

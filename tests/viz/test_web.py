@@ -167,6 +167,25 @@ def test_an_equilibrium_has_one_moment_and_the_floor_is_below(tmp_path):
     assert 0.8 * page.motion["radius"] < far.max() <= page.motion["radius"]
 
 
+def test_what_the_robot_may_touch_stands_still_in_the_page(tmp_path):
+    robot = sorosim.load("contact_cylinder")
+    page = written(motion(robot), tmp_path, fps=5.0)
+    position, _, turn = poses_of(page)
+    part = page.motion["parts"][-1]
+    assert (part["kind"], part["opacity"] < 1.0) == ("obstacle", True)
+    used = np.unique(page.array("faces")[part["first"] : part["first"] + part["count"]])
+    stations = np.unique(page.array("station")[used])
+    assert_allclose(position[:, stations], 0.0)
+    assert_allclose(turn[:, stations], np.broadcast_to([0, 0, 0, 1], turn[:, stations].shape))
+    points = page.array("local").reshape(-1, 3)[used]
+    # the pipe around the vertical through the origin, all of it in sight
+    assert_allclose(np.hypot(points[:, 0], points[:, 1]), 0.15, atol=1e-6)
+    assert np.linalg.norm(points - page.motion["middle"], axis=1).max() <= page.motion["radius"]
+    normals = page.array("normal").reshape(-1, 4)[used, :3] / 127.0
+    across = np.einsum("ij,ij->i", normals[:, :2], points[:, :2]) / 0.15
+    assert_allclose(np.abs(across), 1.0, atol=0.02)
+
+
 def test_wrong_options_are_told(run, tmp_path):
     for options, words in (
         ({"colour": "bendings_y"}, "did you mean bending_y"),
