@@ -16,7 +16,7 @@ from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
 from sorosim.viz.look import PLAIN, STRAINS, TENSION, Look
 from sorosim.viz.meshes import Floor, Frames, Surface, Trails
 from sorosim.viz.target import Motion, sample
-from sorosim.viz.touching import GLASS, STONE, obstacle_meshes
+from sorosim.viz.touching import CLEAR, GLASS, STONE, obstacle_meshes
 
 Array = NDArray[np.float64]
 
@@ -205,7 +205,7 @@ class DrawnRobot:
         """Draw what the robot may touch; returns those points (n, 3) of it that the picture must hold."""
         framed = [np.zeros((0, 3))]
         for k, (mesh, clear, whole) in enumerate(obstacle_meshes(self.robot, seen - self.offset)):
-            style: Any = {"color": GLASS, "opacity": 0.28, "lighting": False} if clear else {"color": STONE, **MATT}
+            style: Any = {"color": GLASS, "opacity": CLEAR, "lighting": False} if clear else {"color": STONE, **MATT}
             actor = self._add(mesh, f"obstacle{k}", smooth_shading=not clear, split_sharp_edges=not clear, **style)
             self._obstacles.append(actor)
             if whole:

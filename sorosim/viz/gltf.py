@@ -21,6 +21,8 @@ from sorosim.viz.drawn import CORD, RIGID, SOFT
 from sorosim.viz.geometry import BODY, TENDON, Part
 from sorosim.viz.rig import Rig, Track, frame_times
 from sorosim.viz.target import check_times, motion_of, written
+from sorosim.viz.touching import CLEAR as PANE
+from sorosim.viz.touching import GLASS, STONE, standing
 
 Array = NDArray[np.float64]
 
@@ -121,6 +123,9 @@ class _Robot:
         self._first = rig.geometry.at(track.q[0])
         for part in rig.geometry.parts:
             self._add(part)
+        for obstacle in standing(robot, rig.seen(track)):
+            look = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)
+            self._node(0, name="obstacle", mesh=self._mesh("obstacle", look, *obstacle[:3]))
 
     def _node(self, parent: int | None, **node: Any) -> int:
         """Add a node; returns its number."""
@@ -141,26 +146,30 @@ class _Robot:
         used, index = np.unique(self.rig.geometry.station[part.points], return_inverse=True)
         rigid = len(used) == 1
         if rigid:
-            mesh = self._mesh(part, self.rig.local, self.rig.normal)
+            mesh = self._mesh_of(part, self.rig.local, self.rig.normal)
             self._node(self._joint(int(used[0])), name=part.name, mesh=mesh)
             return
-        mesh = self._mesh(part, self._first.points, self._first.normals)
+        mesh = self._mesh_of(part, self._first.points, self._first.normals)
         if self.animated:
             self._node(None, name=part.name, mesh=mesh, skin=self._skin(part, mesh, used, index))
         else:
             self._node(0, name=part.name, mesh=mesh)
 
-    def _mesh(self, part: Part, points: Array, normals: Array) -> int:
-        add = self.store.add
-        attributes = {
-            "POSITION": add(points[part.points], "<f4", POINTS, bounds=True),
-            "NORMAL": add(normals[part.points], "<f4", POINTS),
-        }
-        indices = add((part.faces - part.points.start).ravel(), "<u4", INDICES)
+    def _mesh_of(self, part: Part, points: Array, normals: Array) -> int:
         look = _look(part, bool(self.rig.geometry.tendons))
-        material = self.materials.setdefault(look, len(self.materials))
-        primitive = {"attributes": attributes, "indices": indices, "material": material}
-        self.meshes.append({"name": part.name, "primitives": [primitive]})
+        return self._mesh(part.name, look, points[part.points], normals[part.points], part.faces - part.points.start)
+
+    def _mesh(self, name: str, look: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
+        add = self.store.add
+        primitive = {
+            "attributes": {
+                "POSITION": add(points, "<f4", POINTS, bounds=True),
+                "NORMAL": add(normals, "<f4", POINTS),
+            },
+            "indices": add(faces.ravel(), "<u4", INDICES),
+            "material": self.materials.setdefault(look, len(self.materials)),
+        }
+        self.meshes.append({"name": name, "primitives": [primitive]})
         return len(self.meshes) - 1
 
     def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
@@ -240,7 +249,11 @@ def _material(colour: str, opacity: float) -> dict[str, Any]:
     linear = np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4)
     surface = {"baseColorFactor": [*map(float, linear.round(5)), opacity], "metallicFactor": 0.0}
     material: dict[str, Any] = {"name": colour, "pbrMetallicRoughness": surface | {"roughnessFactor": 0.7}}
-    return material | ({"alphaMode": "BLEND"} if opacity < 1.0 else {})
+    if opacity < 1.0:
+        material["alphaMode"] = "BLEND"
+    if colour == GLASS:  # seen from either side
+        material["doubleSided"] = True
+    return material
 
 
 def _binary(content: dict[str, Any], data: bytes) -> bytes:

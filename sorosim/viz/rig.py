@@ -15,6 +15,7 @@ from sorosim.viz.target import Motion, sample
 Array = NDArray[np.float64]
 
 STATIONS, AROUND = 20, 20  # of each rod, at least, and points around it
+LOOKED_AT = 30  # moments of a motion, for what it needs around it
 
 
 class Track(NamedTuple):
@@ -54,6 +55,12 @@ class Rig:
         flips = np.sum(turn[1:] * turn[:-1], axis=-1) < 0.0
         turn[1:] *= np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)[..., None]
         return Track(times, g[..., :3, 3], turn, q, u)
+
+    def seen(self, track: Track) -> Array:
+        """Points (n, 3) of the robot along its motion, not all of them."""
+        some = np.unique(np.linspace(0, len(track.t) - 1, LOOKED_AT).astype(int))
+        shapes = [self.geometry.at(track.q[k]).points[::7] for k in some]
+        return np.concatenate([*shapes, track.position[some].reshape(-1, 3)])
 
 
 def frame_times(motion: Motion, fps: float, most: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sorosim.viz.skins import shape_skin
 
 Array = NDArray[np.float64]
 
-STONE, GLASS = "#b9b29f", "#8fb3c9"
+STONE, GLASS, CLEAR = "#b9b29f", "#8fb3c9", 0.28  # and how opaque glass is
 AROUND = 72  # points around obstacles
 FINE = 60  # points along the longer side of a height field
 
@@ -37,6 +37,26 @@ def obstacle_meshes(robot: Robot, seen: Array) -> Iterator[tuple[Any, bool, bool
     for surface in obstacles(robot):
         mesh, clear, whole = _mesh(surface.shape, surface.at, middle, size)
         yield mesh.transform(surface.at, inplace=False), clear, whole
+
+
+class Obstacle(NamedTuple):
+    """What the robot may touch, in the world."""
+
+    points: Array  # (n, 3) [m]
+    normals: Array  # (n, 3)
+    faces: NDArray[np.int64]  # (m, 3)
+    clear: bool  # whether it is seen through
+    held: bool  # whether a picture must show all of it
+
+
+def standing(robot: Robot, seen: Array) -> Iterator[Obstacle]:
+    """The obstacles as triangles, for files; seen as above."""
+    if not robot.engine.loading.touches:
+        return
+    for mesh, clear, held in obstacle_meshes(robot, seen):
+        flat = mesh.triangulate().compute_normals(cell_normals=False, split_vertices=not clear)
+        points, normals = (np.asarray(x, dtype=float) for x in (flat.points, flat.point_data["Normals"]))
+        yield Obstacle(points, normals, np.asarray(flat.regular_faces, dtype=np.int64), clear, held)
 
 
 def _mesh(shape: Any, at: Array, middle: Array, size: float) -> tuple[Any, bool, bool]:

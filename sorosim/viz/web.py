@@ -10,17 +10,16 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import describe, positive
 from sorosim.errors import InputError
-from sorosim.robot import Robot
 from sorosim.viz.camera import level_axes, up_axis
 from sorosim.viz.colours import StrainValues, colour_map, round_range, tension_columns
 from sorosim.viz.drawn import CORD, RIGID, SOFT
@@ -29,7 +28,7 @@ from sorosim.viz.look import PLAIN, STRAINS, TENSION, UNITS, Look
 from sorosim.viz.meshes import TRAIL_COLOURS, floor_of
 from sorosim.viz.rig import Rig, Track, frame_times
 from sorosim.viz.target import Motion, motion_of, written
-from sorosim.viz.touching import GLASS, STONE, obstacle_meshes
+from sorosim.viz.touching import CLEAR, GLASS, STONE, Obstacle, standing
 
 Array = NDArray[np.float64]
 
@@ -37,7 +36,7 @@ PAGES = (".html", ".htm")
 MOST_BYTES = 8_000_000  # of poses; in the page they take a third more
 MOST_STATIONS = 65_536  # what two bytes can count
 RAMP = 256  # colours
-OBSTACLE, CLEAR = "obstacle", 0.28  # opacity of what is seen through
+OBSTACLE = "obstacle"
 KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
 
@@ -101,8 +100,8 @@ def describe_motion(motion: Motion, fps: float, look: Look, trails: bool) -> dic
     poses[:, :-1, :3], poses[:, :-1, 3], poses[:, :-1, 4:], poses[:, -1, 7] = track.position, values, track.turn, 1.0
     colours = ["#{:02x}{:02x}{:02x}".format(*colour) for colour in TRAIL_COLOURS]
     tips = geometry.tip_stations(look.tips).tolist() if trails else []
-    seen = _seen(geometry, track)
-    solids = [*_obstacles(motion.robot, seen)]
+    seen = rig.seen(track)
+    solids = [*standing(motion.robot, seen)]
     held = np.concatenate([seen, *(solid.points for solid in solids if solid.held)])
     first = np.cumsum([geometry.n_points, *(len(solid.points) for solid in solids)])
     faces = [part.faces for part in geometry.parts] + [f.faces + k for f, k in zip(solids, first[:-1], strict=True)]
@@ -130,30 +129,11 @@ def describe_motion(motion: Motion, fps: float, look: Look, trails: bool) -> dic
     }
 
 
-class _Obstacle(NamedTuple):
-    """What the robot may touch, in the world."""
-
-    points: Array  # (n, 3) [m]
-    normals: Array  # (n, 3)
-    faces: NDArray[np.int64]  # (m, 3)
-    clear: bool  # whether it is seen through
-    held: bool  # whether the page must show all of it
-
-
-def _obstacles(robot: Robot, seen: Array) -> Iterator[_Obstacle]:
-    if not robot.engine.loading.touches:
-        return
-    for mesh, clear, held in obstacle_meshes(robot, seen):
-        flat = mesh.triangulate().compute_normals(cell_normals=False, split_vertices=not clear)
-        points, normals = (np.asarray(x, dtype=float) for x in (flat.points, flat.point_data["Normals"]))
-        yield _Obstacle(points, normals, np.asarray(flat.regular_faces, dtype=np.int64), clear, held)
-
-
 def _block(values: NDArray[Any], kind: str) -> dict[str, str]:
     return {"kind": KINDS[kind], "base64": b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()}
 
 
-def _parts(geometry: Geometry, solids: Sequence[_Obstacle]) -> list[dict[str, Any]]:
+def _parts(geometry: Geometry, solids: Sequence[Obstacle]) -> list[dict[str, Any]]:
     found, first, tendons = [], 0, 0
     for part in geometry.parts:
         entry: dict[str, Any] = {"kind": part.kind, "name": part.name, "first": first, "count": part.faces.size}
@@ -196,13 +176,6 @@ def _ramp(quantity: str) -> NDArray[np.uint8]:
     if quantity == PLAIN:
         return np.zeros((1, 4), dtype=np.uint8)
     return np.asarray(colormaps[colour_map(quantity)](np.linspace(0.0, 1.0, RAMP), bytes=True), dtype=np.uint8)
-
-
-def _seen(geometry: Geometry, track: Track) -> Array:
-    """Points (n, 3) of the robot along its motion."""
-    some = np.unique(np.linspace(0, len(track.t) - 1, 30).astype(int))
-    shapes = [geometry.at(track.q[k]).points[::7] for k in some]
-    return np.concatenate([*shapes, track.position[some].reshape(-1, 3)])
 
 
 def _room(up: Array, seen: Array, held: Array) -> dict[str, Any]:

@@ -218,6 +218,15 @@ def test_what_stands_still_has_no_channels(tmp_path):
     assert paths == {"translation"}
 
 
+def test_what_the_robot_may_touch_stands_upright(tmp_path):
+    run = motion(sorosim.load("contact_cylinder"))
+    export_gltf(run, tmp_path / "run.glb", fps=6.0)
+    reader = Reader(tmp_path / "run.glb")
+    for t in (0.0, 1.0):
+        x, _, z = reader.points(t)["obstacle"].T
+        assert_allclose(np.hypot(x, z), 0.15, atol=1e-6)  # a pipe around the vertical, which is y
+
+
 def test_a_run_in_which_nothing_moves_has_no_animation(tmp_path):
     run = motion(load_text(MIXED, "mixed.yaml"))
     run.q[:] = 0.0
