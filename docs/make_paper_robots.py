@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import sorosim
+from sorosim.cli.options import pixels
 
 REPO = Path(__file__).resolve().parents[1]
 WIDE, TALL = (1280, 720), (900, 900)
@@ -89,11 +90,14 @@ def main() -> None:
     for name in given.robots:
         if name not in SETS:
             parser.error(f"expected robots among {', '.join(SETS)}, got '{name}'")
-    width, _, height = given.size.partition("x")
+    try:
+        size = pixels(given.size)
+    except sorosim.InputError as error:
+        parser.error(str(error))
     rows, begun = 0, time.perf_counter()
     print(f"{'file':<50}{'time':>9}{'size':>11}")
     for name in given.robots or SETS:
-        for path, seconds in draw(name, given.out, (int(width), int(height)), given.fps):
+        for path, seconds in draw(name, given.out, size, given.fps):
             shown = Path(path)
             label = shown.relative_to(given.out).as_posix()
             print(f"{label:<50}{seconds:>7.1f} s{size_of(shown) / 1e6:>8.2f} MB", flush=True)
