@@ -1,5 +1,5 @@
 # Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
-# with the extra `test` (`make docs` adds the extra `docs`); again only when pyproject.toml has changed.
+# with the extra `test` (`make docs` adds the extra `docs`, `make test-all` the extra `robots`); again only when pyproject.toml has changed.
 #
 #   make test PYTEST_ARGS="-n 0 -k tendon"
 #
@@ -14,10 +14,11 @@ SPHINX_ARGS ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 INSTALLED_DOCS := .venv/.installed_docs
+INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-all test test-all bench docs lint clean help
+.PHONY: demo demo-all test test-all validation bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -41,10 +42,15 @@ UNCOMPILED := $(wildcard tests/lie)
 # code with bounds checks is other code: numba's index does not tell the two apart, so it has its own cache
 CHECKED_CACHE := $(CURDIR)/.cache/boundscheck
 
-test-all: $(INSTALLED) ## run all tests, then kernels with bounds checks, then a subset uncompiled
+test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks, then a subset uncompiled
 	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
+
+validation: $(INSTALLED) ## run the comparisons of docs/validation.md and write its tables anew
+	@mkdir -p build
+	$(PYTEST) tests/validation --agreements build/agreements.json $(PYTEST_ARGS)
+	$(BIN)/python docs/make_validation.py build/agreements.json
 
 bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table
 	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
@@ -73,6 +79,10 @@ help: ## list the targets
 
 $(INSTALLED): pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(INSTALLED_ROBOTS): pyproject.toml $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[robots]'
 	@touch $@
 
 $(INSTALLED_DOCS): pyproject.toml $(INSTALLED)

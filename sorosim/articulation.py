@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sorosim.compiled import entry
 from sorosim.engine import Engine
-from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.articulated import Articulated, forward_articulated, make_articulated, solve_columns
 from sorosim.records import HybridDynamics
@@ -72,8 +71,7 @@ class Articulation:
             self._forward = entry(forward_articulated, *arguments)
         failed = self._forward(*arguments)
         if failed >= 0:
-            raise ModelError(engine.layout.coordinate_names[failed], "a coordinate that moves mass", "none beyond it",
-                             "give the link, or what it carries, mass, or check that the state is finite")  # fmt: skip
+            raise engine.idle_error(failed)
         return HybridDynamics(given, force)
 
     def solve(self, known: NDArray[np.bool_], B: Array) -> Array:

@@ -17,6 +17,7 @@ from sorosim.energies import energy
 from sorosim.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.idle import CLEAR
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization, linearize
 from sorosim.model.chart import Turns
@@ -258,10 +259,12 @@ class Dynamics:
             first = next(name for name, fixed in zip(self.coordinate_names[own], held[own], strict=True) if not fixed)
             hint = "the same pose has other coordinates, without the turn"
             raise ModelError(first, "coordinates that are not singular", "a rotation by a whole turn", hint)
-        _, failed = dpotrf(mass)
-        if failed:
-            where = self.coordinate_names[rows[failed - 1]] if len(mass) == len(rows) else self.description.name
-            raise ModelError(where, "a mass matrix that is positive definite", "no inertia along this coordinate")
+        factor, failed = dpotrf(mass)
+        if failed and len(mass) < len(rows):
+            raise ModelError(self.description.name, "a mass matrix that is positive definite", "a singular one")
+        if failed or (np.diag(factor) ** 2 <= CLEAR * np.diag(mass)).any():  # names the coordinate, or finds it good
+            zero, none = np.zeros(self.ndof), self.inputs(None)
+            self.engine.inertial.evaluate(task.FORWARD, q, zero, zero.copy(), none, known=held)
 
 
 # gaps beyond this need not be known to find onsets [m]

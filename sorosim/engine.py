@@ -288,10 +288,14 @@ class Engine:
             self._evaluate = entry(evaluate, *arguments)
         status = self._evaluate(*arguments)
         if status != task.DONE:
-            name = self.layout.coordinate_names[status]
-            raise ModelError(name, "a mass matrix that is positive definite", "no inertia along this coordinate",
-                             "give the link, or what it carries, mass, or check that the state is finite")  # fmt: skip
+            raise self.idle_error(status)
         return out
+
+    def idle_error(self, coordinate: int) -> ModelError:
+        """The mass matrix is singular, and this coordinate is one of those that make it so."""
+        return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
+                          "none that others do not move as well",
+                          "give the links that it moves mass, or check that the state is finite")  # fmt: skip
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""

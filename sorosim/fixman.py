@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from sorosim.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.kernels.kinematics import COLUMNS
-from sorosim.skeleton import Skeleton, idle_error, make_skeleton
+from sorosim.skeleton import Skeleton, make_skeleton
 
 Array = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ class Fixman:
         # half of the digits, where the Cholesky factor of M gives up as well
         lost = np.flatnonzero(~(np.abs(own) > np.sqrt(EPS) * size))
         if len(lost):
-            raise idle_error(self.engine, int(skeleton.free[lost[0]]))
+            raise self.engine.idle_error(int(skeleton.free[lost[0]]))
 
 
 def _relative(skeleton: Skeleton, K: Array, z: Array) -> Array:

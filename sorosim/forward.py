@@ -15,7 +15,7 @@ from sorosim.articulation import Articulation
 from sorosim.door import choice, columns, indices, number
 from sorosim.drive import Motion, Partition, driven_motion
 from sorosim.dynamics import Dynamics
-from sorosim.errors import InputError, ModelError
+from sorosim.errors import InputError
 from sorosim.fixman import Fixman
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.tree import BLOCK_N
@@ -169,10 +169,8 @@ class ForwardDynamics(Dynamics):
             found = articulation.solve(none, B)
         else:
             M = self.mass_matrix(position)
-            factor, failed = dpotrf(M)
-            if failed:
-                self._check_inertia(position, np.arange(self.ndof), M)  # names what is wrong
-            found, _ = dpotrs(factor, B)
+            self._check_inertia(position, np.arange(self.ndof), M)
+            found, _ = dpotrs(dpotrf(M)[0], B)
         return found.reshape(right.shape)
 
     @cached_property
@@ -193,10 +191,8 @@ class ForwardDynamics(Dynamics):
         bias = self.engine.evaluate(task.INVERSE, *state, out, u, t).tau
         force = self.engine.evaluate(task.INTERNAL, *state, out, u, t).tau
         M = self._unit_columns(state[0], free)[free]
-        try:
-            out[free] = scipy.linalg.solve(M, (force - bias)[free], assume_a="sym")
-        except scipy.linalg.LinAlgError:
-            raise ModelError("mass matrix", "one that is regular", "a singular one") from None
+        self._check_inertia(state[0], free, M)
+        out[free] = scipy.linalg.solve(M, (force - bias)[free], assume_a="pos")
         return out
 
     def _unit_columns(self, q: Array, columns: NDArray[np.int64]) -> Array:

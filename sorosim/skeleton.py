@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.engine import Engine
-from sorosim.errors import InputError, ModelError
+from sorosim.errors import InputError
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, FIRST, WORK
 from sorosim.lie.se3 import Ad_inv
 
@@ -96,7 +96,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
         slot[k] = n_soft[i]
         n_soft[i] += 1
         if n_soft[i] > 6:
-            raise idle_error(engine, int(free[k]))
+            raise engine.idle_error(int(free[k]))
     at = tree.segment[own[:, FIRST], WORK] + free - own[:, BLOCK_COLUMN]
     at = at[:, None] + own[:, BLOCK_N, None] * np.arange(6)
 
@@ -152,7 +152,7 @@ def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntAr
     for block in tree.block[tree.block[:, BLOCK_N] > 0][carrier < 0]:
         own = np.arange(block[BLOCK_COLUMN], block[BLOCK_COLUMN] + block[BLOCK_N])
         if not known[own].all():
-            raise idle_error(engine, int(own[~known[own]][0]))
+            raise engine.idle_error(int(own[~known[own]][0]))
     return carrier
 
 
@@ -194,10 +194,3 @@ def _hard(parent: IntArray, n_soft: IntArray) -> Hard:
 
 def _refused(got: str, hint: str) -> InputError:
     return InputError("algorithm", "'composite' or 'articulated'", f"'fixman' for a robot with {got}", hint)
-
-
-def idle_error(engine: Engine, coordinate: int) -> ModelError:
-    """The mass matrix is singular, and this coordinate is one of those that make it so."""
-    name = engine.layout.coordinate_names[coordinate]
-    return ModelError(name, "a coordinate that moves mass", "none that others do not move as well",
-                      "give the links that it moves mass, or check that the state is finite")  # fmt: skip

@@ -1,10 +1,13 @@
 """What every test shares: one seeded generator, and drawing without a screen."""
 
+import json
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.agreement import Agrees, rows_of
 
 os.environ["MPLBACKEND"] = "Agg"
 os.environ["PYVISTA_OFF_SCREEN"] = "true"
@@ -25,3 +28,33 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240229)
+
+
+@pytest.fixture
+def agrees(record_property) -> Agrees:
+    """Compares a quantity with a reference and notes it for the page on validation."""
+    return Agrees(record_property)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--agreements", metavar="FILE", help="write the comparisons of the page on validation as JSON")
+
+
+class Collector:
+    """Gathers comparisons, of all workers."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.rows = Path(path), []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            self.rows += rows_of(report)
+
+    def pytest_sessionfinish(self) -> None:
+        self.path.write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--agreements")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Collector(path))

@@ -6,6 +6,7 @@ from helpers.differences import relative_error
 from helpers.robots import rigid_tree, varied_tree
 
 import sorosim
+from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 
 EPS = np.finfo(float).eps
@@ -120,6 +121,47 @@ def test_what_moves_no_mass_is_named():
     for algorithm in ("composite", "articulated"):
         with pytest.raises(sorosim.ModelError, match="b"):
             robot.forward_dynamics([0, 0], [0, 0], algorithm=algorithm)
+
+
+AXIS = [0.3, 0.5, 0.8]
+
+
+def coaxial(place, inertia):
+    """An arm with two hinges about one axis behind each other, what is between them moving `inertia` only."""
+    links = {
+        "arm": {"joint": {"revolute": {"axis": [0.1, 1.0, 0.0]}}, "at": {"position": place},
+                "body": {"mass": 2.0, "inertia": [0.01, 0.02, 0.015]}},
+        "between": {"parent": "arm", "at": {"position": [0.3, 0.2, 0.1]}, "joint": {"revolute": {"axis": AXIS}}},
+        "hand": {"parent": "between", "joint": {"revolute": {"axis": AXIS}},
+                 "body": {"mass": 1.3, "inertia": [0.01, 0.02, 0.015], "centre": [0.05, 0.02, 0.03]}},
+    }  # fmt: skip
+    if inertia:
+        links["between"]["body"] = {"mass": 1e-3, "inertia": [inertia] * 3}
+    return sorosim.load({"sorosim": 1, "name": "coaxial", "links": links})
+
+
+@pytest.mark.parametrize("algorithm", ["composite", "articulated", "unit", "fixman"])
+@pytest.mark.parametrize("place", [[0.0, 0.0, 0.0], [1.0, 2.0, 1.0], [30.0, 20.0, 10.0]])
+def test_what_is_singular_to_rounding_only_is_refused_at_every_state(rng, place, algorithm):
+    robot, zero = coaxial(place, 0.0), np.zeros(3)
+    for q in rng.uniform(-3.0, 3.0, (20, 3)):
+        with pytest.raises(ModelError, match=r"(between|hand)\.revolute: expected a coordinate that moves mass"):
+            robot.forward_dynamics(q, zero, algorithm=algorithm)
+        if algorithm != "unit":
+            with pytest.raises(ModelError, match="none that others do not move as well"):
+                robot.solve_mass(q, zero, algorithm=algorithm)
+
+
+@pytest.mark.parametrize("place", [[0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
+def test_what_is_light_is_no_mistake(rng, place):
+    """Some 1e-8 of the inertia beyond it: that many digits are lost, and no more but the far place's two."""
+    robot, zero = coaxial(place, 1e-10), np.zeros(3)
+    for q in rng.uniform(-3.0, 3.0, (5, 3)):
+        qdd = [
+            robot.forward_dynamics(q, zero, algorithm=name) for name in ("composite", "articulated", "unit", "fixman")
+        ]
+        for found in qdd:
+            assert relative_error(found, qdd[-1]) < 1e-4
 
 
 @pytest.mark.parametrize("algorithm", ["articulated", "unit"])

@@ -316,7 +316,7 @@ def test_points_are_gauss_points_ends_and_bodies():
 
 def test_a_massless_coordinate_is_named():
     robot = Robot(Description("x", (Link("ghost", None, joint=Joint("revolute")),)))
-    with pytest.raises(ModelError, match=re.escape("ghost.revolute: expected a mass matrix that is positive definite")):
+    with pytest.raises(ModelError, match=re.escape("ghost.revolute: expected a coordinate that moves mass")):
         robot.forward_dynamics([0.0], [0.0])
     with pytest.raises(ModelError):
         robot.linearize([0.0])

@@ -82,6 +82,8 @@ def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
     if suffix == "dae" and find_spec("collada") is None:
         hint = "install it, pip install 'sorosim[urdf]', or turn the file into another format"
         raise ModelError("", "the package pycollada, which reads .dae", "none", hint)
+    if suffix == "dae" and b"<!DOCTYPE" in content:  # it could define entities without end
+        raise ModelError("", "a mesh without a document type", "a DOCTYPE", "leave it out")
     try:
         # materials and textures are not looked for: the content alone is read
         mesh = trimesh.load_mesh(BytesIO(content), file_type=suffix, process=False)

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from sorosim.errors import FileError
+from sorosim.io.bounded import read_bounded
 from sorosim.io.problems import Path, Position, dotted, shown
 
 MAX_BYTES, MAX_NESTING, MAX_NODES = 1_000_000, 50, 100_000
+TOO_LARGE = "keep measured data in CSV files"
 
 _NULL = re.compile(r"null|Null|NULL|~|")
 _BOOLEAN = re.compile(r"(true|True|TRUE)|(?:false|False|FALSE)")
@@ -55,14 +57,7 @@ class Document(NamedTuple):
 def read_file(path: str | FilePath, label: str = "") -> Document:
     """Read a file; `label` is its name in messages."""
     file = label or str(path)
-    try:
-        with open(path, "rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > MAX_BYTES:
-        raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB, got more; keep measured data in CSV files")
-    return read_text(_decoded(content, file), file)
+    return read_text(_decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file), file)
 
 
 def read_text(text: str, file: str) -> Document:
@@ -74,7 +69,7 @@ def read_text(text: str, file: str) -> Document:
         With line and column: malformed YAML, duplicate keys, tags, keys that are not texts, cycles, too large.
     """
     if len(text) > MAX_BYTES:
-        raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB, got more; keep measured data in CSV files")
+        raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB, got more; {TOO_LARGE}")
     wrong = _UNPRINTABLE.search(text)
     if wrong:
         message = f"expected text, got the control character U+{ord(wrong.group()):04X}"

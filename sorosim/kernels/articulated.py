@@ -12,6 +12,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place, kernel_inside
 from sorosim.kernels.ancestors import add_pairs
+from sorosim.kernels.idle import ROUNDING, inertia_bound
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
 from sorosim.kernels.single import along, is_single, push
 from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
@@ -27,6 +28,7 @@ class Articulated(NamedTuple):
     factor: np.ndarray  # flat, per block: its Cholesky factor, that of the unit matrix where coordinates are known
     couple: np.ndarray  # (ndof, 6) sum J^T M
     half: np.ndarray  # (ndof, 6) U^-T couple, zero for known coordinates
+    lost: np.ndarray  # (n_segments, 2) per node: traces of what elimination took from it, rotation and translation
 
 
 def make_articulated(tree: Tree) -> Articulated:
@@ -36,7 +38,10 @@ def make_articulated(tree: Tree) -> Articulated:
     carries = np.zeros(len(tree.segment), dtype=np.bool_)
     carries[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
     ndof, room = len(tree.rows), int(at[-1])
-    return Articulated(at, carries, np.zeros(room), np.zeros(room), np.zeros((ndof, 6)), np.zeros((ndof, 6)))
+    return Articulated(
+        at, carries, np.zeros(room), np.zeros(room), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
+        np.zeros((len(tree.segment), 2)),
+    )  # fmt: skip
 
 
 @kernel_inside
@@ -45,8 +50,8 @@ def eliminate_single(tree, b, known, ws, parts):
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
     M, J, couple, half = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], parts.couple[c], parts.half[c]
     push(M, J, couple)
-    square = along(J, couple)
-    if not (known[c] or square.real > 0.0):
+    square, lost = along(J, couple), parts.lost[k]
+    if not (known[c] or square > ROUNDING * inertia_bound(M, lost, J, 1, 0)):
         return False
     root = 1.0 if known[c] else np.sqrt(square)
     scale = 0.0 if known[c] else 1.0 / root
@@ -55,7 +60,9 @@ def eliminate_single(tree, b, known, ws, parts):
     h3, h4, h5 = scale * couple[3], scale * couple[4], scale * couple[5]
     half[0], half[1], half[2], half[3], half[4], half[5] = h0, h1, h2, h3, h4, h5
     if base >= 0:
-        above = ws.tensor[base, 0]
+        above, lost_above = ws.tensor[base, 0], parts.lost[base]
+        lost_above[0] += lost[0] + h0 * h0 + h1 * h1 + h2 * h2
+        lost_above[1] += lost[1] + h3 * h3 + h4 * h4 + h5 * h5
         for r in range(6):
             h = half[r]
             above[r, 0] += M[r, 0] - h * h0
@@ -74,6 +81,7 @@ def articulate(tree, known, ws, parts):
     known (ndof,): coordinates that are not eliminated. Returns -1, or the coordinate that moves no mass.
     """
     MC = ws.scratch[1]
+    clear_matrix(parts.lost)
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
             if not eliminate_single(tree, b, known, ws, parts):
@@ -82,13 +90,16 @@ def articulate(tree, known, ws, parts):
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
-        couple, half, W = (parts.couple[c0 : c0 + n], parts.half[c0 : c0 + n], ws.wide[0, : 6 * n])
+        couple, half = parts.couple[c0 : c0 + n], parts.half[c0 : c0 + n]
+        W, moved, turning, moving = ws.wide[0, : 6 * n], ws.wide[1, :n], 0.0, 0.0
+        clear(moved)
         clear_matrix(square)
         clear_matrix(couple)
         clear_matrix(MC)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            M = ws.tensor[k, 0]
+            M, lost = ws.tensor[k, 0], parts.lost[k]
             add_matrix(M, MC)
+            turning, moving = turning + lost[0], moving + lost[1]
             if n == 0 or (tree.segment[k, BARE] != 0 and not parts.carries[k]):
                 continue
             work = tree.segment[k, WORK]
@@ -97,6 +108,7 @@ def articulate(tree, known, ws, parts):
             add_matrix_columns(M, J, n, 1.0, W)
             add_transposed_product(J, n, W, n, 1.0, square, 0, 0)
             for j in range(n):
+                moved[j] += inertia_bound(M, lost, J, n, j)
                 for r in range(6):
                     couple[j, r] += W[r * n + j]
         for i in range(n):
@@ -109,11 +121,17 @@ def articulate(tree, known, ws, parts):
         failed = cholesky(factor)
         if failed >= 0:
             return c0 + failed
+        for j in range(n):
+            if not (known[c0 + j] or factor[j, j] * factor[j, j] > ROUNDING * moved[j]):
+                return c0 + j
         forward_substitute(factor, half)
         if base >= 0:
+            parts.lost[base, 0] += turning
+            parts.lost[base, 1] += moving
             for j in range(n):
                 for r in range(6):
                     x = half[j, r]
+                    parts.lost[base, r // 3] += x * x
                     for s in range(6):
                         MC[r, s] -= x * half[j, s]
             add_matrix(MC, ws.tensor[base, 0])

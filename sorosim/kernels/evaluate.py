@@ -12,6 +12,7 @@ from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.forces import internal_forces
+from sorosim.kernels.idle import idle_coordinate
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.loops import (
@@ -51,13 +52,14 @@ DONE = -1
 
 
 @kernel_in_place
-def solve_forward(loops, looped, known, internal, closing, closure, saddle, tau, mass):
+def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass):
     """Overwrite the bias force tau with accelerations, zero for known ones, and the mass matrix with its factor.
 
     Fills the multipliers. Returns DONE, or the coordinate at which the mass matrix was found not positive definite.
     """
-    n = tau.shape[0]
+    n, diagonal = tau.shape[0], ws.vector[1]
     for i in range(n):
+        diagonal[i] = mass[i, i]
         tau[i] = 0.0 if known[i] else internal[i] - tau[i]
         if known[i]:
             for j in range(n):
@@ -65,6 +67,8 @@ def solve_forward(loops, looped, known, internal, closing, closure, saddle, tau,
                 mass[j, i] = 0.0
             mass[i, i] = 1.0
     failed = cholesky(mass)
+    if failed < 0:
+        failed = idle_coordinate(tree, known, diagonal, mass, ws)
     if failed >= 0:
         return failed
     if looped:
@@ -187,7 +191,7 @@ def evaluate(
         if task >= MASS and not jets:
             composite_mass_matrix(tree, ws, mass)
         if forward and stage == 0:
-            failed = solve_forward(loops, looped, known, internal, closing, closure, saddle, tau, mass)
+            failed = solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass)
             if failed >= 0:
                 return failed
             for i in range(n):

@@ -177,6 +177,13 @@ def test_collada_says_its_unit(tmp_path):
     assert len(mesh.faces) == 12
 
 
+def test_collada_defines_no_entities(tmp_path):
+    pytest.importorskip("collada", reason="the extra urdf is not installed")
+    (tmp_path / "box.dae").write_text('<!DOCTYPE COLLADA [<!ENTITY a "b">]><COLLADA/>')
+    with pytest.raises(FileError, match="expected a mesh without a document type, got a DOCTYPE; leave it out"):
+        read_mesh(tmp_path / "box.dae")
+
+
 def test_collada_without_its_package_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "box.dae").write_text("<COLLADA/>")
     monkeypatch.setattr(meshes, "find_spec", lambda name: None)

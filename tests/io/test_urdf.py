@@ -395,7 +395,7 @@ def test_mistakes_of_importing(old, new, message, folder):
 def test_a_file_is_bounded_in_size_and_nesting(tmp_path):
     path = tmp_path / "large.urdf"
     for text, message in (
-        (f"<robot>{' ' * MAX_BYTES}</robot>", "expected at most 4 MB of URDF, got more"),
+        (f"<robot>{' ' * MAX_BYTES}</robot>", "expected at most 4 MB, got more"),
         ("<robot>" * (MAX_NESTING + 1), f"expected at most {MAX_NESTING} levels of nesting, got more"),
         ("<robot>" + "<link/>" * 60_000 + "</robot>", "expected at most 50000 elements, got more"),
         ("<sdf/>", "expected URDF, whose root is <robot>, got <sdf>"),

@@ -32,7 +32,7 @@ def impact(robot, speed, t_end, **options):
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.5])
-def test_an_elastic_ball_comes_back_to_its_height(exponent):
+def test_an_elastic_ball_comes_back_to_its_height(agrees, exponent):
     height, k = 0.2, 1e6
     robot = ball_on(floor(), stiffness=k, exponent=exponent)
     run = dropped(robot, height, 0.6, rtol=1e-9, atol=1e-12, dense=True)
@@ -41,12 +41,12 @@ def test_an_elastic_ball_comes_back_to_its_height(exponent):
     # m g (h + d) = k d^(p + 1) / (p + 1) at the lowest point
     deepest = brentq(lambda d: k * d ** (exponent + 1) / (exponent + 1) - G * (height + d), 0.0, 0.1)
     fine = [run.at(t)[0][5] - 0.1 for t in np.linspace(run.t[landed - 1], run.t[landed + 1], 2001)]
-    assert -min(fine) == pytest.approx(deepest, rel=1e-6)
+    agrees("depth of an elastic impact", -min(fine), deepest, rtol=1e-6, unit="m", source="energy")
     # measured: 2e-9 .. 4e-8 of the height
     assert z[landed:].max() == pytest.approx(height, abs=1e-6)
 
 
-def test_the_time_of_an_impact_is_that_of_hertz():
+def test_the_time_of_an_impact_is_that_of_hertz(agrees):
     speed, k = 0.5, 1e6
     robot = ball_on(floor(), gravity=(0, 0, 0), stiffness=k)
     run = impact(robot, speed, 0.03, events=[robot.onset("touch"), robot.release("touch")], dense=True)
@@ -54,18 +54,20 @@ def test_the_time_of_an_impact_is_that_of_hertz():
     deepest = (2.5 * 0.5 * speed**2 / k) ** 0.4
     # twice the way in: 2 d/v times the integral of 1/sqrt(1 - x^2.5)
     lasts = 2.0 * deepest / speed * quad(lambda x: 1.0 / np.sqrt(1.0 - x**2.5), 0.0, 1.0, epsabs=1e-12)[0]
-    assert end - begin == pytest.approx(lasts, rel=1e-6)
+    agrees("time of an impact", end - begin, lasts, rtol=1e-6, unit="s", source="Hertz, 1882")
     assert begin == pytest.approx(1e-3 / speed, rel=1e-6)
 
 
 @pytest.mark.parametrize("e", [0.9, 0.5, 0.2])
 @pytest.mark.parametrize("method", ["bdf", "generalized-alpha"])
-def test_restitution_is_what_was_asked_for(e, method):
+def test_restitution_is_what_was_asked_for(agrees, e, method):
     speed = 0.5
     robot = ball_on(floor(), gravity=(0, 0, 0), restitution=e, impact_speed=speed)
     run = impact(robot, speed, 0.05, method=method)
     # nothing but the band in which the damping lets go, where the law is not the formula's, keeps it from being exact
-    assert run.qd[-1, 5] == pytest.approx(e * speed, rel=2e-4)
+    agrees(
+        "speed after an impact with restitution", run.qd[-1, 5], e * speed, rtol=2e-4, unit="m/s", source="definition"
+    )
 
 
 def test_a_ball_rests_as_deep_as_its_weight_presses():
@@ -110,12 +112,19 @@ def test_a_block_sticks_below_the_angle_of_friction_and_slides_above():
         assert speed > 0.01
 
 
-def test_a_block_that_slides_loses_what_friction_takes():
+def test_a_block_that_slides_loses_what_friction_takes(agrees):
     mu, angle = 0.3, 0.5
     robot = block_on_incline(angle, mu, slip_speed=1e-4)
     _, acceleration = settled(robot)
     # it still sinks in while that is measured: 3e-5
-    assert acceleration == pytest.approx(G * (np.sin(angle) - mu * np.cos(angle)), rel=1e-4)
+    agrees(
+        "acceleration of a block that slides down",
+        acceleration,
+        G * (np.sin(angle) - mu * np.cos(angle)),
+        rtol=1e-4,
+        unit="m/s^2",
+        source="Coulomb",
+    )
     run = sorosim.simulate(robot, 0.6, 1e-3, rtol=1e-7, atol=1e-10)
     energy = run.energy()
     way = run.q[-1, 3]
@@ -123,7 +132,7 @@ def test_a_block_that_slides_loses_what_friction_takes():
 
 
 @pytest.mark.parametrize("method", ["bdf", "generalized-alpha"])
-def test_a_ball_rolls_down(method):
+def test_a_ball_rolls_down(agrees, method):
     angle = 0.2
     turn = {"axis": [0, 1, 0], "angle": angle}
     start = 0.1 - (G * np.cos(angle) / 1e6) ** (2 / 3)
@@ -135,11 +144,12 @@ def test_a_ball_rolls_down(method):
     half = len(speed) // 2
     found = (speed[-1] - speed[half]) / (run.t[-1] - run.t[half + 1])
     # a solid ball: g sin / (1 + 2/5); friction is a constant force, so the slip is constant too
-    assert found == pytest.approx(G * np.sin(angle) * 5 / 7, rel=5e-5)
+    agrees("acceleration of a ball that rolls down", found, G * np.sin(angle) * 5 / 7, rtol=5e-5, unit="m/s^2",
+           source="closed form")  # fmt: skip
     assert abs(w) * 0.1 == pytest.approx(speed[-1], rel=1e-2)
 
 
-def test_a_cylinder_rolls_down_on_its_side():
+def test_a_cylinder_rolls_down_on_its_side(agrees):
     angle = 0.2
     R = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
     lying = R @ np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
@@ -151,7 +161,8 @@ def test_a_cylinder_rolls_down_on_its_side():
     speed = np.linalg.norm(np.diff(x, axis=0), axis=1) / 0.01
     half = len(speed) // 2
     found = (speed[-1] - speed[half]) / (run.t[-1] - run.t[half + 1])
-    assert found == pytest.approx(G * np.sin(angle) * 2 / 3, rel=1e-4)
+    agrees("acceleration of a cylinder that rolls down", found, G * np.sin(angle) * 2 / 3, rtol=1e-4, unit="m/s^2",
+           source="closed form")  # fmt: skip
 
 
 PAIRS = {

@@ -42,7 +42,7 @@ def test_a_rod_that_falls_comes_to_rest_on_the_plane():
     np.testing.assert_allclose(force, [0, 0, weight(robot)], atol=2e-3 * weight(robot))
 
 
-def test_friction_around_a_bar_is_that_of_a_belt():
+def test_friction_around_a_bar_is_that_of_a_belt(agrees):
     """Capstan: a cord over half of a bar, drawn to and fro against a weight."""
     R, r, leg, mu, F = 0.05, 0.001, 0.02, 0.3, 1.0
     middle = R + r
@@ -67,7 +67,13 @@ def test_friction_around_a_bar_is_that_of_a_belt():
     # friction acts at R, the tension at R + r: (R + r) dT = R mu T dphi. Bending where the cord leaves the bar and
     # 48 points around it leave 0.4 % and 1.2 %
     ratio = np.exp(mu * np.pi * R / middle)
-    assert -pulled.driven["cord"] / F == pytest.approx(ratio, rel=1e-2)
+    agrees(
+        "ratio of the forces of a belt around a bar",
+        -pulled.driven["cord"] / F,
+        ratio,
+        rtol=1e-2,
+        source="Euler and Eytelwein",
+    )
     assert -let_go.driven["cord"] / F == pytest.approx(1.0 / ratio, rel=2e-2)
 
 

@@ -53,20 +53,25 @@ def bent(alpha, order, n_gauss, plane="y"):
 
 
 @pytest.mark.parametrize("alpha", TABLE)
-def test_elliptic_integrals_give_the_published_table(alpha):
-    assert_allclose(elastica(alpha), TABLE[alpha], rtol=0, atol=6e-6)  # five digits, the last not always rounded
+def test_elliptic_integrals_give_the_published_table(agrees, alpha):
+    agrees(  # five digits, the last not always rounded
+        "large deflection of a cantilever, exact solution", elastica(alpha), TABLE[alpha], atol=6e-6,
+        source="table of Bisshopp and Drucker, 1945",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("plane", ["y", "z"])
 @pytest.mark.parametrize("alpha", TABLE)
-def test_elastica_under_a_dead_tip_force(alpha, plane):
+def test_elastica_under_a_dead_tip_force(agrees, alpha, plane):
     # the error of 192 points, which is the larger one at order 12, is 1.5e-10 at most (see the orders below)
-    assert_allclose(bent(alpha, 12, 192, plane), elastica(alpha), rtol=0, atol=2e-10)
+    agrees("large deflection of a cantilever under a dead tip force, of its length", bent(alpha, 12, 192, plane),
+           elastica(alpha), source="elliptic integrals", atol=2e-10)  # fmt: skip
 
 
 @pytest.mark.parametrize("alpha", TABLE)
-def test_the_papers_orders_give_the_elastica_to_one_part_in_ten_thousand(alpha):
-    assert_allclose(bent(alpha, 4, 5), elastica(alpha), rtol=0, atol=1.6e-4)
+def test_the_papers_orders_give_the_elastica_to_one_part_in_ten_thousand(agrees, alpha):
+    agrees("the same with the orders and points of the paper", bent(alpha, 4, 5), elastica(alpha),
+           source="elliptic integrals", atol=1.6e-4)  # fmt: skip
 
 
 def test_elastica_error_falls_geometrically_with_the_order_of_the_basis():
@@ -96,7 +101,7 @@ def test_elastica_error_falls_with_the_fourth_power_of_the_number_of_points(alph
     "varying", [strain(bending_z=0), strain(bending_z=3), ALL_SIX], ids=["order 0", "order 3", "all"]
 )
 @pytest.mark.parametrize("turns", [0.5, 1, 2])
-def test_an_end_moment_rolls_the_rod_up_into_circles(turns, varying, frame):
+def test_an_end_moment_rolls_the_rod_up_into_circles(agrees, turns, varying, frame):
     arm = cantilever(varying, length=L)
     M = 2.0 * np.pi * turns * stiffness(arm)[2] / L
     found = statics(arm.with_loads(tip=tip_load(moment=(0, 0, M), frame=frame)))
@@ -105,17 +110,26 @@ def test_an_end_moment_rolls_the_rod_up_into_circles(turns, varying, frame):
     circle = radius * np.stack([np.sin(angle), 1.0 - np.cos(angle), 0.0 * s], axis=1)
     # constant strain is in every basis and its exponential is exact; up to order 3 the two collocation points of a
     # segment also integrate the basis exactly, so that the moment does the right work: rounding only
-    assert_allclose(places[:, :3, 3], circle, rtol=0, atol=1e-12)
+    agrees("rod rolled up by an end moment, points along it", places[:, :3, 3], circle, source="circles", atol=1e-12,
+           unit="m")  # fmt: skip
     assert_allclose(places[:, 0, 0], np.cos(angle), rtol=0, atol=1e-11)
 
 
-def test_torsion_is_T_L_over_GJ():
+def test_torsion_is_T_L_over_GJ(agrees):
     arm = cantilever(ALL_SIX, length=L, section=Rectangle(0.02, 0.01))
     T, GJ = 0.005, stiffness(arm)[0]
     angle = log_se3(arm.pose(statics(arm.with_loads(tip=tip_load(moment=(T, 0, 0)))).q, "arm"))[:3]
-    assert_allclose(angle, [T * L / GJ, 0, 0], rtol=0, atol=1e-13)
+    agrees(
+        "twist of a rectangular bar under a torque",
+        angle,
+        [T * L / GJ, 0, 0],
+        source="T L / GJ",
+        atol=1e-13,
+        unit="rad",
+    )
     # Saint-Venant's constant of a rectangle 2:1 (Timoshenko): 0.2287 a b^3
-    assert pytest.approx(0.2287 * 0.02 * 0.01**3 * 1e6 / 3.0, rel=2e-4) == GJ
+    agrees("torsional stiffness of a rectangle 2:1", GJ, 0.2287 * 0.02 * 0.01**3 * 1e6 / 3.0, rtol=2e-4, unit="N m^2",
+           source="Timoshenko: 0.2287 a b^3 G")  # fmt: skip
 
 
 def test_torsion_of_a_taper_is_the_integral_of_T_over_GJ():
@@ -151,7 +165,7 @@ def test_hanging_rod_stretches_under_its_weight():
 
 
 @pytest.mark.parametrize("axis", [1, 2])
-def test_small_tip_force_gives_timoshenkos_deflection(axis):
+def test_small_tip_force_gives_timoshenkos_deflection(agrees, axis):
     section = Rectangle(0.08, 0.05, shear_factor=(5 / 6, 0.7))
     arm = cantilever(strain(torsion=1, bending=1, elongation=1, shear=1), length=0.3, section=section)
     k = stiffness(arm)
@@ -160,15 +174,30 @@ def test_small_tip_force_gives_timoshenkos_deflection(axis):
     tip = statics(arm.with_loads(tip=tip_load(force=force))).tip()
     exact = P * 0.3**3 / (3.0 * k[3 - axis]) + P * 0.3 / k[3 + axis]
     # bending about z moves along y; the deflection is 1e-6 of the length, so nonlinear terms are 1e-12 of it
-    assert tip[axis] == pytest.approx(exact, rel=1e-9)
+    agrees(
+        "small deflection under a tip force, with shear",
+        tip[axis],
+        exact,
+        source="Timoshenko's beam",
+        rtol=1e-9,
+        unit="m",
+    )
     assert P * 0.3 / k[3 + axis] > 0.02 * exact  # shear has its say
 
 
-def test_small_weight_gives_the_deflection_of_an_even_load():
+def test_small_weight_gives_the_deflection_of_an_even_load(agrees):
     arm = cantilever(strain(bending=2, shear=1), length=L, gravity=(0, 0, -1e-5))
     q, k = 1000.0 * np.pi * 1e-4 * 1e-5, stiffness(arm)
     exact = q * L**4 / (8.0 * k[1]) + q * L**2 / (2.0 * k[5])
-    assert -statics(arm).tip()[2] == pytest.approx(exact, rel=1e-8)  # the square of the slope, 5e-5, is left
+    # the square of the slope, 5e-5, is left
+    agrees(
+        "small deflection under the own weight",
+        -statics(arm).tip()[2],
+        exact,
+        source="Timoshenko's beam",
+        rtol=1e-8,
+        unit="m",
+    )
 
 
 # -- rods born curved
@@ -188,7 +217,7 @@ def test_a_rod_born_as_an_arc_is_an_arc_and_a_moment_straightens_it():
     assert_allclose(flat.tip(), [L, 0.0, 0.0], rtol=0, atol=1e-12)
 
 
-def test_quarter_circle_under_small_tip_forces_follows_castigliano():
+def test_quarter_circle_under_small_tip_forces_follows_castigliano(agrees):
     R = 0.2
     arc = ReferenceStrain((0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0))
     arm = cantilever(strain(bending_z=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
@@ -200,10 +229,11 @@ def test_quarter_circle_under_small_tip_forces_follows_castigliano():
     # integrals over the quarter of the products of the lever arms, cos(angle) and 1 - sin(angle)
     lever = np.array([[0.25 * np.pi, 0.5], [0.5, 0.75 * np.pi - 2.0]])
     # rounding of 0.2 m over deflections of 1e-9 R, and the square of P R^2 / EI = 5e-8
-    assert_allclose(np.abs(moved[:, :2]), np.abs(lever), rtol=0, atol=1e-7)
+    agrees("quarter circle under small tip forces, deflections over P R^3 / EI", np.abs(moved[:, :2]), np.abs(lever),
+           source="Castigliano", atol=1e-7)  # fmt: skip
 
 
-def test_out_of_plane_load_of_a_quarter_circle_bends_and_twists_it():
+def test_out_of_plane_load_of_a_quarter_circle_bends_and_twists_it(agrees):
     R = 0.2
     arc = ReferenceStrain((0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0))
     arm = cantilever(strain(torsion=9, bending=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
@@ -211,10 +241,10 @@ def test_out_of_plane_load_of_a_quarter_circle_bends_and_twists_it():
     tip = statics(arm.with_loads(tip=tip_load(force=(0, 0, P)))).tip()
     # Timoshenko: P R^3 (pi/4 / EI + (3 pi/4 - 2) / GJ)
     exact = P * R**3 * (0.25 * np.pi / k[1] + (0.75 * np.pi - 2.0) / k[0])
-    assert tip[2] == pytest.approx(exact, rel=1e-7)
+    agrees("quarter circle under a force out of its plane", tip[2], exact, source="Timoshenko", rtol=1e-7, unit="m")
 
 
-def test_helical_rest_shape_is_a_helix():
+def test_helical_rest_shape_is_a_helix(agrees):
     radius, pitch, turns = 0.05, 0.1, 3
     c = pitch / (2.0 * np.pi)
     length = 2.0 * np.pi * turns * np.hypot(radius, c)
@@ -226,7 +256,9 @@ def test_helical_rest_shape_is_a_helix():
     tip = statics(arm).tip()
     # after whole turns: along the axis, which in the first frame is (c, 0, radius) / |.|
     axis = np.array([c, 0.0, radius]) / np.hypot(radius, c)
-    assert_allclose(tip, pitch * turns * axis, rtol=0, atol=1e-13)
+    agrees(
+        "tip of a helix of three turns at rest", tip, pitch * turns * axis, source="closed form", atol=1e-13, unit="m"
+    )
 
 
 def test_a_formula_gives_the_rest_shape_of_a_clothoid():

@@ -46,9 +46,10 @@ def error(discretisation, tensions):
 
 
 @pytest.mark.parametrize("tensions", TABLE)
-def test_the_boundary_value_problem_confirms_the_table(tensions):
+def test_the_boundary_value_problem_confirms_the_table(agrees, tensions):
     tip, digit = TABLE[tensions]
-    assert_allclose(exact(tensions)[-1], tip, rtol=0, atol=digit)
+    agrees("cable manipulator, Cosserat rod without strain bases: tip", exact(tensions)[-1], tip, atol=digit, unit="m",
+           source="docs/theory.md, table of exact tips")  # fmt: skip
 
 
 def test_the_boundary_value_problem_has_converged():
@@ -58,14 +59,28 @@ def test_the_boundary_value_problem_has_converged():
 
 
 @pytest.mark.parametrize("tensions", TABLE)
-def test_the_papers_discretisation_puts_the_tip_within_70_um(tensions):
+def test_the_papers_discretisation_puts_the_tip_within_70_um(agrees, tensions):
     found = statics(robot(4, 2, 5), tensions)
-    assert np.linalg.norm(found.tip() - exact(tensions)[-1]) < 70e-6
+    agrees(
+        "cable manipulator at rest, orders of the paper: tip",
+        found.tip(),
+        exact(tensions)[-1],
+        atol=70e-6,
+        unit="m",
+        source="boundary-value problem of the Cosserat rod",
+    )
 
 
 @pytest.mark.parametrize("tensions", TABLE)
-def test_orders_10_and_8_with_16_points_are_within_2_um(tensions):
-    assert error((10, 8, 16), tensions) < 1e-6
+def test_orders_10_and_8_with_16_points_are_within_2_um(agrees, tensions):
+    agrees(
+        "cable manipulator at rest, orders 10 and 8: points along it, distance",
+        error((10, 8, 16), tensions),
+        0.0,
+        atol=1e-6,
+        unit="m",
+        source="boundary-value problem of the Cosserat rod",
+    )
 
 
 @pytest.mark.parametrize("tensions", FURTHER)

@@ -113,7 +113,7 @@ FALLING = {
 @pytest.mark.parametrize("density", [2700.0, 400.0], ids=["heavy", "light"])
 @pytest.mark.parametrize("case", FALLING)
 @pytest.mark.parametrize("joint", ["slide", "free"])
-def test_a_body_let_go_comes_to_its_terminal_velocity_as_tanh(case, density, joint):
+def test_a_body_let_go_comes_to_its_terminal_velocity_as_tanh(agrees, case, density, joint):
     shape, at, drag, added = FALLING[case]
     robot = body_in(solid(shape, density, at), SLIDE if joint == "slide" else Joint("free"), Fluid(RHO))
     volume = shape.moments.volume
@@ -125,7 +125,7 @@ def test_a_body_let_go_comes_to_its_terminal_velocity_as_tanh(case, density, joi
     v, z = run.qd[:, -1], run.q[:, -1]
     # the integrator's 1e-11 a step
     exact = sign * last * np.tanh(run.t / tau)
-    assert WORST.note("approach to terminal velocity", np.abs(v - exact).max() / last) < 1e-9
+    agrees("bodies that come to their terminal velocity", v, exact, atol=1e-9 * last, unit="m/s", source="tanh")
     assert_allclose(z, sign * last * tau * np.log(np.cosh(run.t / tau)), rtol=0, atol=1e-8 * last * tau)
     assert_allclose(run.q[:, :-1], 0.0, atol=1e-12)
     # after six time constants 1 - tanh is 1.2e-5
@@ -204,7 +204,7 @@ def test_pendulum_in_water_swings_with_added_mass_and_buoyancy(name):
         assert_allclose(run.energy().dissipated, 0.0, atol=1e-15)
 
 
-def test_amplitudes_of_a_pendulum_in_water_fall_as_quadratic_drag_says():
+def test_amplitudes_of_a_pendulum_in_water_fall_as_quadratic_drag_says(agrees):
     # on its way down w^2 is linear in the angle: d(w^2)/da = 2 b w^2 - 2 W^2 sin a
     length, density = 0.6, 3000.0
     link = Link("bob", solid(Sphere(R), density, pose(p=(0.0, 0.0, -length))), joint=Joint("revolute", axis=Y))
@@ -227,7 +227,9 @@ def test_amplitudes_of_a_pendulum_in_water_fall_as_quadratic_drag_says():
     run = run_of(robot, 8.0, 0.05, ([1.2], None), events=[turns])
     found = np.abs(run.events[0][1][:, 0])
     found = found[found < 1.2 - 1e-6][:4]  # the start may count as a turn
-    assert WORST.note("amplitudes under quadratic drag", np.abs(found - exact[1:]).max()) < 1e-8
+    agrees(
+        "amplitudes of a pendulum in water", found, exact[1:], atol=1e-8, unit="rad", source="energy, quadratic drag"
+    )
 
 
 SPINNING = {
@@ -336,14 +338,14 @@ def test_neutral_robot_takes_the_shape_it_has_without_gravity():
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.37, 0.5, 0.9])
-def test_a_sphere_floats_with_its_share_of_density_under_water(ratio):
+def test_a_sphere_floats_with_its_share_of_density_under_water(agrees, ratio):
     a, height = 0.2, 0.7
     robot = body_in(solid(Sphere(a), ratio * RHO), SLIDE, Fluid(RHO, height=height, links={"body": IDEAL}))
     found = statics(robot, q0=[height + 0.01])
     depth = height - found.q[0] + a  # of its lowest point
     cap = np.pi * depth**2 * (3.0 * a - depth) / 3.0
     assert found.stable
-    assert cap / ball(a) == pytest.approx(ratio, abs=1e-12)
+    agrees("part of a floating ball under water", cap / ball(a), ratio, atol=1e-12, source="Archimedes")
     # heave: rho g times the waterline's area over mass and added mass
     mass = (ratio + 0.5) * RHO * ball(a)
     omega = np.sqrt(RHO * G * np.pi * depth * (2.0 * a - depth) / mass)
@@ -579,7 +581,7 @@ def test_an_accelerated_fluid_is_a_still_one_under_less_gravity(rng):
 RADII = np.array([0.3, 0.15, 0.2])
 
 
-def test_a_free_ellipsoid_moves_as_kirchhoffs_equations_say():
+def test_a_free_ellipsoid_moves_as_kirchhoffs_equations_say(agrees):
     robot = body_in(solid(Ellipsoid(tuple(RADII)), 800.0), Joint("free"), Fluid(RHO, links={"body": IDEAL}), NO_GRAVITY)
     volume = ball(1.0) * np.prod(RADII)
     mass, inertia = lamb(RADII)
@@ -599,7 +601,7 @@ def test_a_free_ellipsoid_moves_as_kirchhoffs_equations_say():
     exact = solve_ivp(rates, (0.0, 4.0), start, "DOP853", t_eval=t, rtol=1e-12, atol=1e-13).y.T
     run = run_of(robot, 4.0, 0.1, (np.zeros(6), [*w, *v]))
     g, eta = poses_of(run, "body"), twists_of(run)
-    assert WORST.note("Kirchhoff, twist", np.abs(eta - exact[:, :6]).max()) < 1e-7
+    agrees("free ellipsoid in ideal fluid, twist", eta, exact[:, :6], atol=1e-7, source="Kirchhoff's equations")
     assert WORST.note("Kirchhoff, place", np.abs(g[:, :3, 3] - exact[:, 6:9]).max()) < 1e-7
     assert WORST.note("Kirchhoff, rotation", angle_between(g[:, :3, :3], exact[:, 9:].reshape(-1, 3, 3)).max()) < 1e-7
     # impulse of body and fluid about the origin, and their energy
@@ -693,13 +695,13 @@ TABLE = {
 
 
 @pytest.mark.parametrize("ratio", TABLE)
-def test_lambs_table_of_spheroids(ratio):
+def test_lambs_table_of_spheroids(agrees, ratio):
     a, b = 0.2 * ratio, 0.2
     mass, inertia = ellipsoid_added_mass([b, a, b])
     volume = ball(1.0) * a * b * b
     found = mass[1] / volume, mass[0] / volume, inertia[0] / (volume * (a * a + b * b) / 5.0)
     # three digits, the last ones of which are off by up to two: so are they to the closed form below
-    assert_allclose(found, TABLE[ratio], rtol=0, atol=2.3e-3)
+    agrees("added mass of spheroids", found, TABLE[ratio], atol=2.3e-3, source="table of Lamb, Hydrodynamics")
     assert inertia[1] == 0.0
     assert_allclose([mass[2], inertia[2]], [mass[0], inertia[0]], rtol=1e-13)
 
@@ -809,7 +811,7 @@ def sway(density_of_fluid, r=5e-4, order=10):
     return robot.linearize(np.zeros(robot.ndof)).frequencies, robot
 
 
-def test_sway_of_a_cantilever_in_water_is_slower_by_its_added_mass():
+def test_sway_of_a_cantilever_in_water_is_slower_by_its_added_mass(agrees):
     beta = np.array([1.87510406871196, 4.69409113297417, 7.85475743823761])
     r, length = 5e-4, 0.5
     line = 1200.0 * np.pi * r**2
@@ -817,7 +819,8 @@ def test_sway_of_a_cantilever_in_water_is_slower_by_its_added_mass():
     # sections turn, too: of the third mode their inertia takes (r / 2 L)^2/2 times 78
     (dry, _), (wet, _) = sway(0.0), sway(RHO)
     assert_allclose(dry[:3], air, rtol=1.2e-5)
-    assert_allclose(wet[:3], air * np.sqrt(1200.0 / 2200.0), rtol=1.2e-5)
+    agrees("frequencies of a cantilever in water", wet[:3], air * np.sqrt(1200.0 / 2200.0), rtol=1.2e-5, unit="Hz",
+           source="added mass of a cylinder")  # fmt: skip
     # the ratio: less of it
     assert WORST.note("sway", np.abs(wet[0] / dry[0] / np.sqrt(1200.0 / 2200.0) - 1.0)) < 1e-6
 

@@ -86,8 +86,14 @@ def flutter_load(rod):
     return brentq(lambda p: discriminant(motion(pushed(rod, p))), 19.5, 20.6, xtol=1e-11)
 
 
-def test_exact_column_flutters_at_becks_load():
-    assert beck_flutter() == pytest.approx(20.0509536, abs=1e-7)
+def test_exact_column_flutters_at_becks_load(agrees):
+    agrees(
+        "flutter of a column under a follower force, exact solution, in EI/L^2",
+        beck_flutter(),
+        20.0509536,
+        atol=1e-7,
+        source="Beck, 1952",
+    )
     # two characteristic equations, one of them with all that a slender column has not
     assert thick_flutter(0.0, 0.0, 0.0) == pytest.approx(beck_flutter(), rel=1e-12)
     for p in (0.0, 5.0, 15.0):
@@ -98,10 +104,11 @@ def test_exact_column_flutters_at_becks_load():
     assert 1.0 - thick_flutter(GYRATION, 0.0, 0.0) / beck_flutter() < 1.1e-9
 
 
-def test_becks_column_flutters_where_its_first_two_frequencies_meet():
+def test_becks_column_flutters_where_its_first_two_frequencies_meet(agrees):
     # segments of 4th order leave 1.2e-8 with 192 points, rotary inertia -1e-9
     found = flutter_load(slender(strain(bending_y=10)))
-    assert WORST.note("Beck's column", abs(found / beck_flutter() - 1.0)) < 1.5e-8
+    agrees("flutter of a column under a follower force, in EI/L^2", found, beck_flutter(), rtol=1.5e-8,
+           source="exact solution of Beck's column")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -276,23 +283,30 @@ def test_exact_loads_of_columns():
 
 @pytest.mark.parametrize("varying", [PLANAR, SPATIAL], ids=["plane", "space"])
 @pytest.mark.parametrize("ends", COLUMNS)
-def test_column_buckles_at_eulers_load(ends, varying):
+def test_column_buckles_at_eulers_load(agrees, ends, varying):
     base, tip, sways, exact = COLUMNS[ends]
     rod = column(base, tip, sways, varying)
     # errors of 192 points, the larger the shorter the waves: 4e-8 for four half waves
-    assert WORST.note(f"Euler, {ends}", abs(buckling_load(rod, exact) / exact - 1.0)) < 4e-9 * exact / (np.pi**2 / 4.0)
+    agrees(f"buckling load of a column, {ends}, in EI/L^2", buckling_load(rod, exact), exact,
+           rtol=4e-9 * exact / (np.pi**2 / 4.0), source="Euler, 1744")  # fmt: skip
     for below, stable in ((1e-6, True), (-1e-6, False)):
         assert statics(pushed(rod, exact * (1.0 - below), "world")).stable is stable
 
 
 @pytest.mark.parametrize("ends", ["clamped-free", "pinned-pinned"])
-def test_thick_column_that_shears_and_stretches_buckles_at_the_exact_load(ends):
+def test_thick_column_that_shears_and_stretches_buckles_at_the_exact_load(agrees, ends):
     base, tip, sways, euler = COLUMNS[ends]
     section, material = Rectangle(0.05, 0.08, shear_factor=5 / 6), Material(E, poisson=0.3, density=RHO)
     rod = column(base, tip, sways, strain(bending_y=8, shear_z=8, elongation=0), section=section, material=material)
     k = stiffness(rod)
     exact = thick_buckling(euler, k[1] / (k[5] * L**2), k[1] / (k[3] * L**2))
-    assert WORST.note(f"thick column, {ends}", abs(buckling_load(rod, exact) / exact - 1.0)) < 5e-9
+    agrees(
+        "buckling load of a thick column that shears and stretches, in EI/L^2",
+        buckling_load(rod, exact),
+        exact,
+        rtol=5e-9,
+        source="transfer matrix",
+    )
     assert exact < 0.99 * euler
 
 
@@ -313,14 +327,14 @@ def tilting_load(rod, low, high):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_strip_on_edge_buckles_sideways_at_prandtls_load(sign):
+def test_strip_on_edge_buckles_sideways_at_prandtls_load(agrees, sign):
     assert pytest.approx(4.0126, abs=5e-5) == PRANDTL
     # the stiff bending is locked, as it is in the theory; 8e-9 is of order 8 and 96 points
     rod = cantilever(
         strain(torsion=8, bending_y=8), length=L, section=Rectangle(0.02, 0.002), material=STRIP, n_gauss=96
     )
     found = sign * tilting_load(rod, *sorted((sign * 3.0, sign * 5.0)))
-    assert WORST.note("sideways, Prandtl", abs(found / PRANDTL - 1.0)) < 1e-8
+    agrees("sideways buckling of a strip, in sqrt(EI GJ)/L^2", found, PRANDTL, rtol=1e-8, source="Prandtl, 1899")
     for below, stable in ((1e-6, True), (-1e-6, False)):
         assert statics(on_edge(rod, sign * PRANDTL * (1.0 - below))).stable is stable
 
@@ -412,8 +426,14 @@ def exact_bend(torsion, force):
 
 
 @pytest.mark.parametrize("force", SIMO)
-def test_published_tips_of_the_bend_are_near_the_exact_ones(force):
-    assert_allclose(exact_bend("polar", force)[:3, 3], SIMO[force], rtol=0, atol=0.12)
+def test_published_tips_of_the_bend_are_near_the_exact_ones(agrees, force):
+    agrees(
+        "bend of 45 degrees, length 78.5, exact solution: tip",
+        exact_bend("polar", force)[:3, 3],
+        SIMO[force],
+        atol=0.12,
+        source="Simo and Vu-Quoc, 1986, eight elements",
+    )
     if force == 600.0:
         assert_allclose(exact_bend("polar", force)[:3, 3], BATHE, rtol=0, atol=0.22)
     # for a torsion constant of 1/6, the polar moment; Saint-Venant's, 0.141, is farther from them
@@ -422,12 +442,12 @@ def test_published_tips_of_the_bend_are_near_the_exact_ones(force):
 
 @pytest.mark.parametrize("torsion", ["polar", "saint-venant"])
 @pytest.mark.parametrize("force", SIMO)
-def test_bend_of_45_degrees_has_the_exact_tip(force, torsion):
+def test_bend_of_45_degrees_has_the_exact_tip(agrees, force, torsion):
     rod = bend(torsion)
     found = statics(rod.with_loads(tip=tip_load(force=(0, 0, force))))
     g, exact = rod.pose(found.q, "arm"), exact_bend(torsion, force)
     # 5e-9 is that of 192 points; of a length of 78.5
-    assert WORST.note("bend of 45 degrees", np.abs(g - exact)[:3, 3].max()) < 1e-8
+    agrees("bend of 45 degrees, length 78.5: tip", g[:3, 3], exact[:3, 3], atol=1e-8, source="exact solution")
     assert_allclose(g[:3, :3], exact[:3, :3], rtol=0, atol=2e-10)
     assert found.stable
 
@@ -490,12 +510,12 @@ def tip_of_bar(rod, size, degrees):
 
 @pytest.mark.parametrize("degrees", TURNS)
 @pytest.mark.parametrize("size", WEIGHTS)
-def test_princeton_beam_has_the_exact_tip(size, degrees):
+def test_princeton_beam_has_the_exact_tip(agrees, size, degrees):
     rod = bar()
     exact = EvenRod(LENGTH, stiffness(rod)).under_dead(np.append(np.zeros(3), weight(size, degrees)))
     # 1.4e-10 is that of 96 points
     g = tip_of_bar(rod, size, degrees)
-    assert WORST.note("Princeton beam [m, -]", np.abs(g - exact).max()) < 3e-10
+    agrees("Princeton beam, tip", g[:3], exact[:3], atol=3e-10, unit="m", source="exact solution")
     # it twists, unless it bends in one plane
     twist = np.degrees(np.arctan2(g[2, 1], g[1, 1]))
     assert (twist > 0.2) == (0.0 < degrees < 90.0)

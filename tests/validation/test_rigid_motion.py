@@ -101,7 +101,7 @@ def mount(request):
 
 @pytest.mark.parametrize("root", ["slow", "fast"])
 @pytest.mark.parametrize("theta", [0.7, 2.4])
-def test_heavy_top_precesses_steadily_at_both_rates(mount, theta, root):
+def test_heavy_top_precesses_steadily_at_both_rates(agrees, mount, theta, root):
     # A cos(theta) Omega^2 - C spin Omega + m g l = 0
     spin, cos = 110.0, np.cos(theta)
     rates = np.sort(np.roots([TRANSVERSE * cos, -AXIAL * spin, WEIGHT]))
@@ -110,14 +110,15 @@ def test_heavy_top_precesses_steadily_at_both_rates(mount, theta, root):
     R = turn(Z, rate * run.t) @ turn(X, theta) @ turn(Z, (spin - rate * cos) * run.t)
     error = angle_between(mount.rotation(run), R).max()
     # 10 turns at 1e-11 each step
-    assert WORST.note("steady precession [rad]", error) < 3e-8
+    agrees("steady precession of a heavy top, angle off", WORST.note("steady precession [rad]", error), 0.0, atol=3e-8,
+           unit="rad", source="closed form")  # fmt: skip
 
 
 SHAPES = {"loops": (0.7, -3.0, 40.0), "cusps": (0.7, 0.0, 40.0), "waves": (0.7, 20.0, 10.0)}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_heavy_top_nutates_as_quadrature_says(mount, shape):
+def test_heavy_top_nutates_as_quadrature_says(agrees, mount, shape):
     top = heavy(*SHAPES[shape])
     period, advance = top.nutation()
 
@@ -135,7 +136,9 @@ def test_heavy_top_nutates_as_quadrature_says(mount, shape):
     assert WORST.note("nutation, extreme cosines", np.abs(ends - 5 * [u2, u1]).max()) < 1e-8
     times, q, _ = run.events[0]
     k = np.arange(1, 5)
-    assert WORST.note("nutation, period", np.abs(times[-4:] / (k * period) - 1.0).max()) < 1e-8
+    agrees(
+        "period of nutation of a heavy top", times[-4:] / k, period, rtol=1e-8, unit="s", source="elliptic integrals"
+    )
     axes = np.stack([mount.robot.pose(x, "top")[:3, :3] @ mount.axis for x in q[-4:]])
     missed = np.angle(np.exp(1j * (np.arctan2(axes[:, 0], -axes[:, 1]) - k * advance)))
     assert WORST.note("nutation, precession per period [rad]", np.abs(missed / k).max()) < 2e-8
@@ -165,7 +168,7 @@ def test_every_integrator_follows_the_top_to_its_tolerance(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_body_about_its_middle_axis_flips_as_eulers_equations_say(method):
+def test_body_about_its_middle_axis_flips_as_eulers_equations_say(agrees, method):
     robot, top = free_body(), FreeTop(MOMENTS, np.array([0.1, 6.0, 0.2]))
     velocity, zero = np.array([0.3, -0.2, 0.1]), np.zeros(6)
 
@@ -179,7 +182,8 @@ def test_body_about_its_middle_axis_flips_as_eulers_equations_say(method):
     times = run.events[0][0]
     exact = top.first_flip + 0.5 * top.period * np.arange(6)
     assert len(times) == 6
-    assert WORST.note(f"flips, times, {method}", np.abs(times - exact).max() / top.period) < bound
+    agrees(f"times of the flips of a free body about its middle axis, {method}", times, exact, atol=bound * top.period,
+           unit="s", source="Euler's equations, elliptic functions")  # fmt: skip
     R = poses_of(run, "body")[:, :3, :3] @ ASKEW
     assert WORST.note(f"flips, pose [rad], {method}", angle_between(R, R[0] @ top.rotation(run.t)).max()) < bound
     h = momenta(run)

@@ -172,13 +172,13 @@ def test_forward_dynamics_of_the_particle_in_three_steps(particle, seed):
     np.testing.assert_allclose(found.qdd, expected, rtol=0, atol=8 * EPS * g)
 
 
-def test_the_thrown_particle_follows_its_parabola():
+def test_the_thrown_particle_follows_its_parabola(agrees):
     robot = sorosim.load("particle")
     run = sorosim.simulate(robot)
     q, qd = robot.initial_q, robot.initial_qd
     expected = q + np.outer(run.t, qd) + np.outer(0.5 * run.t**2, [0.0, -9.8])
     # a polynomial of second degree: orders two and up have no truncation, the first steps are of order one
-    np.testing.assert_allclose(run.q, expected, rtol=0, atol=1e-7)
+    agrees("thrown particle", run.q, expected, atol=1e-7, unit="m", source="parabola")
 
 
 # -- one rigid body, section 1
@@ -283,13 +283,13 @@ def test_the_lamp_jumps_and_lands_on_its_base(lamp):
     np.testing.assert_allclose(run.q[-1, 2:], sorosim.statics(lamp, u={"knee": 0.0, "ankle": 0.0}).q[2:], atol=0.05)
 
 
-def test_in_flight_the_centre_of_mass_follows_a_parabola(jump):
+def test_in_flight_the_centre_of_mass_follows_a_parabola(agrees, jump):
     _, flight = jump
     t = flight.t - flight.t[0]
     fall = np.array([0.0, -9.81, 0.0])
     parabola = flight.centre[0] + np.outer(t, flight.velocity[0]) + np.outer(0.5 * t**2, fall)
     # what the tolerances of the run leave: 7e-10 m, 3e-9 m/s
-    np.testing.assert_allclose(flight.centre, parabola, rtol=0, atol=1e-8)
+    agrees("jumping lamp in flight, centre of mass", flight.centre, parabola, atol=1e-8, unit="m", source="parabola")
     np.testing.assert_allclose(flight.velocity, flight.velocity[0] + np.outer(t, fall), rtol=0, atol=3e-8)
 
 

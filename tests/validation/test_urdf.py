@@ -24,36 +24,37 @@ def _report():
     print(WORST.table("URDF against Pinocchio"))
 
 
-def check(kind, ours, theirs):
-    assert WORST.note(kind, relative_error(ours, theirs)) <= AGREE, kind
+def check(agrees, kind, ours, theirs):
+    WORST.note(kind, relative_error(ours, theirs))
+    agrees(f"robots from URDF: {kind}", ours, theirs, rtol=AGREE, source="Pinocchio, from the same files")
 
 
-def compare(path, seed, *, free=False, settings=None):
+def compare(agrees, path, seed, *, free=False, settings=None):
     """Mass matrix, inverse dynamics, its derivatives and poses of all links, at random states."""
     robot = sorosim.load(path, set={"import.joint": "free" if free else "fixed", **(settings or {})})
     other, rng = PinocchioUrdf(robot, path, free), np.random.default_rng(seed)
     for _ in range(3):
         q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.ndof))
         ours, theirs = (r.inverse_dynamics_derivatives(q, qd, qdd) for r in (robot, other))
-        check("mass matrix", robot.mass_matrix(q), other.mass_matrix(q))
-        check("inverse dynamics", ours.tau, other.inverse_dynamics(q, qd, qdd))
+        check(agrees, "mass matrix", robot.mass_matrix(q), other.mass_matrix(q))
+        check(agrees, "inverse dynamics", ours.tau, other.inverse_dynamics(q, qd, qdd))
         for name in ("dtau_dq", "dtau_dqd"):
-            check(name, getattr(ours, name), getattr(theirs, name))
+            check(agrees, name, getattr(ours, name), getattr(theirs, name))
         for link in robot.links:
             frames = {link.name: np.eye(4), **link.frames}
             for name, g in frames.items():
                 if other.model.existBodyName(name):
-                    check("poses", robot.pose(q, link.name) @ g, other.frame(q, name))
+                    check(agrees, "poses", robot.pose(q, link.name) @ g, other.frame(q, name))
     return robot
 
 
 @pytest.mark.parametrize(("name", "ndof"), [("serial_arm", 5), ("branching_tree", 6), ("floating_base", 10),
                                             ("continuous_wheels", 3)])  # fmt: skip
 @pytest.mark.parametrize("free", [False, True])
-def test_own_files(name, ndof, free):
+def test_own_files(agrees, name, ndof, free):
     if name == "floating_base" and free:
         pytest.skip("its file says itself that it floats")
-    robot = compare(DATA / f"{name}.urdf", seed=ndof, free=free)
+    robot = compare(agrees, DATA / f"{name}.urdf", seed=ndof, free=free)
     assert robot.ndof == ndof + 6 * free
 
 
@@ -70,10 +71,12 @@ REAL = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
-def test_real_robots(name):
+def test_real_robots(agrees, name):
     folder = robot_data()
     if folder is None:
         pytest.skip(MISSING)
     file, free, ndof = REAL[name]
-    robot = compare(folder / file, seed=ndof, free=free, settings={"import.visual": False, "import.mimic": "free"})
+    robot = compare(
+        agrees, folder / file, seed=ndof, free=free, settings={"import.visual": False, "import.mimic": "free"}
+    )
     assert robot.ndof == ndof

@@ -47,7 +47,7 @@ def thin_section(gyration):
 
 
 @pytest.mark.parametrize("plane", ["y", "z"])
-def test_first_three_bending_frequencies_of_a_thin_cantilever(plane):
+def test_first_three_bending_frequencies_of_a_thin_cantilever(agrees, plane):
     # rotary inertia lowers the square of the frequency by about (beta r / L)^2: with r / L = 1e-5 by 6e-9 at most;
     # shear is locked
     r = 1e-5 * L
@@ -55,7 +55,8 @@ def test_first_three_bending_frequencies_of_a_thin_cantilever(plane):
         strain(**{f"bending_{plane}": RICH}), length=L, section=thin_section(r), material=STIFF, n_gauss=MANY
     )
     exact = np.square(BETA) / L**2 * np.sqrt(E / RHO) * r / (2.0 * np.pi)
-    assert_allclose(frequencies(arm)[:3], exact, rtol=1.5e-7)
+    agrees("first three bending frequencies of a thin cantilever", frequencies(arm)[:3], exact, rtol=1.5e-7, unit="Hz",
+           source="Euler and Bernoulli's beam")  # fmt: skip
 
 
 def test_bending_frequencies_have_errors_of_fourth_order_in_the_points():
@@ -82,7 +83,7 @@ def timoshenko(EI, kGA, rho_A, rho_I, n=3):
 
 @pytest.mark.parametrize("shear", [None, RICH], ids=["locked", "free"])
 @pytest.mark.parametrize("axis", ["y", "z"])
-def test_thick_cantilever_has_the_frequencies_of_timoshenkos_beam(axis, shear):
+def test_thick_cantilever_has_the_frequencies_of_timoshenkos_beam(agrees, axis, shear):
     section = Rectangle(0.1, 0.06, shear_factor=(0.7, 5 / 6))
     free = {f"bending_{axis}": RICH, f"shear_{'zy'[axis == 'z']}": shear}
     arm = cantilever(strain(**free), length=L, section=section, material=STIFF, n_gauss=MANY)
@@ -90,7 +91,8 @@ def test_thick_cantilever_has_the_frequencies_of_timoshenkos_beam(axis, shear):
     kGA = np.inf if shear is None else k[6 - i]
     exact = timoshenko(k[i], kGA, RHO * k[3] / E, RHO * k[i] / E)
     thin = np.square(BETA) / L**2 * np.sqrt(k[i] / (RHO * k[3] / E)) / (2.0 * np.pi)
-    assert_allclose(frequencies(arm)[:3], exact, rtol=2e-7)
+    agrees("first three frequencies of a thick cantilever", frequencies(arm)[:3], exact, rtol=2e-7, unit="Hz",
+           source="Timoshenko's beam")  # fmt: skip
     assert exact[2] < 0.96 * thin[2]  # what is tested is no trifle
 
 
@@ -98,11 +100,12 @@ def test_thick_cantilever_has_the_frequencies_of_timoshenkos_beam(axis, shear):
 
 
 @pytest.mark.parametrize(("name", "modulus"), [("torsion", STIFF.shear_modulus), ("elongation", E)])
-def test_torsional_and_axial_frequencies_of_a_cantilever(name, modulus):
+def test_torsional_and_axial_frequencies_of_a_cantilever(agrees, name, modulus):
     # of a round rod both waves have a speed without geometry in it, sqrt(G/rho) and sqrt(E/rho)
     arm = cantilever(strain(**{name: RICH}), length=L, section=Circle(0.02), material=STIFF, n_gauss=MANY)
     exact = (2.0 * np.arange(3) + 1.0) / (4.0 * L) * np.sqrt(modulus / RHO)
-    assert_allclose(frequencies(arm)[:3], exact, rtol=3e-9)
+    agrees(f"frequencies of {name} of a cantilever", frequencies(arm)[:3], exact, rtol=3e-9, unit="Hz",
+           source="wave equation")  # fmt: skip
 
 
 def test_a_section_that_warps_twists_more_slowly():
@@ -170,20 +173,27 @@ def heavy_rod(gamma, order=RICH, n_gauss=MANY):
     )
 
 
-def test_power_series_knows_the_light_rod_and_the_buckling_column():
+def test_power_series_knows_the_light_rod_and_the_buckling_column(agrees):
     assert_allclose(first_roots(lambda b: heavy_determinant(0.0, b**4), np.linspace(1, 9, 60), 3), BETA, rtol=1e-12)
-    assert pytest.approx(7.837347, abs=1e-6) == CRITICAL  # Greenhill
+    agrees(
+        "weight under which a standing column buckles, in EI/L^3",
+        CRITICAL,
+        7.837347,
+        atol=1e-6,
+        source="Greenhill, 1881",
+    )
 
 
 @pytest.mark.parametrize("gamma", [-7.0, -3.0, 5.0, 40.0])
-def test_heavy_rod_that_hangs_or_stands_has_the_frequencies_of_the_power_series(gamma):
+def test_heavy_rod_that_hangs_or_stands_has_the_frequencies_of_the_power_series(agrees, gamma):
     arm = heavy_rod(gamma)
     found = arm.linearize(np.zeros(arm.ndof))
     assert found.stable
     unit = np.sqrt(E / RHO) * 1e-5 * L / L**2 / (2.0 * np.pi)
     b = first_roots(lambda b: heavy_determinant(gamma, b**4), np.linspace(0.05, 9.5, 300), 3)
     # two planes, so that each comes twice
-    assert_allclose(found.frequencies[:6:2], b**2 * unit, rtol=1.5e-7)
+    agrees("frequencies of heavy rods that hang or stand", found.frequencies[:6:2], b**2 * unit, rtol=1.5e-7, unit="Hz",
+           source="power series")  # fmt: skip
     assert_allclose(found.frequencies[1:6:2], b**2 * unit, rtol=1.5e-7)
 
 

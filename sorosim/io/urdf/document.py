@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from xml.parsers import expat
 
 from sorosim.errors import FileError
+from sorosim.io.bounded import read_bounded
 from sorosim.io.problems import Path, Place, shown
 
 MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 60, 50_000
@@ -44,14 +45,7 @@ def read_document(path: FilePath) -> Element:
         It cannot be read, is too large, or is no XML; also a document type, and what xacro still has to expand.
     """
     file = str(path)
-    try:
-        with open(path, "rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > MAX_BYTES:
-        raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB of URDF, got more")
-    return _Reader(file).read(content)
+    return _Reader(file).read(read_bounded(path, file, MAX_BYTES))
 
 
 class _Reader:

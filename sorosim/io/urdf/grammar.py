@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from xml.etree import ElementTree
 
 from sorosim.errors import nearest
@@ -19,6 +20,9 @@ from sorosim.io.urdf.document import Element
 TEXT = 0  # an attribute that is a text; others are that many numbers
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 SHAPES = ("box", "cylinder", "sphere", "mesh")
+# names of other programs, and so like one of these that they are a misspelling of it
+FOREIGN = ("collision", "transmission", "gazebo", "safety_controller", "calibration", "effort", "velocity", "texture")
+LIKE = 0.75
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,10 @@ def checked(element: Element, mistakes: Mistakes, left_out: tuple[str, ...] = ()
     rule = RULES[element.tag]
     out = ElementTree.Element(element.tag, _attributes(element, rule, mistakes))
     known = tuple(tag for tag in (*rule.needs, *rule.takes, *rule.several) if tag not in left_out)
+    meant = _misspelt_tags(element, rule, mistakes)
     for tag in (*rule.needs, *rule.takes):
         found = list(element.all(tag))
-        if not found and tag in rule.needs:
+        if not found and tag in rule.needs and tag not in meant:
             mistakes.note(element.place, f"an element <{tag}> in it", "none")
         if len(found) > 1:
             mistakes.note(found[1].place, f"one <{tag}>", "a second one")
@@ -89,21 +94,40 @@ def checked(element: Element, mistakes: Mistakes, left_out: tuple[str, ...] = ()
     return out
 
 
+def _misspelt_tags(element: Element, rule: Rule, mistakes: Mistakes) -> list[str]:
+    """Tags that its children stand for but misspell."""
+    known = () if element.tag == "geometry" else (*rule.needs, *rule.takes, *rule.several)
+    found = [(child, meant) for child in element.children if (meant := _misspelt(child.tag, known))]
+    for child, meant in found:
+        mistakes.note(child.place, f"an element of URDF, perhaps <{meant}>", f"<{child.tag}>")
+    return [meant for _, meant in found]
+
+
 def _attributes(element: Element, rule: Rule, mistakes: Mistakes) -> dict[str, str]:
-    given, found = element.attributes, {}
+    given, found, known = element.attributes, {}, (*rule.must, *rule.may)
+    misspelt = {name: meant for name in given if (meant := _misspelt(name, known))}
     for name, count in {**rule.must, **rule.may}.items():
         if name not in given or (count == TEXT and not given[name].strip()):
-            if name in rule.must:
+            if name in rule.must and name not in misspelt.values():
                 mistakes.note(element.place, f"the attribute '{name}' of <{element.tag}>", "none")
             continue
         found[name] = given[name]
         if count and not _are_numbers(given[name], count):
             what = "a finite number" if count == 1 else f"{count} finite numbers with spaces between"
             mistakes.note(element.place, f"{what} as {name}", shown(given[name]))
-    for name in given if rule.closed else ():
-        if name not in found:
-            mistakes.note(element.place, f"no attributes but {listed([*rule.must, *rule.may])}", shown(name))
+    for name in given:
+        if name not in found and rule.closed:
+            mistakes.note(element.place, f"no attributes but {listed(known)}", shown(name))
+        elif name in misspelt:
+            mistakes.note(element.place, f"attributes of URDF, perhaps '{misspelt[name]}'", shown(name))
     return found
+
+
+def _misspelt(name: str, known: tuple[str, ...]) -> str:
+    """What a name that nothing here has may stand for; other programs have names of their own, which are left out."""
+    if name in known or name in FOREIGN:
+        return ""
+    return next(iter(get_close_matches(name.lower(), known, n=1, cutoff=LIKE)), "")
 
 
 # not what Python's float takes beyond that: 1_0, digits of other scripts
