@@ -8,6 +8,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
 BENCH_ARGS ?=
+DEMO_ARGS ?=
 SPHINX_ARGS ?=
 
 BIN := .venv/bin
@@ -17,7 +18,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all validation bench docs lint clean help
+.PHONY: demo demo-all test test-all validation bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -28,6 +29,9 @@ demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, f
 	@echo
 	@echo "The results are in $(CURDIR)/demo:"
 	@ls -1 demo | sed 's/^/  /'
+
+demo-all: $(INSTALLED) ## simulate the robots of the paper, with snapshots, plots, film, page and glTF of each, into demo/
+	$(BIN)/python docs/make_paper_robots.py $(DEMO_ARGS)
 
 test: $(INSTALLED) ## run the tests that are not slow
 	$(PYTEST) -m "not slow" --ignore=tests/benchmarks $(PYTEST_ARGS)

@@ -157,6 +157,21 @@ def bundled(names: list[str] | None = None) -> None:
         write(Image.fromarray(np.min(layers, axis=0).astype(np.uint8)), name)
 
 
+def still(run: Any, name: str, **options: Any) -> None:
+    """A picture as `run.still` makes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        run.still(Path(folder) / "one.png", size=(640, 360), **options)
+        write(Image.open(Path(folder) / "one.png"), name)
+
+
+def pictures() -> None:
+    """Several moments, and arrows."""
+    arm = sorosim.simulate(sorosim.load("cable_manipulator"), t_end=10.0)
+    still(arm, "arm_moments", t=(0.0, 0.5, 2.0, 5.0, 7.0, 10.0), ghosts="time", trails=True)
+    pushed = sorosim.simulate(sorosim.load("hybrid_parallel"), t_end=1.0)
+    still(pushed, "arrows", loads=True, joints=True)
+
+
 def solvers() -> None:
     """Energy of the turning four-bar over many turns, which nothing takes from it."""
     text = sorosim.load("four_bar").description.text
@@ -195,3 +210,4 @@ if __name__ == "__main__":
     own_robot()
     rigid_bodies()
     sensors()
+    pictures()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
     from sorosim.steady_motion import steady
+    from sorosim.viz.together import movie, play, still
 
 __version__ = "0.1.0"
 
@@ -48,13 +49,16 @@ __all__ = [
     "examine",
     "follow",
     "load",
+    "movie",
     "open",
+    "play",
     "resume",
     "scalars",
     "sensitivities",
     "simulate",
     "statics",
     "steady",
+    "still",
 ]
 
 # public name -> (module, name there)
@@ -64,13 +68,16 @@ _LAZY = {
     "examine": ("sorosim.doctor", "examine"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
+    "movie": ("sorosim.viz.together", "movie"),
     "open": ("sorosim.result", "open_run"),
+    "play": ("sorosim.viz.together", "play"),
     "resume": ("sorosim.motion", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.motion", "simulate"),
     "statics": ("sorosim.analysis", "statics"),
     "steady": ("sorosim.steady_motion", "steady"),
+    "still": ("sorosim.viz.together", "still"),
 }
 
 

@@ -20,6 +20,7 @@ from sorosim.loading import Sliding, Stuck
 from sorosim.readings import Readings, readings_along
 from sorosim.records import ContactHistory, Contacts
 from sorosim.robot import Robot
+from sorosim.showing import Filmed, Shown
 from sorosim.signals import as_signal
 
 Array = NDArray[np.float64]
@@ -51,7 +52,7 @@ class EnergyHistory(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(Shown):
     """A state of rest."""
 
     robot: Robot
@@ -104,23 +105,11 @@ class Equilibrium:
 
         save_equilibrium(self, path)
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Picture of the shape (matplotlib); written to `path` if given."""
+    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
+        """Picture of the shape (matplotlib); written to `path` if given; `style`: see `sorosim.viz.styles`."""
         from sorosim.viz.rest_plot import plot_equilibrium
 
-        return plot_equilibrium(self, path)
-
-    def still(self, path: str | Path, **options: Any) -> None:
-        """Picture in 3D; see `sorosim.viz.movie.still`."""
-        from sorosim.viz.movie import still
-
-        still(self, path, **options)
-
-    def play(self, **options: Any) -> None:
-        """Window with the shape in 3D; see `sorosim.viz.player.play`."""
-        from sorosim.viz.player import play
-
-        play(self, **options)
+        return plot_equilibrium(self, path, style)
 
     def _repr_html_(self) -> str | None:
         from sorosim.viz.html import equilibrium_html
@@ -162,7 +151,7 @@ class Checkpoints(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Filmed):
     """A motion."""
 
     robot: Robot
@@ -308,29 +297,11 @@ class Run:
 
         write_mat(self, path)
 
-    def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all") -> Any:
-        """Plots by their names in `sorosim.viz.plots.PLOTS` (matplotlib); written to `folder` if given."""
+    def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
+        """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""
         from sorosim.viz.plots import plot_run
 
-        return plot_run(self, folder, what)
-
-    def movie(self, path: str | Path, **options: Any) -> None:
-        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
-        from sorosim.viz.movie import movie
-
-        movie(self, path, **options)
-
-    def still(self, path: str | Path, **options: Any) -> None:
-        """Picture in 3D at one time; see `sorosim.viz.movie.still`."""
-        from sorosim.viz.movie import still
-
-        still(self, path, **options)
-
-    def play(self, **options: Any) -> None:
-        """Window with the motion in 3D; see `sorosim.viz.player.play`."""
-        from sorosim.viz.player import play
-
-        play(self, **options)
+        return plot_run(self, folder, what, **options)
 
     def _repr_html_(self) -> str | None:
         from sorosim.viz.html import run_html

@@ -57,6 +57,7 @@ LAYERS = (
     "marching",
     "index2",
     "readings",
+    "showing",
     "result",
     "modes",
     "integration",
@@ -77,7 +78,7 @@ ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code re
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
 LAZY_IMPORTERS, LAZY_TARGETS = (
-    {"__init__", "robot", "linear", "result", "integration", "motion"},
+    {"__init__", "robot", "linear", "showing", "result", "integration", "motion"},
     {"io", "viz", "modes"},
 )
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all

@@ -352,6 +352,30 @@ def test_looks_of_movies_and_stills(finger, call):
         assert (finger / name).stat().st_size > 1000
 
 
+def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    small = ("--size", "160x120")
+    written = {
+        "moments.png": ("still", "run.h5", "--t", "0,0.1,0.2", "--ghosts", "time", *small),
+        "flat.svg": ("still", "run.h5", "--t", "0,0.1", "--trails"),
+        "two.png": ("still", "run.h5", "finger.yaml", "--names", "moving, built", "--gravity", *small),
+        "two.gif": ("movie", "run.h5", "run.h5", "--overlay", "--fps", "5", "--orbit", "30", *small),
+        "run.html": ("web", "run.h5", "--colour", "bending_y", "--trails", "--tips", "finger"),
+        "run.glb": ("gltf", "run.h5", "--fps", "10"),
+        "built.html": ("web", "finger.yaml"),
+    }
+    for name, words in written.items():
+        assert call(*words, "--out", name) == (0, f"{name}\n", ""), name
+        assert (finger / name).stat().st_size > 1000
+    code, out, _ = call(
+        "plot", "run.h5", "--what", "tip,energy", "--style", "paper", "--format", "pdf,svg", "--out", "figures"
+    )
+    assert code == 0
+    names = [f"figures/{name}.{suffix}" for name in ("tip", "energy") for suffix in ("pdf", "svg")]
+    assert out.split() == names
+    assert all((finger / name).exists() for name in names)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -444,3 +468,22 @@ def test_modes_of_what_falls_freely(call):
     code, _, err = call("modes", "free_fall_rod")
     assert code == 1
     assert "without gravity, --set gravity=[0,0,0], it has modes" in err
+
+
+def test_pictures_that_cannot_be(finger, call):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    for words, message in (
+        (("still", "run.h5", "--out", "a.png", "--t", "0,soon"), "--t: expected a time in s, or several as in 0,1,2"),
+        (("still", "run.h5", "--out", "a.svg", "--view", "top"), "a side view knows --trails only"),
+        (("still", "run.h5", "--out", "a.png", "--ghosts", "fad"), "did you mean fade?"),
+        (("still", "run.h5", "--out", "a.png", "--overlay"), "--overlay: expected two results or more, got one"),
+        (("movie", "run.h5", "run.h5", "--names", "one"), "names: expected 2 names, one for each run"),
+        (("movie", "run.h5", "--follow", "fingr"), "did you mean finger?"),
+        (("plot", "run.h5", "--style", "papr"), "did you mean paper?"),
+        (("gltf", "run.h5", "--t", "7"), "t: expected a time from 0 to"),
+        (("web", "run.h5", "--out", "a.txt"), "expected a file name that ends in .html"),
+    ):
+        code, out, err = call(*words)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1

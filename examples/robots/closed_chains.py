@@ -37,7 +37,9 @@ run.still("hybrid_parallel.png", t=[0.0, 1.5, 3.0], **LOOK)
 # A Stewart platform on six soft legs, two of which have tendons.
 
 run = sorosim.simulate(sorosim.load("stewart_soft"), t_end=3.0)
-tilt = np.degrees(np.linalg.norm(run.q[:, [run.robot.coordinate_names.index(f"plate.free.r{x}") for x in "xyz"]], axis=1))
+tilt = np.degrees(
+    np.linalg.norm(run.q[:, [run.robot.coordinate_names.index(f"plate.free.r{x}") for x in "xyz"]], axis=1)
+)
 print(f"{run.robot.name}: the plate tilts by {tilt.max():.0f} degrees; {closed(run)}")
 run.still("stewart_soft.png", t=[0.0, 1.5], ghosts="fade", size=LOOK["size"])
 

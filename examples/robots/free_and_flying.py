@@ -54,4 +54,6 @@ top.still("heavy_top.png", t=3.0, trails=True, size=LOOK["size"])
 
 particle = sorosim.simulate(sorosim.load("particle"))
 fall = 0.5 * 9.8 * particle.t**2
-print(f"{particle.robot.name}: off its parabola by {np.abs(particle.q[:, 1] - particle.q[0, 1] - particle.qd[0, 1] * particle.t + fall).max():.0e} m")  # noqa: E501
+print(
+    f"{particle.robot.name}: off its parabola by {np.abs(particle.q[:, 1] - particle.q[0, 1] - particle.qd[0, 1] * particle.t + fall).max():.0e} m"
+)  # noqa: E501

@@ -4,130 +4,21 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from sorosim.cli.options import (
-    ColourOption,
-    FramesOption,
-    JsonOption,
-    ResultArgument,
-    SetOption,
-    SizeOption,
-    TrailsOption,
-    ViewOption,
-    pixels,
-)  # fmt: skip
-from sorosim.cli.runs import as_built, load_changed
+from sorosim.cli.options import JsonOption, ResultArgument, SetOption
+from sorosim.cli.runs import load_changed
 from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
 from sorosim.errors import FileError, InputError
 
 
-def _is_result(name: str) -> bool:
+def is_result(name: str) -> bool:
     """Whether a name is that of a result file rather than of a robot."""
     from sorosim.io.journal import journal_of
 
     return name.endswith((".h5", ".hdf5")) or journal_of(name).exists()
-
-
-def play(
-    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
-    speed: Annotated[float, typer.Option(help="Simulated seconds a second.")] = 1.0,
-    view: ViewOption = "iso",
-    colour: ColourOption = None,
-    trails: TrailsOption = False,
-    frames: FramesOption = False,
-) -> None:
-    """Show a run in a window; press h there for the keys.
-
-    Example: sorosim play run.h5 --speed 0.5
-    """
-    from sorosim.result import Run
-
-    found = _shown(source)
-    look = {"view": view, "colour": colour, "trails": trails, "frames": frames}
-    found.play(speed=speed, **look) if isinstance(found, Run) else found.play(**look)
-
-
-def _shown(source: str) -> Any:
-    """What is to be seen: a result, or a robot as it is built."""
-    import sorosim
-
-    return sorosim.open(source) if _is_result(source) else as_built(load_changed(source, None))
-
-
-def plot(
-    result: ResultArgument,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
-) -> None:
-    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
-
-    Example: sorosim plot run.h5 --out plots
-    """
-    import sorosim
-    from sorosim.result import Run
-
-    found = sorosim.open(result)
-    if isinstance(found, Run):
-        from sorosim.viz.plots import plot_all
-
-        written = plot_all(found, folder)
-    else:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
-        written = [folder / f"{result.stem}.png"]
-        found.plot(written[0])
-    for path in written:
-        out.print(str(path))
-
-
-def movie(
-    result: ResultArgument,
-    output: Annotated[Path | None, typer.Option("--out", help="mp4 or gif; default: beside the result.")] = None,
-    fps: Annotated[int, typer.Option(help="Frames a second.")] = 30,
-    speed: Annotated[float, typer.Option(help="Simulated seconds a second of film.")] = 1.0,
-    size: SizeOption = "1280x720",
-    view: ViewOption = "iso",
-    colour: ColourOption = None,
-    trails: TrailsOption = False,
-    frames: FramesOption = False,
-) -> None:
-    """Film a run.
-
-    Example: sorosim movie run.h5 --out run.mp4 --speed 0.5
-    """
-    import sorosim
-    from sorosim.result import Run
-
-    found = sorosim.open(result)
-    if not isinstance(found, Run):
-        raise InputError(str(result), "a run", "an equilibrium", "plot draws equilibria")
-    path = output or result.with_suffix(".mp4")
-    found.movie(path, fps=fps, speed=speed, size=pixels(size), view=view, colour=colour, trails=trails, frames=frames)
-    out.print(str(path))
-
-
-def still(
-    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
-    output: Annotated[Path, typer.Option("--out", help="A .png, .jpg, .tif or .bmp file.", show_default=False)],
-    t: Annotated[float | None, typer.Option("--t", help="Time in the run, in s; default: its end.")] = None,
-    size: SizeOption = "1280x720",
-    view: ViewOption = "iso",
-    colour: ColourOption = None,
-    trails: TrailsOption = False,
-    frames: FramesOption = False,
-) -> None:
-    """Draw one picture in 3D.
-
-    Example: sorosim still run.h5 --t 2 --out run.png --view side
-    """
-    look = {"size": pixels(size), "view": view, "colour": colour, "trails": trails, "frames": frames}
-    found, moment = _shown(source), {} if t is None else {"t": t}
-    found.still(output, **moment, **look)
-    out.print(str(output))
 
 
 def export(
@@ -166,7 +57,7 @@ def info(
 
     Example: sorosim info cable_manipulator
     """
-    if _is_result(source):
+    if is_result(source):
         _result_info(source, json)
         return
     robot = load_changed(source, changes)

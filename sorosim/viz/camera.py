@@ -57,6 +57,18 @@ def _direction(view: str, frame: Array) -> tuple[float, float, float]:
     return VIEWS[view]
 
 
+def camera_axes(up: Array, view: str) -> tuple[Array, Array, Array, Array]:
+    """Unit vectors to the right, upwards and towards the eye in a view, and what is upright in it."""
+    frame = np.stack([*level_axes(up), up])
+    wanted = _direction(view, frame)
+    toward = np.array(wanted) @ frame
+    toward /= np.linalg.norm(toward)
+    vertical: Array = frame[1] if wanted == VIEWS["top"] else up
+    x = np.cross(vertical, toward)
+    x /= np.linalg.norm(x)
+    return x, np.cross(toward, x), toward, vertical
+
+
 def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequence[float]) -> Camera:
     """Camera that sees points (n, 3) as large as fits.
 
@@ -73,14 +85,7 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     margins : four numbers
         What stays free at the left, right, bottom and top, as parts of the picture.
     """
-    frame = np.stack([*level_axes(up), up])
-    wanted = _direction(view, frame)
-    toward = np.array(wanted) @ frame
-    toward /= np.linalg.norm(toward)
-    vertical = frame[1] if wanted == VIEWS["top"] else up
-    x = np.cross(vertical, toward)
-    x /= np.linalg.norm(x)
-    y = np.cross(toward, x)
+    x, y, toward, vertical = camera_axes(up, view)
 
     # with the camera at (cx, cy, d) in these axes a point is seen at ((X - cx), (Y - cy)) / (half (d - Z)): for each
     # border a bound on cx or cy that is linear in d, and the nearest d is where two opposite ones meet
@@ -98,8 +103,21 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     return Camera(position, position - (nearest_d - float(Z.mean())) * toward, vertical)
 
 
+def round_up(value: float) -> float:
+    """The next round number, 1, 2 or 5 times a power of ten, from a positive one on."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(power * next(k for k in (1.0, 2.0, 5.0, 10.0) if k * power >= value * (1.0 - 1e-9)))
+
+
 def grid_step(length: float) -> float:
-    """A round step, 1, 2 or 5 times a power of ten, that divides a length into some eight parts."""
-    wanted = max(length, 1e-9) / 8.0
-    power = 10.0 ** np.floor(np.log10(wanted))
-    return float(power * next(k for k in (1.0, 2.0, 5.0, 10.0) if k * power >= wanted * (1.0 - 1e-9)))
+    """A round step that divides a length into some eight parts."""
+    return round_up(max(length, 1e-9) / 8.0)
+
+
+def turned(points: Array, centre: Array, up: Array, angle: float) -> Array:
+    """Points (..., 3) turned by an angle [rad] about the vertical through a centre, counter-clockwise from above."""
+    arm = points - centre
+    level = arm - (arm @ up)[..., None] * up
+    across = np.cross(up, level)
+    out: Array = points + (np.cos(angle) - 1.0) * level + np.sin(angle) * across
+    return out

@@ -18,7 +18,7 @@ TENSION_MAP, STRAIN_MAP = "viridis", "coolwarm"  # from nothing upwards; about z
 
 
 class StrainValues:
-    """One strain at the drawn points, less that at q = 0: a matrix times q."""
+    """One strain at the drawn points, less that at q = 0: a matrix times q; `table` (n_stations, ndof)."""
 
     def __init__(self, geometry: Geometry, strain: str) -> None:
         row, layouts = STRAINS.index(strain), geometry.robot.engine.layout.links
@@ -30,16 +30,16 @@ class StrainValues:
             X = s * float(layouts[link].X[-1])
             piece = next((p for p in pieces if p.start + p.division.length * (1.0 + 1e-9) >= X), pieces[-1])
             table[k, piece.column : piece.column + piece.n] = piece.division.basis([X - piece.start])[0, :, row]
-        self._table, self._station = table, geometry.station
+        self.table, self._station = table, geometry.station
 
     def at(self, q: Array) -> Array:
         """Values (n_points,) of the points; zero on what is not a rod."""
-        values: Array = (self._table @ q)[self._station]
+        values: Array = (self.table @ q)[self._station]
         return values
 
     def range(self, states: Array) -> tuple[float, float]:
         """Least and greatest value at states (n, ndof)."""
-        values = states @ self._table.T
+        values = states @ self.table.T
         return float(values.min(initial=0.0)), float(values.max(initial=0.0))
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.robot import Robot
+from sorosim.viz.styles import figure_size, line_colours, styled
 from sorosim.viz.target import written
 
 Array = NDArray[np.float64]
@@ -51,7 +51,8 @@ UNITS = {"angle": "rad", "length": "m", "number": "-"}  # of coordinates, by the
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure [inches]."""
-    figure = Figure(figsize=(width, min(height, TALLEST)), layout="constrained")
+    wide, high = figure_size(width, min(height, TALLEST))
+    figure = Figure(figsize=(wide, high), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -63,7 +64,8 @@ def mark(t: Array) -> dict[str, Any]:
 
 def line_style(k: int) -> dict[str, Any]:
     """Colour and dashes of the line with number k of a panel."""
-    return {"color": PALETTE[k % len(PALETTE)], "linestyle": DASHES[k // len(PALETTE) % len(DASHES)]}
+    colours = line_colours(PALETTE)
+    return {"color": colours[k % len(colours)], "linestyle": DASHES[k // len(colours) % len(DASHES)]}
 
 
 def kind_of_inputs(robot: Robot, shown: Sequence[int]) -> str:
@@ -81,6 +83,6 @@ def kind_of_inputs(robot: Robot, shown: Sequence[int]) -> str:
 def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     """Write a figure, if there is a path."""
     if path is not None:
-        with written(path, [f".{name}" for name in FORMATS]) as draft, rc_context(STYLE):
+        with written(path, [f".{name}" for name in FORMATS]) as draft, styled(STYLE):
             figure.savefig(draft)
     return figure

@@ -6,6 +6,7 @@ So the triangles never change with q, and a new picture is one look of the engin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,8 @@ class Geometry:
         Link and s of each station.
     station : (n_points,) array
         Station of each point.
+    local, normal : (n_points, 3) arrays
+        Each point and its normal in the frame of its station [m]; the true normal of a tube is `Shape.normals`.
     centrelines : dict of str to (n,) array
         Stations of each rod, base to tip.
     rings : dict of str to (n, n_around) array
@@ -114,18 +117,18 @@ class Geometry:
         self.n_points = build.size
         self.places = tuple(build.places)
         self.station = np.concatenate([np.zeros(0, dtype=np.int64), *build.station])
-        self._local = np.concatenate([np.zeros((0, 3)), *build.local])
-        self._normal = np.concatenate([np.zeros((0, 3)), *build.normal])
+        self.local = np.concatenate([np.zeros((0, 3)), *build.local])
+        self.normal = np.concatenate([np.zeros((0, 3)), *build.normal])
         self._grid = np.concatenate([np.zeros((0, 5), dtype=np.int64), *build.grid])
-        self._tiny = 1e-9 * float(np.abs(self._local).max(initial=0.0))
+        self._tiny = 1e-9 * float(np.abs(self.local).max(initial=0.0))
         self._look = robot.engine.places(self.places)
 
     def at(self, q: ArrayLike) -> Shape:
         """The robot at coordinates q (ndof,)."""
-        g, _ = self.robot.engine.look(self._look, self.robot.coordinates(q))
+        g = self.poses(q)
         R = g[self.station, :3, :3]
-        points = np.einsum("kij,kj->ki", R, self._local) + g[self.station, :3, 3]
-        normals = np.einsum("kij,kj->ki", R, self._normal)
+        points = np.einsum("kij,kj->ki", R, self.local) + g[self.station, :3, 3]
+        normals = np.einsum("kij,kj->ki", R, self.normal)
 
         # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
         # one of them vanishes and the section's own direction stays
@@ -137,12 +140,23 @@ class Geometry:
         normals[at[fine]] = across[fine] / length[fine, None]
         return Shape(g, points, normals)
 
+    def poses(self, q: ArrayLike) -> Array:
+        """Poses (n_stations, 4, 4) of the stations."""
+        return self.robot.engine.look(self._look, self.robot.coordinates(q))[0]
+
     def some_points(self, q: ArrayLike, chosen: IntArray) -> Array:
         """Some of the points [m], world frame, by their indices (n,): less work than the whole shape."""
-        g, _ = self.robot.engine.look(self._look, self.robot.coordinates(q))
+        g = self.poses(q)
         at = g[self.station[chosen]]
-        points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self._local[chosen]) + at[:, :3, 3]
+        points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self.local[chosen]) + at[:, :3, 3]
         return points
+
+    def tip_stations(self, links: Sequence[str] | None = None) -> IntArray:
+        """Stations of the tips of rods or the frames of rigid links by name; default: of links that carry no other."""
+        if links is None:
+            return np.array(list(self.tips.values()), dtype=np.int64)
+        found = [self.centrelines[name][-1] if name in self.centrelines else self.frames[name] for name in links]
+        return np.array(found, dtype=np.int64)
 
     def ring_points(self, shape: Shape, rod: str) -> Array:
         """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""

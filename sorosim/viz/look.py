@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import describe
+from sorosim.door import describe, number
 from sorosim.errors import InputError, nearest
 from sorosim.robot import Robot
 from sorosim.viz.camera import check_view
 
 PLAIN, TENSION = "plain", "tension"
+CENTRE_OF_MASS = "centre of mass"
 STRAINS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
 UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumerate(STRAINS)}
 
@@ -37,8 +38,21 @@ class Look:
         Frames of the links and of sections along the rods (x red, y green, z blue).
     trails : bool
         Paths that the tips have taken so far.
+    tips : sequence of str, optional
+        Links whose tips (of rods) or frames leave trails. Default: those that carry no other.
     contacts : bool
         What the robot may touch, and the forces of contacts as arrows.
+    loads : bool
+        Loads as arrows: forces with one head, moments with two. All arrows have one scale over the motion, which the
+        picture states.
+    joints : bool
+        Wrenches of loops, and what motors and driven coordinates do to their links, as arrows.
+    gravity : bool
+        The weight as an arrow at the centre of mass.
+    follow : str, optional
+        Name of a link that the camera follows, or "centre of mass".
+    orbit : float
+        Degrees by which the camera goes round what it sees in each second of the motion, counter-clockwise from above.
     title : str, optional
         Default: the robot's name.
     """
@@ -50,7 +64,13 @@ class Look:
     axes: bool = True
     frames: bool = False
     trails: bool = False
+    tips: Sequence[str] | None = None
     contacts: bool = True
+    loads: bool = False
+    joints: bool = False
+    gravity: bool = False
+    follow: str | None = None
+    orbit: float = 0.0
     title: str | None = None
 
     def changed(self, robot: Robot, options: Mapping[str, Any]) -> Look:
@@ -71,6 +91,16 @@ class Look:
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
+        if new.tips is not None:
+            _check_tips(robot, new.tips)
+        if new.follow is not None:
+            known_links = [CENTRE_OF_MASS, *(link.name for link in robot.links)]
+            if new.follow not in known_links:
+                hint = nearest(str(new.follow), known_links)
+                raise InputError("follow", f"the name of a link, or '{CENTRE_OF_MASS}'", describe(new.follow), hint)
+            if new.follow == CENTRE_OF_MASS and not robot.engine.weight[:, 3, 3].sum() > 0.0:
+                raise InputError("follow", "the name of a link", f"'{new.follow}'", "this robot has no mass")
+        number("orbit", new.orbit)
         if new.title is not None and not isinstance(new.title, str):
             raise InputError("title", "a text", describe(new.title))
         return new
@@ -81,8 +111,14 @@ class Look:
             return self.colour
         return TENSION if has_tendons(robot) else PLAIN
 
+    @property
+    def forces(self) -> tuple[str, ...]:
+        """Kinds of wrenches that are drawn, see `sorosim.viz.forces`."""
+        return tuple(name for name in FORCES if getattr(self, name))
 
-SWITCHES = ("tendons", "floor", "axes", "frames", "trails", "contacts")
+
+FORCES = ("loads", "gravity", "joints", "contacts")
+SWITCHES = ("tendons", "floor", "axes", "frames", "trails", *FORCES)
 
 
 def has_tendons(robot: Robot) -> bool:
@@ -98,6 +134,15 @@ def varying_colours(robot: Robot) -> tuple[str, ...]:
     rows = {int(row) for division in bases for row in division.strain.rows}
     strains = [name for k, name in enumerate(STRAINS) if k in rows]
     return (*((TENSION,) if has_tendons(robot) else ()), *strains, PLAIN)
+
+
+def _check_tips(robot: Robot, tips: Any) -> None:
+    names = [link.name for link in robot.links]
+    if isinstance(tips, str) or not isinstance(tips, Sequence) or not tips:
+        raise InputError("tips", "names of links", describe(tips))
+    for name in tips:
+        if name not in names:
+            raise InputError("tips", "names of links", describe(name), nearest(str(name), names))
 
 
 def _check_colour(robot: Robot, colour: Any) -> None:

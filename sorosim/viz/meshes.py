@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,15 +69,18 @@ class Frames:
 
 
 class Trails:
-    """Paths (n_times, n_tips, 3) of tips as lines, each in a colour of its own."""
+    """Paths (n_times, n_tips, 3) of tips as lines, each in a colour of its own, or all in one (its code)."""
 
-    def __init__(self, times: Array, paths: Array) -> None:
+    def __init__(self, times: Array, paths: Array, colour: str = "") -> None:
         pyvista = load_pyvista()
         self._times, self._paths = times, np.concatenate([paths, paths[-1:]])  # the last is the present place
         n, m = self._paths.shape[:2]
         lines = np.column_stack([np.full(m, n), np.arange(n * m).reshape(m, n)])
         self.mesh = pyvista.PolyData(np.zeros((n * m, 3)), lines=lines.ravel())
         colours = [TRAIL_COLOURS[k % len(TRAIL_COLOURS)] for k in range(m)]
+        if colour:
+            red, green, blue = bytes.fromhex(colour[1:])
+            colours = [(red, green, blue)] * m
         self.mesh.cell_data["colour"] = np.array(colours, dtype=np.uint8)
 
     def update(self, t: float, tips: Array) -> None:
@@ -88,32 +91,45 @@ class Trails:
         self.mesh.GetPoints().Modified()
 
 
+class FloorPlan(NamedTuple):
+    """A level grid below a robot, in two horizontal axes and the vertical."""
+
+    height: float  # [m]
+    step: float  # of the grid [m]
+    size: float  # largest extent of what stands on it [m]
+    low: Array  # (2,) corners [m]
+    high: Array
+    lines: Array  # (n, 2 ends, 3)
+
+
+def floor_of(points: Array, up: Array) -> FloorPlan:
+    """The floor below points (n, 3), across the vertical ``up``."""
+    local = points @ np.stack([*level_axes(up), up]).T
+    least, most = local.min(axis=0), local.max(axis=0)
+    size = float((most - least).max()) or 1.0
+    height, step = float(least[2]) - 0.04 * size, grid_step(size)
+    first, last = np.floor(least[:2] / step - 0.3), np.ceil(most[:2] / step + 0.3)
+    (x0, y0), (x1, y1) = step * first, step * last
+    xs, ys = (step * np.arange(first[k], last[k] + 0.5) for k in range(2))
+    flat = [((x, y0), (x, y1)) for x in xs] + [((x0, y), (x1, y)) for y in ys]
+    lines = np.pad(np.array(flat), ((0, 0), (0, 0), (0, 1)), constant_values=height)
+    return FloorPlan(height, step, size, step * first, step * last, lines)
+
+
 class Floor:
     """A plane with a grid, below points (n, 3), across the vertical ``up``."""
 
     def __init__(self, points: Array, up: Array) -> None:
-        pyvista = load_pyvista()
-        self._up = up
+        pyvista, plan = load_pyvista(), floor_of(points, up)
         frame = np.stack([*level_axes(up), up])
-        local = points @ frame.T
-        low, high = local.min(axis=0), local.max(axis=0)
-        size = float((high - low).max()) or 1.0
-        self.height = float(low[2]) - 0.04 * size
-        self.step = grid_step(size)
-        first, last = np.floor(low[:2] / self.step - 0.3), np.ceil(high[:2] / self.step + 0.3)
-        x0, y0, x1, y1 = self.step * np.array([*first, *last])
-
-        def lifted(corners: Any, below: float) -> Array:
-            # shadow, grid and plane lie a hair's breadth below each other
-            flat = np.array(corners, dtype=float).reshape(-1, 2)
-            return np.column_stack([flat, np.full(len(flat), self.height - below * size)]) @ frame
-
-        xs, ys = (self.step * np.arange(first[k], last[k] + 0.5) for k in range(2))
-        lines = [((x, y0), (x, y1)) for x in xs] + [((x0, y), (x1, y)) for y in ys]
-        self.grid = pyvista.line_segments_from_points(lifted(lines, 0.001))
-        corners = lifted([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], 0.002)
+        self._up, self._size, self.height, self.step = up, plan.size, plan.height, plan.step
+        # shadow, grid and plane lie a hair's breadth below each other
+        below = plan.size * up
+        self.grid = pyvista.line_segments_from_points(plan.lines.reshape(-1, 3) @ frame - 0.001 * below)
+        (x0, y0), (x1, y1), z = plan.low, plan.high, plan.height
+        corners = np.array([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]) @ frame - 0.002 * below
         self.plane = pyvista.PolyData.from_regular_faces(corners, np.array([[0, 1, 2, 3]]))
 
-    def shadow(self, points: Array) -> Array:
-        """Points (n, 3) cast straight down onto the floor."""
-        return points + (self.height - points @ self._up)[:, None] * self._up
+    def shadow(self, points: Array, below: float = 0.0) -> Array:
+        """Points (n, 3) cast straight down onto the floor, or a little below it (relative to what is seen)."""
+        return points + (self.height - below * self._size - points @ self._up)[:, None] * self._up

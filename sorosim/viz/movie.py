@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,56 +12,95 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import number, positive
+from sorosim.door import positive
 from sorosim.errors import InputError
+from sorosim.viz.ghosts import FADE, TIME, check_ghosts, snapshots, time_colours, time_words
 from sorosim.viz.scene import Scene
-from sorosim.viz.target import PICTURES, check_size, motion_of, run_times, sample, written
+from sorosim.viz.side_view import side_view
+from sorosim.viz.target import PICTURES, check_size, check_times, sample, written
+from sorosim.viz.together import Together, together
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 Progress = Callable[[int, int], None]
 
 MOVIES = (".mp4", ".gif")
+SIDE_VIEW = ".svg"
 MOST_IMAGES = 100_000
 
 
 def still(
-    result: Any, path: str | os.PathLike[str], *, t: float | None = None, size: Sequence[int] = (1280, 720), **look: Any
-) -> None:
-    """Write a picture of an equilibrium, or of a run at one time.
+    result: Any, path: str | os.PathLike[str], *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
+    size: Sequence[int] = (1280, 720), **look: Any,
+) -> None:  # fmt: skip
+    """Write a picture of an equilibrium, or of a run at one time or several.
 
     Parameters
     ----------
     result : Run or Equilibrium
     path : path-like
-        Its suffix says what is written: .png, .jpg, .tif or .bmp.
-    t : float, optional
-        Time in the run [s]. Default: its end.
+        Its suffix says what is written: .png, .jpg, .tif or .bmp, or .svg for a flat side view of few lines.
+    t : float or sequence of float, optional
+        Time in the run [s]. Default: its end. Several times are drawn over each other, later ones in front.
+    ghosts : {"fade", "time"}
+        How several times are told apart: earlier ones are paler, or each has the colour of its time.
     size : (int, int)
         Width and height [pixels].
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title. A side view knows trails and tips only.
 
     Raises
     ------
     InputError
-        The run is empty, the time is none of it, or an argument is not as above.
+        The run is empty, a time is none of it, or an argument is not as above.
     FileError
         The file cannot be written.
     """
-    motion = motion_of(result)
-    if t is not None and not motion.timed:
-        raise InputError("t", "no time for an equilibrium", f"{t}")
-    times = run_times(motion)
-    time = float(times[-1]) if t is None else number("t", t)
-    if not times[0] <= time <= times[-1]:
-        raise InputError("t", f"a time from {times[0]:g} to {times[-1]:g} s", f"{time:g}")
-    motion.look(look)
-    q, u = sample(motion, np.array([time]))
-    with written(path, PICTURES) as draft, Scene(motion.robot, size=size, **look) as scene:
-        scene.fit_run(motion)
-        scene.update(q[0], u[0], time if motion.timed else None)
-        scene.still(draft)
+    shown = together(result)
+    times = np.sort(check_times(shown, t))
+    check_ghosts(ghosts, shown)
+    shown.check_look(look)
+    if str(path).lower().endswith(SIDE_VIEW):
+        _flat(shown, path, times, ghosts, look)
+        return
+    many = len(times) > 1
+    for name in ("follow", "orbit"):
+        if many and look.get(name):
+            raise InputError(name, "one time only", f"{len(times)} times", "the camera stands still in such a picture")
+    fitted = times if many and not look.get("trails") else None
+    with written(path, PICTURES) as draft, shown.scene(size, look) as scene:
+        scene.fit_runs(shown.motions, fitted)
+        if not many:
+            scene.update(*shown.state(float(times[0])))
+            scene.still(draft)
+            return
+        import imageio.v3
+
+        imageio.v3.imwrite(draft, snapshots(scene, shown, times, ghosts))
+
+
+def _flat(
+    shown: Together, path: str | os.PathLike[str], times: Array, ghosts: str, look: Mapping[str, Any]
+) -> None:  # fmt: skip
+    """Write a side view, as SVG."""
+    for name in look:
+        if name not in ("trails", "tips"):
+            raise InputError("options", "trails or tips of a side view", f"'{name}'", "write a .png file")
+    if shown.several:
+        raise InputError("path", "a .png file for several runs", f"'{path}'")
+    motion = shown.motions[0]
+    path_of_tip = None
+    if look.get("trails"):
+        link = (look.get("tips") or [motion.robot.tip_link])[0]
+        path_of_tip = np.stack([motion.robot.pose(q, link)[:3, 3] for q in motion.q])
+    colours = time_colours(len(times)) if ghosts == TIME else None
+    labels = time_words(times) if motion.timed and (colours or len(times) > 1) else None
+    text = side_view(motion.robot, list(sample(motion, times)[0]), path_of_tip, colours=colours, labels=labels)
+    if not text:
+        raise InputError("path", "a .png file", f"'{path}'", "the robot has nothing to draw, or too much for this")
+    with written(path, (SIDE_VIEW,)) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def movie(
@@ -83,7 +122,8 @@ def movie(
     progress : callable, optional
         Called as ``progress(done, total)`` after each picture.
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title.
 
     Raises
     ------
@@ -92,8 +132,11 @@ def movie(
     FileError
         The file cannot be written.
     """
-    rate, speed = positive("fps", fps), positive("speed", speed)
-    t, (width, height) = run_times(run), check_size(size)
+    rate, speed, shown = positive("fps", fps), positive("speed", speed), together(run)
+    t, (width, height) = shown.t, check_size(size)
+    shown.check_look(look)
+    if not shown.timed:
+        raise InputError("run", "a run", "an equilibrium", "still draws equilibria")
     even = (width + width % 2, height + height % 2)
     with written(path, MOVIES) as draft:
         write = _write_mp4
@@ -104,15 +147,14 @@ def movie(
             most = f"a movie of at most {MOST_IMAGES} pictures"
             raise InputError("speed", most, f"{n:.2g}", "a larger speed, or less fps")
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
-        with Scene(run.robot, size=even, **look) as scene:
-            scene.fit_run(run)
-            write(draft, _images(scene, run, times, progress), rate, even)
+        with shown.scene(even, look) as scene:
+            scene.fit_runs(shown.motions)
+            write(draft, _images(scene, shown, times, progress), rate, even)
 
 
-def _images(scene: Scene, run: Any, times: Array, progress: Progress | None) -> Iterator[Image]:
-    q, u = sample(run, times)
+def _images(scene: Scene, shown: Together, times: Array, progress: Progress | None) -> Iterator[Image]:
     for k, now in enumerate(times):
-        scene.update(q[k], u[k], float(now))
+        scene.update(*shown.state(float(now)))
         yield scene.image()
         if progress is not None:
             progress(k + 1, len(times))

@@ -111,6 +111,13 @@ def load_pyvista() -> Any:
     return pyvista
 
 
+def load_meshes() -> Any:
+    """Return the module pyvista for meshes alone, which need no OpenGL."""
+    import pyvista
+
+    return pyvista
+
+
 def require_screen() -> None:
     """Make sure that this process can open a window.
 

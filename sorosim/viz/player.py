@@ -13,11 +13,11 @@ import numpy as np
 
 from sorosim.door import describe, positive
 from sorosim.errors import InputError
-from sorosim.viz.look import SWITCHES, Look, varying_colours
+from sorosim.viz.look import PLAIN, SWITCHES, Look, varying_colours
 from sorosim.viz.offscreen import require_screen
 from sorosim.viz.playback import KEYS, Playback
-from sorosim.viz.scene import Scene
-from sorosim.viz.target import Motion, check_size, motion_of, sample
+from sorosim.viz.target import check_size
+from sorosim.viz.together import Together, together
 from sorosim.viz.words import INK
 
 PERIOD = 30  # between two pictures [ms]
@@ -38,7 +38,8 @@ def play(
     size : (int, int)
         Width and height of the window [pixels].
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title.
 
     Raises
     ------
@@ -54,13 +55,13 @@ def play(
     Player(result, speed=speed, loop=loop, size=size, **look).show()
 
 
-def _check(result: Any, speed: float, loop: bool, options: Mapping[str, Any]) -> tuple[Motion, Look]:
-    """The motion and the look, refusing what the player cannot do."""
-    motion = motion_of(result)
+def _check(result: Any, speed: float, loop: bool, options: Mapping[str, Any]) -> tuple[Together, Look]:
+    """What is played and its look, refusing what the player cannot do."""
+    shown = together(result)
     positive("speed", speed)
     if not isinstance(loop, bool | np.bool_):
         raise InputError("loop", "True or False", describe(loop))
-    return motion, motion.look(options)
+    return shown, shown.check_look(options)
 
 
 class Player:
@@ -79,15 +80,19 @@ class Player:
         self.motion, known = _check(result, speed, loop, look)
         robot = self.motion.robot
         self.state = Playback(
-            self.motion.t if self.motion.timed else None, speed=speed, loop=bool(loop), colours=varying_colours(robot),
-            view=known.view, colour=known.colour_of(robot), **{name: bool(getattr(known, name)) for name in SWITCHES},
+            self.motion.t if self.motion.timed else None, speed=speed, loop=bool(loop), view=known.view,
+            colours=(PLAIN,) if self.motion.several else varying_colours(robot),
+            colour=PLAIN if self.motion.several else known.colour_of(robot),
+            **{name: bool(getattr(known, name)) for name in SWITCHES},
         )  # fmt: skip
         self._last: float | None = None  # when `tick` was called last
-        self.scene = Scene(robot, size=size, off_screen=off_screen, **look)
+        self.scene = self.motion.scene(size, look, off_screen=off_screen)
         # room for the slider, and for the bar that a key may bring
         self.scene.margin_below, self.scene.margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
-        self.scene.fit_run(self.motion)
+        self.scene.fit_runs(self.motion.motions)
         self.slider = self._add_slider() if self.state.timed else None
+        if self.slider is not None:
+            self.scene.words.raise_to("scale", 0.11)  # above its line
         self._listen()
         self.draw()
 
@@ -144,8 +149,7 @@ class Player:
     def draw(self) -> None:
         """Show the present state."""
         state, words = self.state, self.scene.words
-        q, u = sample(self.motion, np.array([state.t]))
-        self.scene.update(q[0], u[0], state.t if state.timed else None)
+        self.scene.update(*self.motion.state(state.t))
         words.say("status" if state.timed else "clock", "   ".join(filter(None, (state.status, "h: help"))))
         words.say("help", state.help_text if state.help else "")
         if self.slider is not None:

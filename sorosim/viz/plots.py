@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps, rc_context
+from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -22,29 +22,45 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.model.chart import Charts
-from sorosim.viz.figures import FORMATS, PALETTE, STYLE, UNITS, finish, kind_of_inputs, line_style, mark, new_figure
+from sorosim.robot import Robot
+from sorosim.viz.figures import FORMATS, STYLE, UNITS, finish, kind_of_inputs, line_style, mark, new_figure
 from sorosim.viz.look import STRAINS
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
+from sorosim.viz.styles import chosen, find_style, styled
 from sorosim.viz.target import check_link, run_times, sample
 
 Array = NDArray[np.float64]
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6
+LOOKED_AT, STILL = 20, 1e-6  # rows in which tips are looked at; motions relative to the robot that are none
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
+def _shown_link(run: Any, link: str | None) -> str:
+    """The link that is shown: the one asked for, or the last that has a body and whose tip is not held still."""
+    robot: Robot = run.robot
+    if link is not None or len(run.t) < 2:
+        return check_link(robot, link)
+    rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))
+    names = [robot.tip_link, *(link.name for link in reversed(robot.links) if link.body is not None)]
+    paths = {name: np.stack([robot.pose(run.q[k], name)[:3, 3] for k in rows]) for name in names}
+    size = np.ptp(np.concatenate(list(paths.values())), axis=0).max()
+    moving = (name for name, path in paths.items() if np.ptp(path, axis=0).max() > STILL * size)
+    return next(moving, robot.tip_link)
+
+
 def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Tip of a link (of a rod, or a rigid link's frame; default: the last link) over time, and its path."""
-    t, name = run_times(run), check_link(run.robot, link)
+    """Tip of a link (of a rod, or a rigid link's frame; default: the last that moves) over time, and its path."""
+    t, name = run_times(run), _shown_link(run, link)
     tip = np.asarray(run.tip(name))
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(10.0, 4.8)
         grid = figure.add_gridspec(3, 2, width_ratios=[1.0, 1.15])
         first = None
         for k, letter in enumerate("xyz"):
             axes = figure.add_subplot(grid[k, 0], sharex=first)
-            axes.plot(t, tip[:, k], color=PALETTE[k], **mark(t))
+            axes.plot(t, tip[:, k], color=line_style(k)["color"], **mark(t))
             axes.set_ylabel(f"{letter} [m]")
             axes.tick_params(labelbottom=k == 2)
             axes.margins(x=0.0)
@@ -65,7 +81,7 @@ def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | N
 
 
 def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-    """The robot at several times (default: six, evenly over the run) with the path of its last link's tip."""
+    """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
     wanted = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
     at = np.atleast_1d(np.asarray(wanted, dtype=float))
@@ -73,12 +89,12 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.Path
     if at.size == 0 or at.ndim != 1 or outside.any():
         got = f"{at[outside][0]:g}" if at.ndim == 1 and outside.any() else f"shape {at.shape}"
         raise InputError("times", f"times from {stored[0]:g} to {stored[-1]:g} s", got)
-    geometry, link = coarse_geometry(robot), check_link(robot, None)
+    geometry, link = coarse_geometry(robot), _shown_link(run, None)
     shapes = [geometry.at(q) for q in sample(run, at)[0]]
     tip = np.asarray(run.tip(link))
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(8.6, 5.4)
         held = np.concatenate([tip, *(visible_points(geometry, shape) for shape in shapes)])
         axes, room = axes_3d(figure, 111, robot, held)
@@ -115,7 +131,7 @@ def plot_coordinates(run: Any, path: str | os.PathLike[str] | None = None) -> Fi
     rows = [[key for key in panels if key[0] == owner] for owner in owners]
     columns = 4 if max(map(len, rows)) == 4 else 3
     rows = [row[k : k + columns] for row in rows for k in range(0, len(row), columns)]
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(3.5 * columns, 0.8 + 2.0 * len(rows))
         grid = figure.add_gridspec(len(rows), columns)
         most = 0
@@ -176,7 +192,7 @@ def _by_unit(
 ) -> Figure:
     """Lines by name over time, a panel for each unit; `what` says what those of a panel are."""
     kinds, names, values = list(dict.fromkeys(units)), list(lines), list(lines.values())
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(7.5, 0.6 + 2.8 * len(kinds))
         for r, unit in enumerate(kinds):
             axes = figure.add_subplot(len(kinds), 1, r + 1)
@@ -199,7 +215,7 @@ def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
         if value is not None and np.shape(value) == t.shape:
             curves[name] = np.asarray(value)
     balanced = "work" in curves and "dissipated" in curves
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(7.5, 5.2 if balanced else 3.6)
         grid = figure.add_gridspec(2 if balanced else 1, 1, height_ratios=[2.4, 1.0] if balanced else [1.0])
         axes = figure.add_subplot(grid[0])
@@ -213,7 +229,9 @@ def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
             axes.tick_params(labelbottom=False)
             axes = figure.add_subplot(grid[1], sharex=axes)
             total = curves["total"]
-            axes.plot(t, total - total[0] + curves["dissipated"] - curves["work"], color=PALETTE[1], **mark(t))
+            axes.plot(
+                t, total - total[0] + curves["dissipated"] - curves["work"], color=line_style(1)["color"], **mark(t)
+            )
             axes.set_ylabel("unaccounted [J]")
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
@@ -231,7 +249,7 @@ def plot_sensor(run: Any, name: str, path: str | os.PathLike[str] | None = None)
     for group in run.robot.instruments.readers[name].groups:
         panels.setdefault((group.label, group.unit), []).extend(range(first, first + len(group.names)))
         first += len(group.names)
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(7.5, 0.8 + 2.3 * len(panels))
         above = None
         for r, ((label, unit), shown) in enumerate(panels.items()):
@@ -264,6 +282,7 @@ def plot_run(
     folder: str | os.PathLike[str] | None = None,
     what: str | Sequence[str] = "all",
     formats: str | Sequence[str] = "png",
+    style: str | os.PathLike[str] | None = None,
 ) -> dict[str, Figure]:
     """Plots of a run by name; written to a folder, which is made where there is none, if one is given.
 
@@ -275,15 +294,20 @@ def plot_run(
         Names of `PLOTS`, ``sensor_`` with the name of a sensor, or "all": those that have something to show.
     formats : str or sequence of str
         Suffixes of the files, of `FORMATS`.
+    style : str or path-like, optional
+        "paper" (for columns of 3.5 inches), the name of a style of matplotlib, or a file that ends in .mplstyle.
+        Default: ours.
 
     Raises
     ------
     InputError
-        The run is empty, or a name or format is unknown.
+        The run is empty, or a name, format or style is unknown.
     FileError
         A file cannot be written.
     """
     run_times(run)
+    if style is not None:
+        find_style(style)
     plots = PLOTS | {f"{SENSOR}{name}": partial(plot_sensor, name=name) for name in run.robot.sensor_names}
     names = [what] if isinstance(what, str) else list(what)
     suffixes = [formats] if isinstance(formats, str) else list(formats)
@@ -303,14 +327,18 @@ def plot_run(
         except OSError as error:
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
     figures = {}
-    for name in names:
-        figures[name] = plots[name](run)
-        for suffix in suffixes if folder is not None else ():
-            finish(figures[name], Path(str(folder)) / f"{name}.{suffix}")
+    with chosen(style):
+        for name in names:
+            figures[name] = plots[name](run)
+            for suffix in suffixes if folder is not None else ():
+                finish(figures[name], Path(str(folder)) / f"{name}.{suffix}")
     return figures
 
 
-def plot_all(run: Any, folder: str | os.PathLike[str], formats: str | Sequence[str] = ("png",)) -> list[Path]:
-    """Write all plots of a run into a folder, see `plot_run`; returns the files."""
+def plot_all(
+    run: Any, folder: str | os.PathLike[str], formats: str | Sequence[str] = ("png",), **options: Any
+) -> list[Path]:
+    """Write all plots of a run, or those that options (of `plot_run`) name, into a folder; returns the files."""
     suffixes = [formats] if isinstance(formats, str) else list(formats)
-    return [Path(folder) / f"{name}.{suffix}" for name in plot_run(run, folder, "all", suffixes) for suffix in suffixes]
+    drawn = plot_run(run, folder, formats=suffixes, **options)
+    return [Path(folder) / f"{name}.{suffix}" for name in drawn for suffix in suffixes]

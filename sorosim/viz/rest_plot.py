@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from sorosim.viz.geometry import ROD, Part
 from sorosim.viz.look import STRAINS
 from sorosim.viz.side_view import RIGID, SOFT
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
+from sorosim.viz.styles import chosen, styled
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,9 @@ def _colour(part: Part) -> tuple[float, ...]:
     return to_rgb(SOFT if part.kind == ROD else part.colour or RIGID)
 
 
-def plot_equilibrium(eq: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_equilibrium(
+    eq: Any, path: str | os.PathLike[str] | None = None, style: str | os.PathLike[str] | None = None
+) -> Figure:
     """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit."""
     robot, q = eq.robot, np.asarray(eq.q, dtype=float)
     geometry = coarse_geometry(robot)
@@ -46,7 +48,7 @@ def plot_equilibrium(eq: Any, path: str | os.PathLike[str] | None = None) -> Fig
     u = np.asarray(eq.u if getattr(eq, "u", None) is not None else [], dtype=float).ravel()
     units = list(dict.fromkeys(robot.actuator_units)) if u.size else []
     beside = [*(["angular", "linear"] if rods else []), *units]
-    with rc_context(STYLE):
+    with chosen(style), styled(STYLE):
         figure = new_figure(10.5 if beside else 7.0, max(5.6, 1.8 * len(beside)))
         widths = [1.5, 1.0] if beside else [1.0]
         grid = figure.add_gridspec(max(1, len(beside)), len(widths), width_ratios=widths)
@@ -55,8 +57,8 @@ def plot_equilibrium(eq: Any, path: str | os.PathLike[str] | None = None) -> Fig
         draw_solid(axes, geometry, shapes[0], (*AT_ZERO, 0.5), 10)
         draw_solid(axes, geometry, shapes[1], _colour, 11)
         for name in geometry.tendons:
-            style = line_style(robot.actuator_names.index(name))
-            axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **style)
+            line = line_style(robot.actuator_names.index(name))
+            axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
         for r, what in enumerate(beside):
             panel = figure.add_subplot(grid[r, 1])
             if what in units:
@@ -73,7 +75,7 @@ def plot_equilibrium(eq: Any, path: str | os.PathLike[str] | None = None) -> Fig
         figure.align_ylabels()
         figure.suptitle(f"{robot.name}: equilibrium (grey: q = 0)")
         settle(figure, axes, room)
-    return finish(figure, path)
+        return finish(figure, path)
 
 
 def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:

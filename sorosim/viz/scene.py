@@ -1,4 +1,4 @@
-"""The robot in 3D (pyvista): a scene that follows q."""
+"""Robots in 3D (pyvista): a scene that follows q."""
 
 from __future__ import annotations
 
@@ -10,42 +10,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.robot import Robot
-from sorosim.viz.camera import VIEW_ANGLE, fit_camera, up_axis
-from sorosim.viz.colours import ScaleBar, StrainValues, colour_map, round_range, tension_columns
-from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry, Shape
-from sorosim.viz.look import PLAIN, STRAINS, TENSION, Look
-from sorosim.viz.meshes import AXIS_COLOURS, Floor, Frames, Surface, Trails
+from sorosim.viz.arrows import Arrows
+from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
+from sorosim.viz.colours import ScaleBar
+from sorosim.viz.drawn import DrawnRobot
+from sorosim.viz.forces import centre_of_mass
+from sorosim.viz.look import CENTRE_OF_MASS, Look
+from sorosim.viz.meshes import AXIS_COLOURS, Floor
 from sorosim.viz.offscreen import load_pyvista
-from sorosim.viz.target import LARGEST_SIDE, PICTURES, check_size, run_times, sample, written
-from sorosim.viz.touching import (
-    FORCE,
-    GLASS,
-    STONE,
-    Arrows,
-    contacts_at,
-    largest_force,
-    obstacle_meshes,
-)
-from sorosim.viz.words import INK, Words, in_font
+from sorosim.viz.target import LARGEST_SIDE, PICTURES, check_size, motion_of, sample, written
+from sorosim.viz.words import INK, Legend, Words, in_font
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 
-SOFT, SKIN, FLESH = "#ee9170", "#e07c5c", "#f3c9b6"  # rods; their outside and inside where tendons are seen through it
-RIGID, CORD = "#93a3b8", "#3b3f46"
-SHADOW, FLOOR, LINES = "#dde0e5", "#f6f7f9", "#c3c8cf"
-MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.0}
+FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
-FITTED_STATES = 60  # of a run, for the camera and the floor
-TRAIL_POINTS = 3000  # of a run, at most
-FRAMES_ALONG = 9  # of a rod
-ON_TOP = 60000.0  # in steps of the depth buffer
+FITTED_STATES = 60  # of a run, for the camera, the floor and the scale of arrows
+ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
 
 class Scene:
-    """A robot in 3D. Close it, or use it in a `with` statement.
+    """Robots in 3D. Close it, or use it in a `with` statement.
 
     Parameters
     ----------
@@ -55,7 +43,8 @@ class Scene:
     off_screen : bool
         Pictures (default), or a window.
     **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, contacts, title.
+        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
+        joints, gravity, follow, orbit, title.
     """
 
     # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
@@ -66,19 +55,17 @@ class Scene:
     ) -> None:
         self.robot, self.size, self.look = robot, check_size(size), Look().changed(robot, look)
         pyvista = load_pyvista()
-        self.geometry = Geometry(robot)
         self._up = up_axis(robot.engine.gravity)
         self._floor: Floor | None = None
         self._off_screen = off_screen
-        self._framed = np.zeros((0, 3))  # what the camera must see
-        self._states, self._tensions = np.zeros((0, robot.ndof)), np.zeros((0, 0))  # what colours must span
-        self._run: Any = None
-        self._arrows: Arrows | None = None
+        self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
         self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
-        self._columns = tension_columns(self.geometry)
-        self._strain: StrainValues | None = None
+        self._others: dict[int, tuple[Array, Array | None]] = {}  # what further robots show: q, u
         self._bar: ScaleBar | None = None
+        self._legend: Legend | None = None
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
+        self._seen_at = (np.zeros(3), 0.0)  # where the camera has followed to, and how far round it has gone [rad]
+        self._shown = True
         self.plotter = pyvista.Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
         self.plotter.set_background("white")
         # one skin at a time is seen through: sorting layers by depth would only take time
@@ -87,8 +74,8 @@ class Scene:
             self.plotter.disable_anti_aliasing()
         for position, intensity in LIGHTS:
             self.plotter.add_light(pyvista.Light(position=position, light_type="camera light", intensity=intensity))
-        self._add_robot()
-        self._add_helpers()
+        self.drawn = [DrawnRobot(self.plotter, robot)]
+        self._add_axes()
         self.words = Words(self.plotter)
         self.words.say("heading", robot.name if self.look.title is None else self.look.title)
         self._dress()
@@ -105,71 +92,21 @@ class Scene:
 
     # -- what is in it ---------------------------------------------------------------------------------------------
 
-    def _surface(self, *kinds: str) -> Surface | None:
-        parts = [part for part in self.geometry.parts if part.kind in kinds]
-        return Surface(parts, self.geometry.n_points) if parts else None
-
-    def _add(self, surface: Surface, **style: Any) -> Any:
-        actor = self.plotter.add_mesh(surface.mesh, reset_camera=False, show_scalar_bar=False, **style)
-        # the mesh has normals of its own; pyvista's smooth shading would work on a copy
-        actor.prop.interpolation = "phong"
-        return actor
-
-    def _add_lines(self, name: str, mesh: Any, width: float, **style: Any) -> Any:
-        actor = self.plotter.add_mesh(mesh, name=name, lighting=False, reset_camera=False, **style)
-        self._lines[name] = actor.prop, width
-        return actor
-
-    def _add_robot(self) -> None:
-        self._rods, self._cords = self._surface(ROD), self._surface(TENDON)
-        self._bodies: dict[str, Surface] = {}
-        for colour in dict.fromkeys(part.colour for part in self.geometry.parts if part.kind == BODY):
-            of_colour = [part for part in self.geometry.parts if part.kind == BODY and part.colour == colour]
-            self._bodies[colour] = Surface(of_colour, self.geometry.n_points)
-        self._shade = self._surface(ROD, BODY)
-        self._flesh: Any = None
-        self._skin: Any = None
-        self._cord: Any = None
-        self._shadow: Any = None
-        if self._rods is not None:
-            # where tendons show: a skin through which they are seen before the pale inside of the far wall
-            self._flesh = self._add(self._rods, color=FLESH, lighting=False, culling="front", scalars=None)
-            map_ = colour_map(STRAINS[0])
-            self._skin = self._add(self._rods, scalars="value", cmap=map_, culling="back", **MATT)
-        for colour, surface in self._bodies.items():
-            self._add(surface, color=colour or RIGID, scalars=None, **MATT)
-        if self._cords is not None:
-            self._cord = self._add(self._cords, scalars="value", cmap=colour_map(TENSION), ambient=0.6, diffuse=0.5)
-            self._cord.prop.color = CORD
-        if self._shade is not None:
-            self._shadow = self._add(self._shade, color=SHADOW, lighting=False, scalars=None)
-        every = (self._rods, *self._bodies.values(), self._cords)
-        self._surfaces = [surface for surface in every if surface is not None]
-
-    def _add_helpers(self) -> None:
-        along = [
-            line[np.linspace(0, len(line) - 1, FRAMES_ALONG).astype(int)] for line in self.geometry.centrelines.values()
-        ]
-        self._frames = Frames(np.unique(np.concatenate([list(self.geometry.frames.values()), *along])))
-        self._triads = self._add_lines("frames", self._frames.mesh, 2.5, scalars="colour", rgb=True)
-        # frames lie inside of thick rods: they are drawn over them
-        self._triads.mapper.SetResolveCoincidentTopologyToPolygonOffset()
-        self._triads.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0.0, -ON_TOP)
-        self._trails: Trails | None = None
-        self._paths: Any = None
+    def _add_axes(self) -> None:
         colours = {f"{x}_color": "#{:02x}{:02x}{:02x}".format(*c) for x, c in zip("xyz", AXIS_COLOURS, strict=True)}
         axes = self.plotter.add_axes(color=INK, xlabel="x", ylabel="y", zlabel="z", viewport=AXES_CORNER, **colours)
         for k in "XYZ":
             self._lines[k] = getattr(axes, f"Get{k}AxisShaftProperty")(), 3.0
             in_font(getattr(axes, f"Get{k}AxisCaptionActor2D")().GetCaptionTextProperty()).SetItalic(False)
 
-    def _add_trails(self) -> None:
-        t = run_times(self._run)
-        some = np.unique(np.linspace(0, len(t) - 1, min(len(t), TRAIL_POINTS)).astype(int))
-        engine, q = self.robot.engine, np.asarray(self._run.q, dtype=float)
-        places = engine.places(tuple((name, 1.0) for name in self.geometry.tips))
-        self._trails = Trails(t[some], np.stack([engine.look(places, q[k])[0][:, :3, 3] for k in some]))
-        self._paths = self._add_lines("trails", self._trails.mesh, 2.5, scalars="colour", rgb=True)
+    def add_robot(self, robot: Robot, tint: str, offset: Array) -> None:
+        """Put a further robot into the scene, in one colour, its world displaced by an offset (3,); before `fit`."""
+        self.drawn.append(DrawnRobot(self.plotter, robot, tint, offset, len(self.drawn)))
+
+    def add_legend(self, entries: Sequence[tuple[str, str]]) -> None:
+        """Write names beside their colours."""
+        self._legend = Legend(self.plotter, entries)
+        self._scale()
 
     # -- how it looks ----------------------------------------------------------------------------------------------
 
@@ -179,58 +116,62 @@ class Scene:
         self._dress()
         if self.look.colour_of(self.robot) != before.colour_of(self.robot):
             self._set_colours()
+        if self.look.forces != before.forces:
+            self._set_arrows()
         if self._now is not None:
             self.update(*self._now)
         if "view" in look:
             self.place_camera()
         self._scale()
 
+    def show_robots(self, shown: bool) -> None:
+        """Show the robots, or only what stands around them."""
+        self._shown = shown
+        self._dress()
+        for drawn in self.drawn:
+            drawn.show_arrows(shown)
+
+    def tint(self, colour: str) -> None:
+        """Give all robots one colour (its code); "": the usual ones."""
+        for drawn in self.drawn:
+            drawn.tint(colour)
+        self._set_colours()
+        self._dress()
+
     def _dress(self) -> None:
         """Let the actors follow the look."""
-        look, strained = self.look, self.look.colour_of(self.robot) in STRAINS
-        glassy = self._cord is not None and look.tendons and not strained
-        if self._skin is not None:
-            self._skin.mapper.scalar_visibility = strained
-            # colours that mean something are shaded less
-            self._skin.prop.ambient, self._skin.prop.diffuse = (0.5, 0.55) if strained else (0.22, 0.9)
-            self._skin.prop.color, self._skin.prop.opacity = SKIN if glassy else SOFT, 0.4 if glassy else 1.0
-            self._flesh.visibility = glassy
-        if self._cord is not None:
-            self._cord.visibility = look.tendons
-        self._triads.visibility = look.frames
-        if look.trails and self._run is not None and self._trails is None:
-            self._add_trails()
-        if self._paths is not None:
-            self._paths.visibility = look.trails
+        look, floor = self.look, self._floor
+        for drawn in self.drawn:
+            drawn.dress(look, floor is not None, self._shown)
         for name in ("floor", "grid"):
             if name in self.plotter.actors:
                 self.plotter.actors[name].visibility = look.floor
-        for name, actor in self.plotter.actors.items():
-            if name.startswith("obstacle"):
-                actor.visibility = look.contacts
-        if self._shadow is not None:
-            self._shadow.visibility = look.floor and self._floor is not None
-        self.words.say("grid", f"grid {self._floor.step:g} m" if self._floor is not None and look.floor else "")
+        self.words.say("grid", f"grid {floor.step:g} m" if floor is not None and look.floor else "")
         (self.plotter.show_axes if look.axes else self.plotter.hide_axes)()
 
     def _set_colours(self) -> None:
         """Set range and bar of the colours for what must be seen."""
         if self._bar is not None:
             self._bar.remove()
-        self._bar, self._strain = None, None
-        quantity, mapper = self.look.colour_of(self.robot), None
-        if self._cord is not None:
-            self._cord.mapper.scalar_visibility = False
-        if quantity == TENSION and self._cord is not None and self._tensions.size:
-            mapper, low, high = self._cord.mapper, min(0.0, float(self._tensions.min())), float(self._tensions.max())
-        elif quantity in STRAINS and self._skin is not None:
-            mapper, self._strain = self._skin.mapper, StrainValues(self.geometry, quantity)
-            low, high = self._strain.range(self._states)
-        if quantity == PLAIN or mapper is None:
+        self._bar = None
+        found = self.drawn[0].colour(self.look)
+        if found is not None:
+            self._bar = ScaleBar(self.plotter, *found)
+
+    def _set_arrows(self) -> None:
+        """Set the one scale of all arrows, for all that must be seen."""
+        if len(self._framed) == 0:
             return
-        low, high, labels = round_range(low, high, quantity in STRAINS)
-        mapper.scalar_range, mapper.scalar_visibility = (low, high), True
-        self._bar = ScaleBar(self.plotter, mapper, quantity, labels)
+        look, found = self.look, []
+        for drawn in self.drawn:
+            if not drawn.has_forces(look):
+                continue
+            moments = zip(*drawn.states(FITTED_STATES), strict=True) if drawn.motion is not None else drawn.resting()
+            found += [drawn.acting(q, u, t, look) for t, q, u in moments]
+        arrows = Arrows(found, self._size)
+        for drawn in self.drawn:
+            drawn.arrows = arrows if found else None
+        self.words.say("scale", arrows.legend)
 
     # -- what it shows ---------------------------------------------------------------------------------------------
 
@@ -242,80 +183,70 @@ class Scene:
         states : (n, ndof) array_like
         inputs : (n, n_actuators) array_like, optional
         """
-        # every seventh point will do for what is seen, seven being no divisor of the numbers around
-        some = np.concatenate([np.zeros(0, dtype=np.int64), *(surface.index for surface in self._surfaces)])[::7]
-        self._states = np.atleast_2d(np.asarray(states, dtype=float))
-        if len(some):
-            seen = np.concatenate([self.geometry.some_points(q, some) for q in self._states])
-        else:  # a robot of massless frames has no surface
-            seen = np.concatenate([self.geometry.at(q).g[:, :3, 3] for q in self._states])
-        size = float(np.ptp(seen, axis=0).max()) or 1.0
-        self._frames.length = 0.07 * size
-        self._floor = Floor(seen, self._up)
+        given = np.atleast_2d(np.asarray(states, dtype=float))
+        self.drawn[0].prepare(given, None if inputs is None else np.atleast_2d(np.asarray(inputs, dtype=float)))
+        self._fit([given])
+
+    def _fit(self, states: Sequence[Array]) -> None:
+        seen = [drawn.seen(rows) for drawn, rows in zip(self.drawn, states, strict=True)]
+        every = np.concatenate(seen)
+        self._size = float(np.ptp(every, axis=0).max()) or 1.0
+        self._floor = Floor(every, self._up)
         # the floor belongs to the picture, whether it is drawn now or later
-        self._framed = np.concatenate([seen, self._floor.shadow(seen)]) if self.look.floor else seen
-        if self.robot.engine.loading.touches:
-            self._add_obstacles(seen, size)
+        self._framed = np.concatenate([every, self._floor.shadow(every)]) if self.look.floor else every
+        if self.look.follow is not None:
+            # the robot beside what is followed, at all times
+            points = seen[0].reshape(len(states[0]), -1, 3)
+            self._framed = (points - self._paths_followed(states[0])[:, None]).reshape(-1, 3)
+            self._size = float(np.ptp(self._framed, axis=0).max()) or 1.0
+        for drawn, mine in zip(self.drawn, seen, strict=True):
+            drawn.frames.length = 0.07 * self._size
+            if drawn.robot.engine.loading.touches:
+                framed = drawn.add_obstacles(mine)
+                if self.look.contacts and self.look.follow is None:
+                    self._framed = np.concatenate([self._framed, framed])
         self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
-        self._add_lines("grid", self._floor.grid, 1.2, color=LINES)
-        if inputs is not None:
-            given = np.atleast_2d(np.asarray(inputs, dtype=float))
-            rows = zip(np.broadcast_to(self._states, (len(given), self._states.shape[1])), given, strict=True)
-            self._tensions = np.array([self.robot.engine.tensions(q, u)[self._columns] for q, u in rows])
+        grid = self.plotter.add_mesh(self._floor.grid, color=LINES, name="grid", lighting=False, reset_camera=False)
+        self._lines["grid"] = grid.prop, 1.2
         self._set_colours()
+        self._set_arrows()
         self._dress()
         self.place_camera()
         self._scale()
 
-    def _add_obstacles(self, seen: Array, size: float) -> None:
-        """Draw what the robot may touch, and get the arrows of forces ready."""
-        for k, (mesh, clear, whole) in enumerate(obstacle_meshes(self.robot, seen)):
-            style: Any = {"color": GLASS, "opacity": 0.28, "lighting": False} if clear else {"color": STONE, **MATT}
-            self.plotter.add_mesh(mesh, name=f"obstacle{k}", reset_camera=False, smooth_shading=not clear,
-                                  split_sharp_edges=not clear, **style)  # fmt: skip
-            if whole and self.look.contacts:
-                self._framed = np.concatenate([self._framed, np.asarray(mesh.points, dtype=float)])
-        self._arrows = Arrows(largest_force(self.robot, self._run, self._states), size)
-
-    def _update_contacts(self, q: Array, t: float | None) -> None:
-        mesh = self._arrows.mesh(contacts_at(self.robot, self._run, q, t)) if self._arrows is not None else None
-        if mesh is None or not self.look.contacts:
-            self.plotter.remove_actor("forces", render=False)
-        else:
-            self.plotter.add_mesh(mesh, name="forces", color=FORCE, reset_camera=False, render=False, **MATT)
-
     def fit_run(self, run: Any) -> None:
         """As `fit`, for a run."""
-        t, self._run = run_times(run), run
-        self.fit(*sample(run, np.linspace(t[0], t[-1], min(len(t), FITTED_STATES))))
+        self.fit_runs([run])
+
+    def fit_runs(self, runs: Sequence[Any], times: Array | None = None) -> None:
+        """As `fit`, for the runs of all robots in the scene; the camera may suit some times only."""
+        states = []
+        for drawn, run in zip(self.drawn, runs, strict=True):
+            drawn.motion = motion_of(run)
+            _, q, u = drawn.states(FITTED_STATES)
+            drawn.prepare(q, u)
+            states.append(q if times is None else sample(drawn.motion, times)[0])
+        self._fit(states)
 
     def update(self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float | None = None) -> None:
-        """Show the robot at coordinates q (ndof,), its tendons coloured by their tensions under inputs u, and t [s]."""
+        """Show the robot at coordinates q (ndof,), its tendons coloured by their tensions under inputs u, and t [s].
+
+        Further robots are shown where their motions have them at time t.
+        """
+        position = self.robot.coordinates(q)
+        inputs = None if u is None else self.robot.inputs(u)
         if len(self._framed) == 0:
-            self.fit(self.robot.coordinates(q), None if u is None else self.robot.inputs(u))
-        shape, self._now = self.geometry.at(q), (q, u, t)
-        for surface in self._surfaces:
-            if surface is not self._cords or self.look.tendons:
-                surface.update(shape.points, shape.normals)
-        self._update_helpers(shape, t)
-        if self._arrows is not None:
-            self._update_contacts(self.robot.coordinates(q), t)
-        if self._strain is not None and self._rods is not None:
-            self._rods.paint(self._strain.at(self.robot.coordinates(q)))
-        if u is not None and self._cords is not None:
-            tensions = self.robot.engine.tensions(self.robot.coordinates(q), self.robot.inputs(u))
-            self._cords.paint(tensions[self._columns])
+            self.fit(position, inputs)
+        self._now = (q, u, t)
+        self.drawn[0].update(position, inputs, t, self.look, self._floor)
+        for drawn in self.drawn[1:]:
+            assert drawn.motion is not None  # `fit_runs` comes first
+            at, tension = sample(drawn.motion, np.array([drawn.motion.t[0] if t is None else t]))
+            drawn.update(at[0], tension[0], t, self.look, self._floor)
         self.words.say("clock", "" if t is None else f"t = {t:.2f} s")
+        self._move_camera()
         # near and far planes follow the robot, else they cut it
         self.plotter.reset_camera_clipping_range()
-
-    def _update_helpers(self, shape: Shape, t: float | None) -> None:
-        if self.look.frames:
-            self._frames.update(shape.g)
-        if self.look.trails and self._trails is not None and t is not None:
-            self._trails.update(t, shape.g[list(self.geometry.tips.values()), :3, 3])
-        if self.look.floor and self._shade is not None and self._floor is not None:
-            self._shade.update(self._floor.shadow(shape.points))
 
     @property
     def _finer(self) -> int:
@@ -331,13 +262,68 @@ class Scene:
         self.place_camera()
         self._scale()
 
+    # -- the camera ------------------------------------------------------------------------------------------------
+
+    def _followed(self, q: Array) -> Array:
+        """The point that the camera follows [m]; the world's origin if none."""
+        name = self.look.follow
+        if name is None:
+            return np.zeros(3)
+        if name in self.drawn[0].geometry.frames:  # a link may be called like the centre of mass
+            at: Array = self.robot.pose(q, name, 0.5)[:3, 3]
+            return at
+        assert name == CENTRE_OF_MASS
+        return centre_of_mass(self.robot, q)[0]
+
+    def _paths_followed(self, states: Array) -> Array:
+        return np.stack([self._followed(q) for q in states])
+
+    def _wanted(self) -> tuple[Array, float]:
+        """Where the camera should have followed to by now, and how far round it should have gone [rad]."""
+        q, _, t = self._now if self._now is not None else (None, None, None)
+        at = np.zeros(3) if q is None else self._followed(self.robot.coordinates(q))
+        return at, np.deg2rad(self.look.orbit) * (0.0 if t is None else t)
+
+    def _move_camera(self) -> None:
+        """Follow and go round from where the camera is: whoever has turned the view keeps it."""
+        (at, angle), (before, turn) = self._wanted(), self._seen_at
+        if np.array_equal(at, before) and angle == turn:
+            return
+        camera, self._seen_at = self.plotter.camera, (at, angle)
+        where = (np.array(camera.position), np.array(camera.focal_point), np.array(camera.up))
+        self._aim(Camera(*self._gone_round(where, before, angle - turn)), at - before)
+
+    def _gone_round(self, where: Sequence[Array], at: Array, angle: float) -> tuple[Array, Array, Array]:
+        centre, up = self._middle + at, self._up
+        position, focus, vertical = where
+        return (
+            turned(position, centre, up, angle), turned(focus, centre, up, angle),
+            turned(vertical, np.zeros(3), up, angle),
+        )  # fmt: skip
+
+    @property
+    def _middle(self) -> Array:
+        """What an orbiting camera goes round, beside what it follows."""
+        middle: Array = 0.5 * (self._framed.min(axis=0) + self._framed.max(axis=0))
+        return middle
+
+    def _aim(self, where: Camera, shift: Array) -> None:
+        camera = self.plotter.camera
+        camera.position, camera.focal_point = tuple(where.position + shift), tuple(where.focus + shift)
+        camera.up = tuple(where.up)
+
     def place_camera(self) -> None:
         """Put the camera where the view of the look is, all in sight."""
         margins = (0.05, self.margin_right if self._bar is None else self.margin_bar, self.margin_below, 0.12)
-        where = fit_camera(self._framed, self._up, self.look.view, self.size[0] / self.size[1], margins)
-        camera = self.plotter.camera
-        camera.position, camera.focal_point, camera.up = (tuple(vector) for vector in where)
-        camera.view_angle = VIEW_ANGLE
+        points = self._framed
+        if self.look.orbit:
+            some = points[:: max(1, len(points) // 4000)]
+            angles = 2.0 * np.pi * np.arange(ORBIT_STEPS) / ORBIT_STEPS
+            points = np.concatenate([turned(some, self._middle, self._up, angle) for angle in angles])
+        where = fit_camera(points, self._up, self.look.view, self.size[0] / self.size[1], margins)
+        at, angle = self._seen_at = self._wanted()
+        self._aim(Camera(*self._gone_round(where, np.zeros(3), angle)), at)
+        self.plotter.camera.view_angle = VIEW_ANGLE
         self.plotter.reset_camera_clipping_range()
 
     def _scale(self) -> None:
@@ -346,18 +332,30 @@ class Scene:
         self.words.scale(scale)
         if self._bar is not None:
             self._bar.scale(scale)
-        for line, width in self._lines.values():
-            line.SetLineWidth(width * scale)
+        if self._legend is not None:
+            self._legend.scale(scale, self._window())
+        for lines in (self._lines, *(drawn.lines for drawn in self.drawn)):
+            for line, width in lines.values():
+                line.SetLineWidth(width * scale)
+
+    # -- pictures --------------------------------------------------------------------------------------------------
 
     def image(self) -> Image:
         """The picture (height, width, 3)."""
-        from PIL import Image
+        return self.reduced(self.fine_image())
 
+    def fine_image(self) -> Image:
+        """The picture as it is drawn, finer than it is wanted."""
         if len(self._framed) == 0:
             self.update(self.robot.initial_q)
         self.plotter.render()
-        drawn = self.plotter.screenshot(return_img=True)
-        return np.asarray(drawn if self._finer == 1 else Image.fromarray(drawn).reduce(self._finer))
+        return np.asarray(self.plotter.screenshot(return_img=True))
+
+    def reduced(self, fine: Image) -> Image:
+        """A picture of the wanted size from a finer one."""
+        from PIL import Image
+
+        return fine if self._finer == 1 else np.asarray(Image.fromarray(fine).reduce(self._finer))
 
     def still(self, path: str | os.PathLike[str], size: Sequence[int] | None = None) -> None:
         """Write the picture to a file, in another size if wanted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from sorosim.viz.geometry import ROD, TENDON, Geometry, Part, Shape
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
+LABELS, FOOT = 90.0, 320.0  # widths of a column of labels and of the line below
 SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#882e72"
 MOST_PARTS, MOST_TRIANGLES = 150, 1000  # of a picture that stays small
 
@@ -28,7 +30,10 @@ class _Plane(NamedTuple):
     near: Array
 
 
-def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) -> str:
+def side_view(
+    robot: Robot, states: Sequence[Array], path: Array | None = None, *, colours: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+) -> str:  # fmt: skip
     """Return the robot at some states, the last in colour and those before in grey, as an SVG element.
 
     Parameters
@@ -37,6 +42,10 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
     states : sequence of (ndof,) arrays
     path : (n, 3) array, optional
         A line to be drawn too, world frame [m].
+    colours : sequence of str, optional
+        A colour of each state.
+    labels : sequence of str, optional
+        A text for each state. Without colours, states with labels are the paler the earlier they are.
 
     Returns
     -------
@@ -61,7 +70,10 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
 
     lines = []
     for k, shape in enumerate(shapes):
-        lines += _drawn(geometry, shape, plane, place, ghost=k < len(shapes) - 1)
+        colour = colours[k] if colours else GHOST if k < len(shapes) - 1 and not labels else ""
+        drawn = _drawn(geometry, shape, plane, place, colour)
+        opacity = (k + 1) / len(shapes) if labels and not colours else 1.0
+        lines += [f'<g opacity="{opacity:.2f}">', *drawn, "</g>"] if opacity < 1.0 else drawn
     if path is not None and len(path) > 1:
         lines.append(_line(place(path[:: max(1, len(path) // 150)]), PATH))
     step = grid_step((high - low).max())
@@ -71,7 +83,15 @@ def side_view(robot: Robot, states: Sequence[Array], path: Array | None = None) 
         f'<text x="{MARGIN + scale * step + 6:.1f}" y="{y + 4:.1f}" font-size="11" fill="currentColor">{step:g} m, '
         f"{_name(plane.right)} to the right, {_name(plane.up)} upwards</text>"
     )
-    size = f'width="{WIDTH:.0f}" height="{height:.0f}" viewBox="0 0 {WIDTH:.0f} {height:.0f}"'
+    width = 2.0 * MARGIN + scale * (high[0] - low[0]) + LABELS if labels else WIDTH
+    for k, label in enumerate(labels or ()):
+        x, baseline = width - LABELS + 10.0, MARGIN + 10.0 + 15.0 * k
+        if colours:
+            lines.append(f'<path d="M{x:.1f} {baseline:.1f}h9v-9h-9Z" fill="{colours[k]}"/>')
+        at = f'x="{x + 14.0:.1f}" y="{baseline:.1f}"'
+        lines.append(f'<text {at} font-size="11" fill="currentColor">{escape(label)}</text>')
+    width, height = max(width, FOOT), max(height, MARGIN + 15.0 * len(labels or ()))
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">{"".join(lines)}</svg>'
 
 
@@ -88,8 +108,8 @@ def _name(axis: Array) -> str:
     return ("-" if axis[k] < 0.0 else "") + AXES[k]
 
 
-def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], ghost: bool) -> list[str]:
-    """The parts of a shape, the far ones first, tendons over all."""
+def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], tint: str) -> list[str]:
+    """The parts of a shape, the far ones first, tendons over all; with a tint all in it, without tendons."""
     solid = [part for part in geometry.parts if part.kind != TENDON]
     depth = [float((shape.points[part.points] @ plane.near).mean()) for part in solid]
     lines = []
@@ -100,10 +120,10 @@ def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Arr
             outlines = [_hull(np.concatenate(pair)) for pair in pairwise(rings)]
         else:
             outlines = _body_outlines(part, shape, plane, place)
-        colour = GHOST if ghost else SOFT if part.kind == ROD else part.colour or RIGID
+        colour = tint if tint else SOFT if part.kind == ROD else part.colour or RIGID
         d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
         lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
-    if not ghost:
+    if not tint:
         lines += [_line(place(geometry.tendon_points(shape, name)), CORD) for name in geometry.tendons]
     return lines
 

@@ -64,7 +64,7 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> tuple[An
         # their outlines close the box where it has no axis
         getattr(axes, f"{name}axis").pane.set(fill=False, edgecolor=rcParams["grid.color"], alpha=1.0, closed=True)
         getattr(axes, f"set_{name}label")(f"{name} [m]")
-        axes.tick_params(axis=name, labelsize=8.5)
+        axes.tick_params(axis=name, labelsize=0.85 * rcParams["font.size"])
     axes.set_box_aspect(span)
     return axes, room
 

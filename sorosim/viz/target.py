@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.door import describe, number
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
-from sorosim.viz.look import Look
 
 Array = NDArray[np.float64]
 
@@ -31,19 +31,44 @@ class Motion(NamedTuple):
     timed: bool
     source: Any  # the run or equilibrium itself
 
-    def look(self, options: Mapping[str, Any]) -> Look:
-        """How it is drawn by these options, refusing what it cannot show."""
-        if options.get("trails") and not self.timed:
-            raise InputError("trails", "a run", "an equilibrium")
-        return Look().changed(self.robot, options)
-
 
 def motion_of(result: Any) -> Motion:
     """A run or an equilibrium as a motion."""
+    if isinstance(result, Motion):
+        return result
     if hasattr(result, "t"):
         return Motion(result.robot, run_times(result), result.q, result.u, True, result)
     q, u = np.asarray(result.q, dtype=float), np.asarray(result.u, dtype=float)
     return Motion(result.robot, np.zeros(1), q[None], u.reshape(1, -1), False, result)
+
+
+class Instant(NamedTuple):
+    """A robot at one moment of a motion."""
+
+    t: float
+    q: Array  # (ndof,)
+    qd: Array  # (ndof,)
+    u: Array  # (n_actuators,)
+    lam: Array | None  # (n_multipliers,) of loops, if known
+    driven: dict[str, float]  # generalised force of each driven coordinate
+
+
+def instant(robot: Robot, motion: Motion | None, q: Array, u: Array | None, t: float | None) -> Instant:
+    """The moment t of a motion, at given coordinates and inputs; without one the robot rests, its loops unknown."""
+    time, zero = 0.0 if t is None else t, np.zeros(robot.ndof)
+    inputs = np.zeros(len(robot.actuator_names)) if u is None else u
+    if motion is None:
+        return Instant(time, q, zero, inputs, None, {})
+    source, at = motion.source, between(motion.t, np.array([time]))
+
+    def value(table: Any) -> Array:
+        rows = np.asarray(table, dtype=float)
+        return np.asarray(at.of(rows.reshape(len(motion.t), -1))[0])
+
+    qd = value(source.qd) if motion.timed and hasattr(source, "qd") else zero
+    lam = value(source.lam) if hasattr(source, "lam") else None
+    driven = {name: float(value(force)[0]) for name, force in getattr(source, "driven", {}).items()}
+    return Instant(time, q, qd, inputs, lam, driven)
 
 
 @contextmanager
@@ -106,15 +131,65 @@ def run_times(run: Any) -> Array:
     return t
 
 
+class Between(NamedTuple):
+    """Times between stored rows: the rows before and after, and the weight of the latter."""
+
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    weight: Array
+
+    def of(self, table: Array) -> Array:
+        """Values (n, ...) between rows of a table (n_stored, ...)."""
+        weight = self.weight.reshape(-1, *[1] * (table.ndim - 1))
+        return np.asarray(table[self.before] + weight * (table[self.after] - table[self.before]))
+
+
+def between(stored: Array, t: Array) -> Between:
+    """Where times (n,) lie between stored ones, the first or last where they lie outside."""
+    k = np.clip(np.searchsorted(stored, t, side="right") - 1, 0, max(len(stored) - 2, 0))
+    after = np.minimum(k + 1, len(stored) - 1)
+    span = np.where(after > k, stored[after] - stored[k], 1.0)
+    return Between(k, after, np.clip((t - stored[k]) / span, 0.0, 1.0))
+
+
 def sample(run: Any, t: Array) -> tuple[Array, Array]:
     """Coordinates and inputs of a run between its stored times: (n, ndof), (n, n_actuators).
 
     Straight lines: rates of stiff motions, stored at coarse times, would make a cubic overshoot.
     """
     stored = run_times(run)
-    k = np.clip(np.searchsorted(stored, t, side="right") - 1, 0, max(len(stored) - 2, 0))
-    after = np.minimum(k + 1, len(stored) - 1)
-    span = np.where(after > k, stored[after] - stored[k], 1.0)
-    weight = np.clip((t - stored[k]) / span, 0.0, 1.0)[:, None]
-    q, u = np.asarray(run.q, dtype=float), np.asarray(run.u, dtype=float).reshape(len(stored), -1)
-    return q[k] + weight * (q[after] - q[k]), u[k] + weight * (u[after] - u[k])
+    at, q = between(stored, t), np.asarray(run.q, dtype=float)
+    return at.of(q), at.of(np.asarray(run.u, dtype=float).reshape(len(stored), -1))
+
+
+class Timed(Protocol):
+    """What has times, or rests."""
+
+    @property
+    def t(self) -> Array: ...
+    @property
+    def timed(self) -> bool: ...
+
+
+def check_times(motion: Timed, t: Any) -> Array:
+    """Times (n,) in a motion: one, several, or None for its end."""
+    if t is None:
+        end: Array = motion.t[-1:]
+        return end
+    if not motion.timed:
+        raise InputError("t", "no time for an equilibrium", f"{t}")
+    if np.ndim(t) == 0:
+        t = number("t", t)
+    try:
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+    except (TypeError, ValueError):
+        raise InputError("t", "a time or several [s]", describe(t)) from None
+    if times.ndim != 1 or times.size == 0:
+        raise InputError("t", "a time or several [s]", f"shape {times.shape}")
+    first, last = motion.t[0], motion.t[-1]
+    slack = 1e-9 * max(abs(first), abs(last))
+    outside = ~((times >= first - slack) & (times <= last + slack))
+    if outside.any():
+        raise InputError("t", f"a time from {first:g} to {last:g} s", f"{times[outside][0]:g}")
+    inside: Array = np.clip(times, first, last)
+    return inside

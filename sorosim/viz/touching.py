@@ -1,9 +1,9 @@
-"""What a robot touches: obstacles of the world, and the forces of contacts as arrows."""
+"""What a robot may touch: obstacles of the world."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from sorosim.loads.contact import Contact, Surface
 from sorosim.model.link import WORLD
 from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
-from sorosim.records import ContactHistory, Contacts
 from sorosim.robot import Robot
-from sorosim.viz.offscreen import load_pyvista
+from sorosim.viz.offscreen import load_meshes
 from sorosim.viz.skins import shape_skin
 
 Array = NDArray[np.float64]
 
-FORCE, STONE, GLASS = "#c0392b", "#b9b29f", "#8fb3c9"
-LONGEST = 0.22  # arrow of the largest force, relative to what is seen
-THICK = 0.02  # of arrows, relative to what is seen
+STONE, GLASS, CLEAR = "#b9b29f", "#8fb3c9", 0.28  # and how opaque glass is
 AROUND = 72  # points around obstacles
 FINE = 60  # points along the longer side of a height field
 
@@ -42,9 +39,29 @@ def obstacle_meshes(robot: Robot, seen: Array) -> Iterator[tuple[Any, bool, bool
         yield mesh.transform(surface.at, inplace=False), clear, whole
 
 
+class Obstacle(NamedTuple):
+    """What the robot may touch, in the world."""
+
+    points: Array  # (n, 3) [m]
+    normals: Array  # (n, 3)
+    faces: NDArray[np.int64]  # (m, 3)
+    clear: bool  # whether it is seen through
+    held: bool  # whether a picture must show all of it
+
+
+def standing(robot: Robot, seen: Array) -> Iterator[Obstacle]:
+    """The obstacles as triangles, for files; seen as above."""
+    if not robot.engine.loading.touches:
+        return
+    for mesh, clear, held in obstacle_meshes(robot, seen):
+        flat = mesh.triangulate().compute_normals(cell_normals=False, split_vertices=not clear)
+        points, normals = (np.asarray(x, dtype=float) for x in (flat.points, flat.point_data["Normals"]))
+        yield Obstacle(points, normals, np.asarray(flat.regular_faces, dtype=np.int64), clear, held)
+
+
 def _mesh(shape: Any, at: Array, middle: Array, size: float) -> tuple[Any, bool, bool]:
     """As above, in the frame of the obstacle."""
-    pv = load_pyvista()
+    pv = load_meshes()
     local = at[:3, :3].T @ (middle - at[:3, 3])
     if isinstance(shape, HalfSpace | Plane):
         flat = {"center": (local[0], local[1], 0.0), "i_size": 1.5 * size, "j_size": 1.5 * size}
@@ -80,51 +97,4 @@ def _terrain(shape: HeightField) -> Any:
         heights = make_interp_spline(old, heights, axis=axis, bc_type="natural")(new)
         axes.append(new)
     x, y = np.meshgrid(*axes, indexing="ij")
-    return load_pyvista().StructuredGrid(x, y, heights).extract_surface(algorithm="dataset_surface")
-
-
-class Arrows:
-    """Forces of contacts as arrows that end where they act."""
-
-    def __init__(self, largest: float, size: float) -> None:
-        self.largest, self.size = largest or 1.0, size
-
-    def mesh(self, contacts: Contacts) -> Any:
-        """One mesh of all arrows; None if there is none."""
-        pv = load_pyvista()
-        strength = np.linalg.norm(contacts.force, axis=1)
-        shown = strength > 1e-3 * self.largest
-        if not shown.any():
-            return None
-        # small forces are seen too: lengths grow with the root
-        lengths = LONGEST * self.size * np.sqrt(np.minimum(strength[shown] / self.largest, 1.0))
-        directions = contacts.force[shown] / strength[shown, None]
-        points = pv.PolyData(contacts.position[shown] - lengths[:, None] * directions)
-        points["force"], points["length"] = directions, lengths
-        thick = THICK * self.size
-        arrows = [
-            pv.Arrow(start=start, direction=direction, scale=float(length), tip_length=min(2.5 * thick / length, 0.6),
-                     tip_radius=0.5 * thick / length, shaft_radius=0.2 * thick / length, tip_resolution=16)
-            for start, direction, length in zip(points.points, directions, lengths, strict=True)
-        ]  # fmt: skip
-        return pv.merge(arrows)
-
-
-def contacts_at(robot: Robot, shown: Any, q: Array, t: float | None) -> Contacts:
-    """Contacts that are shown: of an equilibrium, of the nearest stored row of a run; without either those at rest."""
-    source = getattr(shown, "source", shown)
-    found = robot.contacts(q) if source is None else source.contacts
-    if isinstance(found, ContactHistory):
-        found = found.at(int(np.argmin(np.abs(np.asarray(source.t) - (0.0 if t is None else t)))))
-    return found
-
-
-def largest_force(robot: Robot, shown: Any, states: Array) -> float:
-    """Largest force of a contact in a run, in an equilibrium, or in some states at rest [N]."""
-    source = getattr(shown, "source", shown)
-    if source is None:
-        forces = np.concatenate([robot.contacts(q).force for q in states])
-    else:
-        found = source.contacts
-        forces = (found.contacts if isinstance(found, ContactHistory) else found).force
-    return float(np.linalg.norm(forces, axis=1).max(initial=0.0))
+    return load_meshes().StructuredGrid(x, y, heights).extract_surface(algorithm="dataset_surface")

@@ -1,18 +1,21 @@
-"""Letters in a scene: heading, clock, how it plays, the grid's step, the keys."""
+"""Letters in a scene: heading, clock, how it plays, the grid's step, the scale of arrows, the keys, a legend."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 INK = "#30343a"
+SQUARE = "\u25a0"
 # place (parts of the picture), size (points in a picture 720 pixels high), horizontal and vertical justification
 PLACES: dict[str, tuple[float, float, float, str, str]] = {
     "heading": (0.02, 0.965, 21.0, "left", "top"),
     "clock": (0.02, 0.915, 18.0, "left", "top"),
     "status": (0.02, 0.870, 15.0, "left", "top"),
     "grid": (0.98, 0.025, 15.0, "right", "bottom"),
+    "scale": (0.98, 0.06, 15.0, "right", "bottom"),
     "note": (0.5, 0.025, 15.0, "center", "bottom"),
     "help": (0.035, 0.80, 15.0, "left", "top"),
 }
@@ -46,6 +49,10 @@ class Words:
         """Write a text."""
         self._texts[name].input = words
 
+    def raise_to(self, name: str, y: float) -> None:
+        """Move a text to another height, as a part of the picture."""
+        self._texts[name].position = (PLACES[name][0], y)
+
     def said(self, name: str) -> str:
         """A text as it is."""
         return str(self._texts[name].input)
@@ -54,3 +61,26 @@ class Words:
         """Set the sizes of the letters, 1 in a picture 720 pixels high."""
         for name, (_, _, points, _, _) in PLACES.items():
             self._texts[name].prop.font_size = round(points * factor)
+
+
+class Legend:
+    """Names beside squares of their colours, at the right of a scene."""
+
+    def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
+        self._rows = []
+        for name, colour in entries:
+            row = []
+            for words, ink in ((name, INK), (SQUARE, colour)):
+                actor = plotter.add_text(words, position=(0.98, 0.5), viewport=True, color=ink)
+                in_font(actor.prop)
+                actor.prop.justification_horizontal, actor.prop.justification_vertical = "right", "top"
+                row.append(actor)
+            self._rows.append(row)
+
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        letters = 17.0 * factor
+        for k, row in enumerate(self._rows):
+            for actor, x in zip(row, (0.98 - 1.5 * letters / size[0], 0.98), strict=True):
+                actor.prop.font_size = round(letters)
+                actor.position = (x, 0.965 - 0.045 * k)

@@ -13,6 +13,7 @@ from helpers.robots import cable_manipulator
 from sorosim.errors import InputError, SorosimError
 from sorosim.viz import offscreen
 from sorosim.viz.player import Player, play
+from sorosim.viz.together import gather
 
 try:
     offscreen.require_rendering()
@@ -220,3 +221,37 @@ def test_where_nothing_can_be_drawn_one_sentence_says_what_to_install(run, monke
             Player(run, off_screen=True)
     finally:
         offscreen.load_pyvista.cache_clear()
+
+
+def test_several_runs_play_together_by_one_clock(run, opened):
+    short = SimpleNamespace(robot=run.robot, t=run.t[:3], q=-run.q[:3], u=run.u[:3])
+    player = opened(gather([run, short], "side"))
+    assert player.state.end == run.t[-1]
+    player.state.seek(0.35)
+    player.draw()
+    drawn = player.scene.drawn[1]
+    surface, points = drawn.surfaces[0], drawn.geometry.at(short.q[-1]).points
+    np.testing.assert_allclose(surface.mesh.points, points[surface.index], atol=1e-6)
+    before = player.scene.image()
+    hit(player, "c")  # colours tell them apart, and stay
+    np.testing.assert_array_equal(player.scene.image()[60:], before[60:])
+
+
+def test_arrows_come_and_go_by_keys(run, opened):
+    player = opened(run)
+    assert "forces" not in player.scene.plotter.actors
+    hit(player, "m")
+    assert "forces" in player.scene.plotter.actors
+    assert player.scene.words.said("scale").startswith("arrows: ")
+    hit(player, "m")
+    assert "forces" not in player.scene.plotter.actors
+    assert player.scene.words.said("scale") == ""
+
+
+def test_the_camera_of_the_player_goes_round_with_time(run, opened):
+    player = opened(run, orbit=90.0)
+    first = np.array(player.scene.plotter.camera.position)
+    hit(player, "End")
+    assert np.linalg.norm(player.scene.plotter.camera.position - first) > 0.1
+    hit(player, "Home")
+    np.testing.assert_allclose(player.scene.plotter.camera.position, first, atol=1e-9)

@@ -13,6 +13,7 @@ from helpers.robots import cable_manipulator, varied_tree
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.testing import assert_allclose
 
+import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import FileError, InputError
 from sorosim.model.basis import strain
@@ -389,3 +390,11 @@ def test_what_cannot_be_written_is_said(run, tmp_path):
         plot_tip(run, path=tmp_path / "none" / "tip.png")
     said = f"cannot be written: there is no folder '{tmp_path / 'none'}'; make it first"
     assert str(caught.value) == f"{tmp_path / 'none' / 'tip.png'}: {said}"
+
+
+def test_the_tip_that_is_shown_is_one_that_moves():
+    robot = sorosim.load("hybrid_parallel")  # the foot of the last pillar is held by a loop
+    run = sorosim.simulate(robot, 0.3, 0.1)
+    title = plot_run(run, what="tip")["tip"].get_suptitle()
+    assert title == "hybrid parallel robot: tip of plate"
+    assert plot_tip(run, "pillar3").get_suptitle() == "hybrid parallel robot: tip of pillar3"

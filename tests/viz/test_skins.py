@@ -18,8 +18,9 @@ from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from sorosim.model.visual import COLOURS, Visual
 from sorosim.robot import Robot
 from sorosim.viz import offscreen
+from sorosim.viz.drawn import RIGID
 from sorosim.viz.geometry import BODY, Geometry
-from sorosim.viz.scene import RIGID, Scene
+from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
 from sorosim.viz.skins import shape_skin
 from sorosim.viz.space import _split

@@ -1,0 +1,109 @@
+"""Simulate the robots of the paper and draw a set of figures of each: python docs/make_paper_robots.py
+
+Each run has the inputs of the robot's own file. Into demo/ROBOT go the result, a film, snapshots over time (as figures
+4, 8, 11, 13, 15 and 17 of Mathew et al. have them), plots in the style of papers, a page for browsers and a glTF file.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import sorosim
+from sorosim.cli.options import pixels
+
+REPO = Path(__file__).resolve().parents[1]
+WIDE, TALL = (1280, 720), (900, 900)
+
+
+class Figures(NamedTuple):
+    """How a robot is shown."""
+
+    times: tuple[float, ...]  # of the snapshots [s]
+    look: dict[str, Any]  # of snapshots and film
+    film: Mapping[str, Any] = MappingProxyType({})  # beside that
+    size: tuple[int, int] = WIDE  # of the snapshots
+    above: bool = False  # whether they are also seen from above
+
+
+SETS = {
+    "cable_manipulator": Figures((0.0, 0.5, 2.0, 5.0, 7.0, 10.0), {"trails": True}),
+    "hybrid_serial": Figures((0.0, 1.5, 3.0, 4.5, 6.0), {"trails": True}, size=TALL),
+    "fin_ray": Figures((0.0, 1.0, 2.5), {"trails": True, "tips": ["left6"], "view": "side"}, {"joints": True}, TALL),
+    "hybrid_parallel": Figures((1.0, 3.8, 6.2), {"trails": True, "tips": ["plate"], "loads": True}, {"joints": True}),
+    "contact_cylinder": Figures((0.0, 1.0, 3.0, 5.0, 8.0), {"trails": True}, size=TALL, above=True),
+    "underwater_vehicle": Figures(
+        (0.0, 5.0, 10.0), {"trails": True, "tips": ["bow_arm1_rod", "stern_arm1_rod"]}, {"follow": "centre of mass"}
+    ),
+}
+
+
+def draw(name: str, folder: Path, size: tuple[int, int], fps: float) -> Iterator[tuple[str, float]]:
+    """Write the set of a robot; yields each file and the seconds that it took."""
+    figures, folder = SETS[name], folder / name
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+
+    def done(path: Path | str) -> tuple[str, float]:
+        nonlocal begun
+        before, begun = begun, time.perf_counter()
+        return str(path), begun - before
+
+    run = sorosim.simulate(sorosim.load(name))
+    run.save(folder / "run.h5")
+    yield done(folder / "run.h5")
+    for ghosts in ("time", "fade"):
+        path = folder / f"snapshots_{ghosts}.png"
+        run.still(path, t=figures.times, ghosts=ghosts, size=figures.size, **figures.look)
+        yield done(path)
+    if figures.above:
+        path, seen = folder / "snapshots_above.png", figures.look | {"view": "top"}
+        run.still(path, t=figures.times, ghosts="time", size=figures.size, **seen)
+        yield done(path)
+    run.still(folder / "snapshots_flat.svg", t=figures.times, ghosts="time", trails=True)
+    yield done(folder / "snapshots_flat.svg")
+    run.plot(folder / "figures", formats="pdf", style="paper")
+    yield done(folder / "figures")
+    run.export_html(folder / "run.html", trails=True, tips=figures.look.get("tips"))
+    yield done(folder / "run.html")
+    run.export_gltf(folder / "run.glb")
+    yield done(folder / "run.glb")
+    run.movie(folder / "run.mp4", size=size, fps=fps, **(figures.look | dict(figures.film)))
+    yield done(folder / "run.mp4")
+
+
+def size_of(path: Path) -> float:
+    """Bytes of a file, or of all in a folder."""
+    return float(sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size)
+
+
+def main() -> None:
+    """Draw the sets of all robots, or of those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("robots", nargs="*", metavar="ROBOT", help=f"default: all of {', '.join(SETS)}")
+    parser.add_argument("--out", type=Path, default=REPO / "demo", help="folder to write to")
+    parser.add_argument("--size", default="960x540", help="of the films, WIDTHxHEIGHT")
+    parser.add_argument("--fps", type=float, default=30.0, help="of the films")
+    given = parser.parse_args()
+    for name in given.robots:
+        if name not in SETS:
+            parser.error(f"expected robots among {', '.join(SETS)}, got '{name}'")
+    try:
+        size = pixels(given.size)
+    except sorosim.InputError as error:
+        parser.error(str(error))
+    rows, begun = 0, time.perf_counter()
+    print(f"{'file':<50}{'time':>9}{'size':>11}")
+    for name in given.robots or SETS:
+        for path, seconds in draw(name, given.out, size, given.fps):
+            shown = Path(path)
+            label = shown.relative_to(given.out).as_posix()
+            print(f"{label:<50}{seconds:>7.1f} s{size_of(shown) / 1e6:>8.2f} MB", flush=True)
+            rows += 1
+    print(f"{rows} in {time.perf_counter() - begun:.0f} s, in {given.out}")
+
+
+if __name__ == "__main__":
+    main()

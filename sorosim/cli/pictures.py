@@ -1,0 +1,237 @@
+"""Commands that draw: windows, pictures, films, plots, files for browsers and 3D programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.cli.files import is_result
+from sorosim.cli.options import (
+    ColourOption,
+    FollowOption,
+    FramesOption,
+    GravityOption,
+    JointsOption,
+    LoadsOption,
+    NamesOption,
+    OrbitOption,
+    OverlayOption,
+    ResultArgument,
+    SizeOption,
+    SourcesArgument,
+    TipsOption,
+    TrailsOption,
+    ViewOption,
+    listed,
+    pixels,
+)
+from sorosim.cli.runs import as_built, load_changed
+from sorosim.cli.show import out
+from sorosim.errors import FileError, InputError
+
+
+def play(
+    sources: SourcesArgument,
+    speed: Annotated[float, typer.Option(help="Simulated seconds a second.")] = 1.0,
+    overlay: OverlayOption = False,
+    names: NamesOption = None,
+    view: ViewOption = "iso",
+    colour: ColourOption = None,
+    follow: FollowOption = None,
+    orbit: OrbitOption = 0.0,
+    trails: TrailsOption = False,
+    tips: TipsOption = None,
+    frames: FramesOption = False,
+    loads: LoadsOption = False,
+    joints: JointsOption = False,
+    gravity: GravityOption = False,
+) -> None:
+    """Show runs in a window; press h there for the keys.
+
+    Example: sorosim play run.h5 --speed 0.5
+    """
+    from sorosim.viz.player import play as show
+
+    look: dict[str, Any] = {
+        "view": view,
+        "colour": colour,
+        "trails": trails,
+        "tips": listed(tips),
+        "frames": frames,
+        "follow": follow,
+        "orbit": orbit,
+    }
+    shown = _shown(sources, overlay, names)
+    show(shown, speed=speed, **look)
+
+
+def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
+    """What is to be seen: a result, a robot as it is built, or several of them."""
+    import sorosim
+
+    found = [sorosim.open(name) if is_result(name) else as_built(load_changed(name, None)) for name in sources]
+    if len(found) == 1:
+        if names is not None or overlay:
+            raise InputError("--names" if names is not None else "--overlay", "two results or more", "one")
+        return found[0]
+    from sorosim.viz.together import gather
+
+    own = [Path(name).stem for name in sources] if names is None else listed(names)
+    return gather(found, "overlay" if overlay else "side", own)
+
+
+def plot(
+    result: ResultArgument,
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
+    what: Annotated[str, typer.Option(help="Names of plots, with commas, such as tip,energy.")] = "all",
+    formats: Annotated[str, typer.Option("--format", help="png, pdf, svg, jpg or tif; several with commas.")] = "png",
+    style: Annotated[
+        str | None, typer.Option(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
+    ] = None,
+) -> None:
+    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
+
+    Example: sorosim plot run.h5 --out figures --style paper --format pdf
+    """
+    import sorosim
+    from sorosim.result import Run
+
+    found, suffixes = sorosim.open(result), listed(formats)
+    if isinstance(found, Run):
+        from sorosim.viz.plots import plot_all
+
+        written = plot_all(found, folder, suffixes, what=listed(what), style=style)
+    else:
+        if what != "all":
+            raise InputError("--what", "all of an equilibrium", f"'{what}'", "it has one plot")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
+        written = [folder / f"{result.stem}.{suffix}" for suffix in suffixes]
+        for path in written:
+            found.plot(path, style)
+    for path in written:
+        out.print(str(path))
+
+
+def movie(
+    results: SourcesArgument,
+    output: Annotated[Path | None, typer.Option("--out", help="mp4 or gif; default: beside the first result.")] = None,
+    fps: Annotated[int, typer.Option(help="Frames a second.")] = 30,
+    speed: Annotated[float, typer.Option(help="Simulated seconds a second of film.")] = 1.0,
+    overlay: OverlayOption = False,
+    names: NamesOption = None,
+    size: SizeOption = "1280x720",
+    view: ViewOption = "iso",
+    colour: ColourOption = None,
+    follow: FollowOption = None,
+    orbit: OrbitOption = 0.0,
+    trails: TrailsOption = False,
+    tips: TipsOption = None,
+    frames: FramesOption = False,
+    loads: LoadsOption = False,
+    joints: JointsOption = False,
+    gravity: GravityOption = False,
+) -> None:
+    """Film runs.
+
+    Example: sorosim movie run.h5 --out run.mp4 --speed 0.5
+    """
+    from sorosim.viz.movie import movie as film
+
+    look: dict[str, Any] = {
+        "view": view,
+        "colour": colour,
+        "trails": trails,
+        "tips": listed(tips),
+        "frames": frames,
+        "follow": follow,
+        "orbit": orbit,
+    }
+    path, shown = output or Path(results[0]).with_suffix(".mp4"), _shown(results, overlay, names)
+    if len(results) == 1 and not hasattr(shown, "t"):
+        raise InputError(results[0], "a run", "an equilibrium", "plot draws equilibria")
+    film(shown, path, fps=fps, speed=speed, size=pixels(size), **look)
+    out.print(str(path))
+
+
+def still(
+    sources: SourcesArgument,
+    output: Annotated[Path, typer.Option("--out", help="A .png, .jpg, .tif, .bmp or .svg file.", show_default=False)],
+    t: Annotated[
+        str | None, typer.Option("--t", help="Time in the run, in s, or several as in 0,1,2; default: its end.")
+    ] = None,
+    ghosts: Annotated[
+        str, typer.Option(help="How several times are told apart: fade (earlier ones are paler) or time (colours).")
+    ] = "fade",
+    overlay: OverlayOption = False,
+    names: NamesOption = None,
+    size: SizeOption = "1280x720",
+    view: ViewOption = "iso",
+    colour: ColourOption = None,
+    trails: TrailsOption = False,
+    tips: TipsOption = None,
+    frames: FramesOption = False,
+    loads: LoadsOption = False,
+    joints: JointsOption = False,
+    gravity: GravityOption = False,
+) -> None:
+    """Draw one picture in 3D, of one time or several; an .svg file is a flat side view.
+
+    Example: sorosim still run.h5 --t 0,1,2 --ghosts time --out run.png --view side
+    """
+    from sorosim.viz.movie import still as draw
+
+    look: dict[str, Any] = {"trails": trails, "tips": listed(tips)}
+    more = {"colour": colour, "frames": frames, "loads": loads, "joints": joints, "gravity": gravity}
+    if output.suffix.lower() != ".svg":
+        look |= {"view": view} | more
+    elif any(more.values()) or view != "iso":
+        raise InputError("--out", "a .png file for these options", f"'{output}'", "a side view knows --trails only")
+    draw(_shown(sources, overlay, names), output, t=_times(t), ghosts=ghosts, size=pixels(size), **look)
+    out.print(str(output))
+
+
+def _times(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise InputError("--t", "a time in s, or several as in 0,1,2", f"'{text}'") from None
+
+
+def web(
+    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
+    output: Annotated[Path | None, typer.Option("--out", help="An .html file; default: beside the result.")] = None,
+    fps: Annotated[float, typer.Option(help="States a second of the run; fewer if the file would get too large.")] = 30,
+    colour: ColourOption = None,
+    trails: TrailsOption = False,
+    tips: TipsOption = None,
+) -> None:
+    """Write a page that any browser plays in 3D, without a server or a network.
+
+    Example: sorosim web run.h5 --colour bending_y
+    """
+    path = output or Path(source).with_suffix(".html")
+    _shown([source], False, None).export_html(path, fps=fps, colour=colour, trails=trails, tips=listed(tips))
+    out.print(str(path))
+
+
+def gltf(
+    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
+    output: Annotated[Path | None, typer.Option("--out", help="A .glb file; default: beside the result.")] = None,
+    t: Annotated[float | None, typer.Option("--t", help="One time, in s; default: the whole motion.")] = None,
+    fps: Annotated[float, typer.Option(help="States a second of the run.")] = 30,
+) -> None:
+    """Write a glTF 2.0 file for Blender and other 3D programs, animated unless --t is given.
+
+    Example: sorosim gltf run.h5 --out run.glb
+    """
+    path = output or Path(source).with_suffix(".glb")
+    _shown([source], False, None).export_gltf(path, t=t, fps=fps)
+    out.print(str(path))

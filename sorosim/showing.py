@@ -1,0 +1,47 @@
+"""How results show themselves: pictures, windows, films, files for other programs to draw.
+
+Everything here reaches `sorosim.viz` inside functions, so that computing does not load pictures.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+class Shown:
+    """What an equilibrium and a run can show of themselves."""
+
+    def still(self, path: str | Path, **options: Any) -> None:
+        """Picture in 3D, of a run at one time or several; see `sorosim.viz.movie.still`."""
+        from sorosim.viz.movie import still
+
+        still(self, path, **options)
+
+    def play(self, **options: Any) -> None:
+        """Window in 3D; see `sorosim.viz.player.play`."""
+        from sorosim.viz.player import play
+
+        play(self, **options)
+
+    def export_html(self, path: str | Path, **options: Any) -> None:
+        """One file that any browser shows in 3D, without a server; see `sorosim.viz.web.export_html`."""
+        from sorosim.viz.web import export_html
+
+        export_html(self, path, **options)
+
+    def export_gltf(self, path: str | Path, **options: Any) -> None:
+        """glTF 2.0 file (.glb) for Blender and other programs; see `sorosim.viz.gltf.export_gltf`."""
+        from sorosim.viz.gltf import export_gltf
+
+        export_gltf(self, path, **options)
+
+
+class Filmed(Shown):
+    """What a run can show beside that."""
+
+    def movie(self, path: str | Path, **options: Any) -> None:
+        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
+        from sorosim.viz.movie import movie
+
+        movie(self, path, **options)

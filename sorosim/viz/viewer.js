@@ -1,0 +1,480 @@
+"use strict";
+// A motion in a page: every point is fixed in a station (a section of a rod, or a body), whose poses are stored over
+// time. The graphics card reads the poses of one moment from a texture and puts the points there.
+
+const TEXELS = 512; // in a row of the texture of poses; a station takes two: position and value, quaternion
+const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array, i1: Int8Array };
+const VIEW_ANGLE = (28 * Math.PI) / 180;
+
+// -- numbers, without a window ------------------------------------------------------------------------------------
+
+function decode(block) {
+  const text = atob(block.base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new KINDS[block.kind](bytes.buffer);
+}
+
+// the stored moment before a time, and how far it is to the next, 0 to 1
+function between(times, t) {
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle;
+    else high = middle;
+  }
+  const span = times[high] - times[low];
+  return [low, high, span > 0 ? Math.min(Math.max((t - times[low]) / span, 0), 1) : 0];
+}
+
+// poses at a time into `out`, eight numbers a station: x, y, z, value, quaternion x, y, z, w
+function posesAt(poses, n, times, t, out) {
+  const [low, high, weight] = between(times, t), size = 8 * n;
+  for (let k = 0; k < size; k += 8) {
+    const a = low * size + k, b = high * size + k;
+    for (let i = 0; i < 8; i++) out[k + i] = poses[a + i] + weight * (poses[b + i] - poses[a + i]);
+    const length = Math.hypot(out[k + 4], out[k + 5], out[k + 6], out[k + 7]) || 1;
+    for (let i = 4; i < 8; i++) out[k + i] /= length;
+  }
+  return out;
+}
+
+// v + 2 q x (q x v + w v), as the shader has it
+function rotate(x, y, z, w, v) {
+  const a = y * v[2] - z * v[1] + w * v[0], b = z * v[0] - x * v[2] + w * v[1], c = x * v[1] - y * v[0] + w * v[2];
+  return [v[0] + 2 * (y * c - z * b), v[1] + 2 * (z * a - x * c), v[2] + 2 * (x * b - y * a)];
+}
+
+function place(poses, station, local) {
+  const k = 8 * station, turned = rotate(poses[k + 4], poses[k + 5], poses[k + 6], poses[k + 7], local);
+  return [poses[k] + turned[0], poses[k + 1] + turned[1], poses[k + 2] + turned[2]];
+}
+
+const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+const plus = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
+const unit = (a) => a.map((x) => x / (Math.hypot(...a) || 1));
+
+// matrix of the projection and the view, column by column, as WebGL takes it
+function project(eye, focus, up, aspect, near, far) {
+  const z = unit(plus(eye, focus, -1)), x = unit(cross(up, z)), y = cross(z, x);
+  const f = 1 / Math.tan(VIEW_ANGLE / 2), a = (near + far) / (near - far), b = (2 * near * far) / (near - far);
+  const rows = [[...x.map((v) => (f / aspect) * v), (-f / aspect) * dot(x, eye)],
+    [...y.map((v) => f * v), -f * dot(y, eye)],
+    [...z.map((v) => a * v), -a * dot(z, eye) + b], [...z.map((v) => -v), dot(z, eye)]];
+  const out = new Float32Array(16);
+  for (let r = 0; r < 4; r++) for (let c = 0; c < 4; c++) out[4 * c + r] = rows[r][c];
+  return out;
+}
+
+// the camera goes round a focus: azimuth from the first level axis to the back, elevation upwards [rad]
+function eyeOf(camera, frame) {
+  const level = Math.cos(camera.elevation);
+  const toward = [level * Math.cos(camera.azimuth), level * Math.sin(camera.azimuth), Math.sin(camera.elevation)];
+  const direction = frame.reduce((sum, axis, k) => plus(sum, axis, toward[k]), [0, 0, 0]);
+  return { eye: plus(camera.focus, direction, camera.distance), direction };
+}
+
+const VIEWS = { iso: [Math.atan2(-1.35, 0.75), Math.atan2(0.75, Math.hypot(0.75, 1.35))], front: [0, 0],
+  side: [-Math.PI / 2, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4] };
+
+if (typeof module !== "undefined") {
+  module.exports = { decode, between, posesAt, rotate, place, project, eyeOf, VIEWS, TEXELS };
+}
+
+// -- drawing ------------------------------------------------------------------------------------------------------
+
+const SOLID = `#version 300 es
+precision highp float;
+precision highp sampler2D;
+uniform sampler2D poses;
+uniform mat4 view;
+uniform vec4 floor_;   // vertical, height of the floor
+uniform float shadow;
+layout(location = 0) in vec3 local;
+layout(location = 1) in vec3 normal;
+layout(location = 2) in uint station;
+out vec3 side;
+out vec3 where;
+out float value;
+vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
+void main() {
+  int at = 2 * int(station);
+  ivec2 texel = ivec2(at % ${TEXELS}, at / ${TEXELS});
+  vec4 place = texelFetch(poses, texel, 0), turn = texelFetch(poses, texel + ivec2(1, 0), 0);
+  where = place.xyz + turned(turn, local);
+  side = turned(turn, normal);
+  value = place.w;
+  if (shadow > 0.0) where += (floor_.w - dot(where, floor_.xyz)) * floor_.xyz;
+  gl_Position = view * vec4(where, 1.0);
+}`;
+const PAINT = `#version 300 es
+precision highp float;
+precision highp sampler2D;
+uniform sampler2D ramp;
+uniform vec4 colour;
+uniform vec2 range;      // of values; empty: no colours
+uniform float lit;
+uniform float given;     // value of all of it where above -1e30
+uniform vec3 eye, right, up;
+in vec3 side;
+in vec3 where;
+in float value;
+out vec4 shown;
+void main() {
+  vec3 base = colour.rgb;
+  float number = given > -1e30 ? given : value;
+  if (range.y > range.x) base = texture(ramp, vec2((number - range.x) / (range.y - range.x), 0.5)).rgb;
+  float shade = 1.0;
+  if (lit > 0.0) {
+    vec3 n = normalize(side), toward = normalize(eye - where);
+    float key = max(dot(n, normalize(toward + 0.8 * up - 0.5 * right)), 0.0), fill = max(dot(n, toward), 0.0);
+    shade = mix(0.36 + 0.55 * key + 0.14 * fill, 1.0, range.y > range.x ? 0.45 : 0.0);
+  }
+  shown = vec4(base * shade, colour.a);
+}`;
+const LINE = `#version 300 es
+uniform mat4 view;
+layout(location = 0) in vec3 point;
+layout(location = 1) in vec3 colour;
+out vec3 ink;
+void main() { ink = colour; gl_Position = view * vec4(point, 1.0); }`;
+const INK = `#version 300 es
+precision highp float;
+in vec3 ink;
+out vec4 shown;
+void main() { shown = vec4(ink, 1.0); }`;
+
+const AXES = [[0.84, 0.37, 0], [0, 0.62, 0.45], [0, 0.45, 0.7]]; // colours of x, y, z
+
+const rgb = (code) => [1, 3, 5].map((i) => parseInt(code.slice(i, i + 2), 16) / 255);
+
+function program(gl, vertex, fragment) {
+  const made = gl.createProgram();
+  for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
+    gl.attachShader(made, shader);
+  }
+  gl.linkProgram(made);
+  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made));
+  const at = {};
+  for (let i = 0; i < gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); i++) {
+    const { name } = gl.getActiveUniform(made, i);
+    at[name] = gl.getUniformLocation(made, name);
+  }
+  return { made, at };
+}
+
+class Viewer {
+  constructor(page, motion) {
+    this.page = page;
+    this.motion = motion;
+    this.canvas = page.getElementById("view");
+    this.gl = this.canvas.getContext("webgl2", { antialias: true });
+    if (!this.gl) throw new Error("this browser has no WebGL2");
+    this.poses = decode(motion.poses);
+    this.tensions = decode(motion.tensions);
+    this.rows = Math.max(1, Math.ceil((2 * motion.stations) / TEXELS)); // of the texture
+    this.now = new Float32Array(4 * TEXELS * this.rows);
+    this.t = motion.times[0];
+    this.playing = false;
+    this.prepare();
+    this.look("iso");
+    this.write();
+    this.listen();
+  }
+
+  prepare() {
+    const gl = this.gl, motion = this.motion;
+    this.solid = program(gl, SOLID, PAINT);
+    this.line = program(gl, LINE, INK);
+    this.mesh = gl.createVertexArray();
+    gl.bindVertexArray(this.mesh);
+    const fill = (target, values) => {
+      gl.bindBuffer(target, gl.createBuffer());
+      gl.bufferData(target, values, gl.STATIC_DRAW);
+    };
+    fill(gl.ARRAY_BUFFER, decode(motion.local));
+    gl.enableVertexAttribArray(0);
+    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+    fill(gl.ARRAY_BUFFER, decode(motion.normal));
+    gl.enableVertexAttribArray(1);
+    gl.vertexAttribPointer(1, 3, gl.BYTE, true, 4, 0);
+    fill(gl.ARRAY_BUFFER, decode(motion.station));
+    gl.enableVertexAttribArray(2);
+    gl.vertexAttribIPointer(2, 1, gl.UNSIGNED_SHORT, 0, 0);
+    fill(gl.ELEMENT_ARRAY_BUFFER, decode(motion.faces));
+    this.lines = gl.createVertexArray();
+    gl.bindVertexArray(this.lines);
+    this.ends = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.ends);
+    for (const [at, offset] of [[0, 0], [1, 12]]) {
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 24, offset);
+    }
+    this.textures = [this.texture(gl.NEAREST), this.texture(gl.LINEAR)];
+    const ramp = decode(motion.ramp);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, ramp.length / 4, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, ramp);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, this.rows, 0, gl.RGBA, gl.FLOAT, null);
+    gl.enable(gl.DEPTH_TEST);
+    gl.depthFunc(gl.LEQUAL);
+  }
+
+  texture(filter) {
+    const gl = this.gl, made = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, made);
+    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, filter);
+    for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+    return made;
+  }
+
+  look(name) {
+    const [azimuth, elevation] = VIEWS[name];
+    this.camera = { azimuth, elevation, focus: [...this.motion.middle], distance: this.fitted() };
+  }
+
+  // so far away that the ball around all that moves fits into the window
+  fitted() {
+    const aspect = Math.min(1, this.canvas.clientWidth / Math.max(this.canvas.clientHeight, 1));
+    return this.motion.radius / Math.sin(Math.atan(Math.tan(VIEW_ANGLE / 2) * Math.max(aspect, 0.1)));
+  }
+
+  write() {
+    const { page, motion } = this, timed = motion.times.length > 1;
+    page.getElementById("title").textContent = motion.title;
+    page.getElementById("scale").textContent = `grid ${motion.floor.step} m; x orange, y green, z blue`;
+    const slider = page.getElementById("time");
+    slider.min = motion.times[0];
+    slider.max = motion.times[motion.times.length - 1];
+    for (const name of ["play", "time", "speed"]) page.getElementById(name).hidden = !timed;
+    if (!motion.quantity) return;
+    const ramp = decode(motion.ramp), steps = [];
+    for (let k = 0; k < ramp.length; k += 4) steps.push(`rgb(${ramp[k]},${ramp[k + 1]},${ramp[k + 2]})`);
+    const bar = page.getElementById("legend"), make = (tag, id, parent) => {
+      const element = page.createElement(tag);
+      element.id = id;
+      parent.appendChild(element);
+      return element;
+    };
+    make("div", "quantity", bar).textContent = motion.quantity;
+    const row = make("div", "bar", bar), numbers = make("div", "numbers", row);
+    for (let k = 4; k >= 0; k--) {
+      const value = motion.range[0] + (k / 4) * (motion.range[1] - motion.range[0]);
+      make("span", `number${k}`, numbers).textContent = Number(value.toPrecision(4)).toString();
+    }
+    make("div", "ramp", row).style.background = `linear-gradient(to top, ${steps.join(",")})`;
+  }
+
+  listen() {
+    const get = (name) => this.page.getElementById(name), pointers = new Map();
+    get("play").addEventListener("click", () => this.toggle());
+    get("time").addEventListener("input", (event) => this.seek(Number(event.target.value)));
+    get("camera").addEventListener("change", (event) => this.look(event.target.value));
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    });
+    for (const name of ["pointerup", "pointercancel"]) {
+      this.canvas.addEventListener(name, (event) => pointers.delete(event.pointerId));
+    }
+    this.canvas.addEventListener("pointermove", (event) => {
+      const before = pointers.get(event.pointerId);
+      if (!before) return;
+      const [dx, dy] = [event.clientX - before[0], event.clientY - before[1]];
+      if (pointers.size > 1) {
+        const other = [...pointers].find(([id]) => id !== event.pointerId)[1];
+        const far = (at) => Math.hypot(at[0] - other[0], at[1] - other[1]) || 1;
+        this.zoom(far(before) / far([event.clientX, event.clientY]));
+        this.shift(dx / 2, dy / 2);
+      } else if (event.buttons & 2 || event.shiftKey) this.shift(dx, dy);
+      else this.turn(dx, dy);
+      pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    });
+    this.canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    this.canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.zoom(Math.exp(Math.max(-1, Math.min(1, 0.0015 * event.deltaY))));
+    }, { passive: false });
+    this.page.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], tag = event.target ? event.target.tagName : "";
+      if (tag === "SELECT" || (tag === "BUTTON" && event.key === " ")) return; // they take these keys themselves
+      if (event.key === " ") this.toggle();
+      else if (step) this.step(step);
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  turn(dx, dy) {
+    this.camera.azimuth -= 0.008 * dx;
+    const most = Math.PI / 2 - 1e-4;
+    this.camera.elevation = Math.min(Math.max(this.camera.elevation + 0.008 * dy, -most), most);
+  }
+
+  shift(dx, dy) {
+    const { direction } = eyeOf(this.camera, this.motion.frame), up = this.motion.frame[2];
+    const right = unit(cross(up, direction)), upwards = cross(direction, right);
+    const scale = (2 * this.camera.distance * Math.tan(VIEW_ANGLE / 2)) / this.canvas.clientHeight;
+    this.camera.focus = plus(plus(this.camera.focus, right, -dx * scale), upwards, dy * scale);
+  }
+
+  zoom(factor) {
+    const { radius } = this.motion;
+    this.camera.distance = Math.min(Math.max(this.camera.distance * factor, 0.05 * radius), 50 * radius);
+  }
+
+  toggle() {
+    const { times } = this.motion;
+    this.playing = !this.playing && times.length > 1;
+    if (this.playing && this.t >= times[times.length - 1]) this.t = times[0];
+  }
+
+  seek(t) {
+    const { times } = this.motion;
+    this.t = Math.min(Math.max(t, times[0]), times[times.length - 1]);
+  }
+
+  step(by) {
+    const { times } = this.motion, [low, high, weight] = between(times, this.t);
+    this.playing = false;
+    if (by > 0) this.seek(times[weight === 1 ? Math.min(high + 1, times.length - 1) : high]);
+    else this.seek(times[weight === 0 ? Math.max(low - 1, 0) : low]);
+  }
+
+  tick(passed) {
+    const { times } = this.motion;
+    if (!this.playing) return;
+    this.t += passed * Number(this.page.getElementById("speed").value);
+    if (this.t >= times[times.length - 1]) [this.t, this.playing] = [times[times.length - 1], false];
+  }
+
+  draw() {
+    const { gl, canvas, motion } = this, ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.max(1, Math.round(ratio * n)));
+    const { azimuth, elevation, distance, focus } = this.camera;
+    const state = [this.t, this.playing, azimuth, elevation, distance, ...focus, width, height].join();
+    if (state === this.shown) return; // the picture stands
+    this.shown = state;
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    gl.viewport(0, 0, width, height);
+    gl.clearColor(1, 1, 1, 1);
+    gl.depthMask(true);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    posesAt(this.poses, motion.stations, motion.times, this.t, this.now);
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, TEXELS, this.rows, gl.RGBA, gl.FLOAT, this.now);
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[1]);
+
+    const up = motion.frame[2], { eye, direction } = eyeOf(this.camera, motion.frame);
+    const far = this.camera.distance + 8 * motion.radius;
+    const near = Math.max(this.camera.distance - 4 * motion.radius, 0.004 * far);
+    const view = project(eye, this.camera.focus, up, width / height, near, far), right = unit(cross(up, direction));
+    this.drawLines(view);
+    gl.useProgram(this.solid.made);
+    const at = this.solid.at;
+    gl.uniform1i(at.poses, 0);
+    gl.uniform1i(at.ramp, 1);
+    gl.uniformMatrix4fv(at.view, false, view);
+    gl.uniform4fv(at.floor_, [...up, motion.floor.height]);
+    gl.uniform3fv(at.eye, eye);
+    gl.uniform3fv(at.right, right);
+    gl.uniform3fv(at.up, cross(direction, right));
+    gl.bindVertexArray(this.mesh);
+    const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colours !== "rod";
+    const rods = motion.parts.filter((part) => part.kind === "rod"), clear = glassy ? rods : [];
+    const panes = motion.parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
+    const casts = (part) => part.kind !== "tendon" && part.kind !== "obstacle";
+    gl.disable(gl.BLEND);
+    gl.disable(gl.CULL_FACE);
+    // shadows lie on the floor, which has no depth of its own
+    gl.depthMask(false);
+    for (const part of motion.parts.filter(casts)) this.drawPart(part, "#dde0e5", 1, true);
+    gl.depthMask(true);
+    gl.enable(gl.CULL_FACE);
+    gl.cullFace(gl.FRONT); // where tendons show: the pale inside of the far wall first
+    for (const part of clear) this.drawPart(part, "#f3c9b6", 1, false, false);
+    gl.cullFace(gl.BACK);
+    const through = [...clear, ...panes];
+    for (const part of motion.parts) if (!through.includes(part)) this.drawPart(part, part.colour, 1);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    for (const part of clear) this.drawPart(part, part.colour, 0.4);
+    gl.disable(gl.CULL_FACE);
+    gl.depthMask(false);
+    for (const part of panes) this.drawPart(part, part.colour, part.opacity, false, false);
+    gl.depthMask(true);
+    const slider = this.page.getElementById("time");
+    if (this.page.activeElement !== slider || this.playing) slider.value = this.t;
+    this.page.getElementById("play").textContent = this.playing ? "pause" : "play";
+    this.page.getElementById("clock").textContent = motion.times.length > 1 ? `t = ${this.t.toFixed(2)} s` : "";
+  }
+
+  drawPart(part, colour, opacity, shadow = false, lit = true) {
+    const gl = this.gl, at = this.solid.at, { motion } = this;
+    const painted = !shadow && lit && motion.colours === part.kind;
+    let given = -2e30;
+    if (painted && part.kind === "tendon") {
+      const [low, high, weight] = between(motion.times, this.t), n = motion.tendons;
+      const [a, b] = [low, high].map((row) => this.tensions[row * n + part.tendon]);
+      given = a + weight * (b - a);
+    }
+    gl.uniform4fv(at.colour, [...rgb(colour), opacity]);
+    gl.uniform2fv(at.range, painted ? motion.range : [0, 0]);
+    gl.uniform1f(at.given, given);
+    gl.uniform1f(at.shadow, shadow ? 1 : 0);
+    gl.uniform1f(at.lit, shadow || !lit ? 0 : 1);
+    gl.drawElements(gl.TRIANGLES, part.count, gl.UNSIGNED_INT, 4 * part.first);
+  }
+
+  drawLines(view) {
+    const gl = this.gl, { motion } = this, { floor } = motion;
+    const grid = floor.lines.flatMap((point) => [...point, 0.77, 0.79, 0.81]);
+    AXES.forEach((ink, k) => {
+      const end = floor.corner.map((x, i) => (i === k ? x + floor.step : x));
+      grid.push(...floor.corner, ...ink, ...end, ...ink);
+    });
+    const strips = [[gl.LINES, grid]];
+    motion.trails.forEach((trail) => {
+      const points = [], until = between(motion.times, this.t)[0], ink = rgb(trail.colour);
+      for (let row = 0; row <= until; row++) {
+        const k = 8 * (row * motion.stations + trail.station);
+        points.push(this.poses[k], this.poses[k + 1], this.poses[k + 2], ...ink);
+      }
+      const k = 8 * trail.station;
+      points.push(this.now[k], this.now[k + 1], this.now[k + 2], ...ink);
+      strips.push([gl.LINE_STRIP, points]);
+    });
+    gl.useProgram(this.line.made);
+    gl.uniformMatrix4fv(this.line.at.view, false, view);
+    gl.bindVertexArray(this.lines);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.ends);
+    gl.disable(gl.BLEND);
+    for (const [kind, values] of strips) {
+      gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.DYNAMIC_DRAW);
+      gl.drawArrays(kind, 0, values.length / 6);
+    }
+  }
+}
+
+if (typeof document !== "undefined") {
+  try {
+    const viewer = new Viewer(document, JSON.parse(document.getElementById("motion").textContent));
+    let last = null;
+    const frame = (now) => {
+      viewer.tick(last === null ? 0 : (now - last) / 1000);
+      last = now;
+      viewer.draw();
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  } catch (error) {
+    const trouble = document.getElementById("trouble");
+    trouble.style.display = "flex";
+    trouble.textContent = `Cannot draw here: ${error.message}`;
+  }
+}

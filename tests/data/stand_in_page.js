@@ -1,0 +1,62 @@
+// A page and WebGL that are not there: run by tests/viz/test_web.py with run.html in the folder.
+const fs = require("fs"), html = fs.readFileSync("run.html", "utf8");
+const motion = html.match(/id="motion">([\s\S]*?)<\/script>/)[1], counts = { lines: 0, triangles: 0 };
+const gl = new Proxy({ LINK_STATUS: 1, ACTIVE_UNIFORMS: 2, TRIANGLES: 4 }, { get(known, name) {
+  if (name in known) return known[name];
+  if (name === name.toUpperCase()) return name;
+  return (...args) => {
+    for (const value of args) if (typeof value === "number" && Number.isNaN(value)) throw new Error(`${name} got NaN`);
+    if (args[1] instanceof Float32Array && args[1].some(Number.isNaN)) throw new Error(`${name} got NaN`);
+    if (name === "drawArrays") counts.lines++;
+    if (name === "drawElements") counts.triangles++;
+    if (name === "getProgramParameter") return args[1] === 2 ? 0 : true;
+    if (name === "getShaderParameter") return true;
+    return {};
+  };
+} });
+const elements = {}, heard = {};
+const make = (id) => ({ id, style: {}, children: [], clientWidth: 640, clientHeight: 360, value: "1",
+  textContent: id === "motion" ? motion : "", getContext: () => gl, setPointerCapture() {},
+  addEventListener(name, f) { heard[`${id}.${name}`] = f; }, appendChild(child) { this.children.push(child); } });
+const get = (id) => (elements[id] ??= make(id));
+globalThis.document = { getElementById: get, createElement: make, activeElement: null,
+  addEventListener(name, f) { heard[`page.${name}`] = f; } };
+let next = null, now = 0;
+globalThis.requestAnimationFrame = (f) => { next = f; };
+const clocks = [], buttons = [];
+const frame = (passed) => {
+  now += passed;
+  next(now);
+  clocks.push(get("clock").textContent);
+  buttons.push(get("play").textContent);
+};
+const key = (name) => heard["page.keydown"]({ key: name, preventDefault() {} });
+// the class is inside of the script: its viewer is handed out for the test
+const [, script] = html.match(/<script>\n([\s\S]*?)<\/script>/);
+(0, eval)(script.replace("let last = null;", "globalThis.viewer = viewer; let last = null;"));
+frame(0);
+heard["time.input"]({ target: { value: "0.4" } });
+counts.lines = counts.triangles = 0;
+frame(16);
+const drawn = { ...counts };
+next((now += 16)); // nothing has changed, so nothing is drawn
+const again = counts.triangles - drawn.triangles;
+key("ArrowRight");
+frame(16);
+key("ArrowLeft");
+frame(16);
+key(" ");
+frame(500);
+frame(500);
+const before = viewer.camera.distance, turned = viewer.camera.azimuth;
+heard["view.wheel"]({ deltaY: 100, preventDefault() {} });
+const zoomed = viewer.camera.distance / before;
+heard["view.pointerdown"]({ pointerId: 1, clientX: 0, clientY: 0 });
+heard["view.pointermove"]({ pointerId: 1, clientX: 10, clientY: 5, buttons: 1 });
+const azimuth = viewer.camera.azimuth - turned;
+heard["view.pointermove"]({ pointerId: 1, clientX: 20, clientY: 5, buttons: 2 });
+heard["view.pointerup"]({ pointerId: 1 });
+heard["camera.change"]({ target: { value: "top" } });
+next(now + 16);
+const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
+console.log(JSON.stringify({ clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));

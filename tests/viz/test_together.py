@@ -1,0 +1,323 @@
+"""Several moments, runs and cameras in one picture, looked at by their pixels."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sorosim
+from sorosim.errors import InputError, SorosimError
+from sorosim.io import load_text
+from sorosim.viz import offscreen
+from sorosim.viz.camera import camera_axes, fit_camera, turned, up_axis
+from sorosim.viz.forces import centre_of_mass
+from sorosim.viz.ghosts import opacities, time_colours
+from sorosim.viz.movie import movie, still
+from sorosim.viz.scene import Scene
+from sorosim.viz.target import motion_of
+from sorosim.viz.together import TINTS, Together, gather
+
+try:
+    offscreen.require_rendering()
+except SorosimError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+SMALL = (320, 240)
+BARE = {"floor": False, "axes": False, "title": "", "colour": "plain"}
+
+# a block that slides along x, with a mast on it that leans
+SLED = """
+sorosim: 1
+name: sled
+links:
+  block: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {mass: 2 kg, inertia: [0.01, 0.01, 0.01]}}
+  mast:
+    parent: block
+    joint: {revolute: {axis: [0, 1, 0]}}
+    body: {mass: 1 kg, centre: [0, 0, 0.4], inertia: [0.05, 0.05, 0.001]}
+"""
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_text(SLED, "sled.yaml")
+
+
+def motion(robot, end=2.0, far=1.0, n=9):
+    t = np.linspace(0.0, end, n)
+    return SimpleNamespace(robot=robot, t=t, q=np.outer(t / end, [far, 0.5]), u=np.zeros((n, 0)))
+
+
+@pytest.fixture(scope="module")
+def run(robot):
+    return motion(robot)
+
+
+def picture(result, tmp_path, name="one.png", **options):
+    still(result, tmp_path / name, size=SMALL, **options)
+    return iio.imread(tmp_path / name).astype(int)
+
+
+def dark(image, by=40):
+    """Where something is drawn on white."""
+    return (255 - image).max(axis=2) > by
+
+
+def masks_of_single_moments(run, times):
+    """Where the robot is at each time, in the view of the picture of all of them."""
+    shown = Together((motion_of(run),))
+    with shown.scene(SMALL, BARE) as scene:
+        scene.fit_runs(shown.motions, np.array(times))
+        out = []
+        for t in times:
+            scene.update(*shown.state(t))
+            scene.words.say("clock", "")
+            out.append(dark(scene.image().astype(int)))
+    return out
+
+
+# -- ghosts
+
+
+def test_every_moment_is_in_the_picture_and_earlier_ones_are_paler(run, tmp_path):
+    times = [0.0, 1.0, 2.0]
+    image, alone = picture(run, tmp_path, t=times, **BARE), masks_of_single_moments(run, times)
+    seen = dark(image, 8)
+    depths = []
+    for k, mask in enumerate(alone):
+        others = np.any([m for j, m in enumerate(alone) if j != k], axis=0)
+        only = mask & ~others
+        assert only.sum() > 100
+        assert seen[only].mean() > 0.99
+        depths.append((255 - image)[only].max(axis=1).mean())
+    assert_allclose(np.array(depths) / depths[-1], opacities(3), atol=0.06)  # shades vary a little with the pose
+
+
+def test_the_last_moment_is_drawn_as_if_it_were_alone(run, tmp_path):
+    shown = Together((motion_of(run),))
+    with shown.scene(SMALL, BARE) as scene:
+        scene.fit_runs(shown.motions, np.array([0.0, 2.0]))
+        scene.update(*shown.state(2.0))
+        alone = scene.image().astype(int)
+    last = dark(alone)
+    last[:40] = False  # the clock
+    image = picture(run, tmp_path, t=[0.0, 2.0], **BARE)
+    assert np.abs(image - alone)[last].max() <= 2
+
+
+def test_colours_of_times_are_those_of_the_legend(run, tmp_path):
+    image = picture(run, tmp_path, t=[0.0, 2.0], ghosts="time", **BARE)
+    early, late = masks_of_single_moments(run, [0.0, 2.0])
+    for mask, other, code in zip((early, late), (late, early), time_colours(2), strict=True):
+        colour = np.array(list(bytes.fromhex(code[1:])), dtype=float)
+        seen = image[mask & ~other].mean(axis=0)
+        # lit more or less, but of one hue
+        assert seen @ colour / np.linalg.norm(seen) / np.linalg.norm(colour) > 0.99
+        squares = np.abs(image[:40, 300:] - colour).max(axis=2) < 12
+        assert squares.sum() > 8
+
+
+def test_the_order_of_times_does_not_matter(run, tmp_path):
+    one, other = (picture(run, tmp_path, t=t, **BARE) for t in ([0.0, 1.0], [1.0, 0.0]))
+    assert_array_equal(one, other)
+
+
+def test_a_side_view_is_a_file_of_lines(run, tmp_path):
+    for ghosts, found in (("fade", 'opacity="0.5'), ("time", time_colours(2)[0])):
+        still(run, tmp_path / "flat.svg", t=[0.0, 2.0], ghosts=ghosts, trails=True)
+        text = (tmp_path / "flat.svg").read_text()
+        assert text.startswith("<svg")
+        assert found in text
+        assert "t = 2 s" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"t": 3.0}, "t: expected a time from 0 to 2 s, got 3"),
+        ({"t": [0.0, -1.0]}, "t: expected a time from 0 to 2 s, got -1"),
+        ({"t": [[0.0]]}, "t: expected a time or several"),
+        ({"t": []}, "t: expected a time or several"),
+        ({"t": ["soon", "late"]}, "t: expected a time or several"),
+        ({"ghosts": "fades"}, "did you mean fade"),
+        ({"t": [0, 1], "orbit": 10.0}, "orbit: expected one time only"),
+        ({"t": [0, 1], "follow": "mast"}, "follow: expected one time only"),
+        ({"follow": "masts"}, "did you mean mast"),
+        ({"orbit": "fast"}, "orbit: expected a finite number"),
+    ],
+)
+def test_wrong_options_are_told(options, words, run, tmp_path):
+    with pytest.raises(InputError, match="expected") as caught:
+        still(run, tmp_path / "one.png", size=SMALL, **options)
+    assert words in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_side_view_takes_no_options_of_pictures_in_3d(run, tmp_path):
+    with pytest.raises(InputError, match=r"write a \.png file"):
+        still(run, tmp_path / "flat.svg", view="top")
+
+
+# -- several runs
+
+
+def test_runs_over_each_other_have_the_colours_of_the_legend(robot, run, tmp_path):
+    other = motion(robot, far=-1.0)
+    image = picture(gather([run, other], names=["right", "left"]), tmp_path, t=2.0, view="side", floor=False)
+    columns = []
+    for code in TINTS[:2]:
+        colour = np.array(list(bytes.fromhex(code[1:])), dtype=float)
+        hue = image @ colour / np.maximum(np.linalg.norm(image, axis=2) * np.linalg.norm(colour), 1e-9)
+        found = (hue > 0.995) & (image.min(axis=2) < 120)
+        found[:50] = False  # the legend
+        columns.append(np.nonzero(found)[1])
+        assert len(columns[-1]) > 100
+        assert (np.abs(image[:40, 300:] - colour).max(axis=2) < 12).sum() > 8
+    assert columns[1].max() < columns[0].min()
+
+
+def test_side_by_side_nothing_overlaps_in_any_view(robot, run):
+    runs = [run, motion(robot, far=2.0), motion(robot, end=1.0)]
+    for view in ("iso", "front", "side", "top"):
+        shown = gather(runs, "side")
+        right = camera_axes(up_axis(robot.engine.gravity), view)[0]
+        with shown.scene(SMALL, {"view": view}) as scene:
+            scene.fit_runs(shown.motions)
+            ends = [(drawn.seen(np.asarray(r.q)) @ right) for drawn, r in zip(scene.drawn, runs, strict=True)]
+        for before, after in pairwise(ends):
+            assert before.max() < after.min()
+
+
+def test_one_clock_a_short_run_stays_at_its_end(robot, run):
+    short = motion(robot, end=1.0, far=0.3)
+    shown = gather([run, short])
+    assert shown.t[-1] == 2.0
+    with shown.scene(SMALL, {}) as scene:
+        scene.fit_runs(shown.motions)
+        scene.update(*shown.state(1.7))
+        drawn = scene.drawn[1]
+        expected = drawn.geometry.at(short.q[-1]).points
+        surface = drawn.surfaces[0]
+        assert_allclose(surface.mesh.points, expected[surface.index], atol=1e-6)  # meshes hold single precision
+
+
+def test_runs_of_different_robots_make_a_movie(run, tmp_path):
+    from sorosim.viz.together import movie as film
+
+    pendulum = sorosim.load("pendulum")
+    other = SimpleNamespace(
+        robot=pendulum,
+        t=np.array([0.0, 0.1]),
+        q=np.zeros((2, pendulum.ndof)),
+        u=np.zeros((2, len(pendulum.actuator_names))),
+    )
+    film(tmp_path / "both.gif", [run, other], layout="side", size=(160, 120), fps=10, speed=4.0, floor=False)
+    assert iio.improps(tmp_path / "both.gif").shape[0] == 6
+
+
+def test_gathering_refuses_what_does_not_fit(run):
+    for arguments, words in (
+        (([],), "runs: expected one run or more"),
+        ((run,), "runs: expected one run or more"),
+        (([run], "besides"), "layout: expected overlay or side"),
+        (([run, run], "side", ["one"]), "names: expected 2 names"),
+    ):
+        with pytest.raises(InputError) as caught:
+            gather(*arguments)
+        assert words in str(caught.value)
+    assert gather([run, run]).names == ("sled (1)", "sled (2)")
+
+
+def test_colours_of_several_runs_cannot_show_quantities(run, tmp_path):
+    with pytest.raises(InputError, match="each of several runs has a colour of its own"):
+        still(gather([run, run]), tmp_path / "one.png", colour="torsion")
+
+
+def test_verticals_of_several_robots_must_agree(run, robot):
+    other = SimpleNamespace(
+        robot=load_text(SLED.replace("name: sled", "name: flat\ngravity: [0, -9.81, 0]"), "flat.yaml"),
+        t=run.t, q=run.q, u=run.u,
+    )  # fmt: skip
+    with pytest.raises(InputError, match="gravity acts along the same axis"):
+        gather([run, other])
+
+
+# -- cameras
+
+
+def test_turned_points_go_round_the_vertical():
+    up, centre = np.array([0.0, 1.0, 0.0]), np.array([1.0, 2.0, 3.0])
+    assert_allclose(turned(np.array([2.0, 5.0, 3.0]), centre, up, np.pi / 2), [1.0, 5.0, 2.0], atol=1e-15)
+
+
+def test_the_centre_of_mass_is_that_of_gravity(robot):
+    rng = np.random.default_rng(4)
+    for name in ("cable_manipulator", "underwater_vehicle", None):
+        arm = robot if name is None else sorosim.load(name)
+        q = 0.3 * rng.normal(size=arm.ndof)
+        centre, mass = centre_of_mass(arm, q)
+        weight = mass * arm.engine.gravity
+        assert_allclose(arm.energy(q, np.zeros(arm.ndof)).gravity, -weight @ centre, rtol=1e-12, atol=1e-15)
+    assert_allclose(centre_of_mass(robot, np.array([0.7, 0.0]))[0], [0.7, 0.0, 0.4 / 3.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["block", "centre of mass"])
+def test_a_camera_that_follows_moves_as_what_it_follows(name, run):
+    with Scene(run.robot, size=SMALL, follow=name) as scene:
+        scene.fit_run(run)
+        places, wanted = [], []
+        for k in (0, 4, 8):
+            scene.update(run.q[k], None, run.t[k])
+            places.append(np.array(scene.plotter.camera.position))
+            wanted.append(
+                run.robot.pose(run.q[k], "block")[:3, 3] if name == "block" else centre_of_mass(run.robot, run.q[k])[0]
+            )
+        assert_allclose(np.diff(places, axis=0), np.diff(wanted, axis=0), atol=1e-12)
+        # all of the robot stays in the picture
+        image = dark(scene.image().astype(int))
+        assert not image[:, [0, -1]].any()
+
+
+def test_a_camera_that_orbits_goes_round_at_its_rate_and_keeps_all_in_sight(run):
+    with Scene(run.robot, size=SMALL, orbit=90.0, **BARE) as scene:
+        scene.fit_run(run)
+        scene.update(run.q[0], None, 0.0)
+        first = np.array(scene.plotter.camera.position)
+        for t in (0.5, 1.0, 2.0):
+            scene.update(run.q[4], None, t)
+            centre = 0.5 * (scene._framed.min(axis=0) + scene._framed.max(axis=0))
+            expected = turned(first, centre, np.array([0.0, 0.0, 1.0]), t * np.pi / 2)
+            assert_allclose(scene.plotter.camera.position, expected, atol=1e-9)
+            assert not dark(scene.image().astype(int))[:, [0, -1]].any()
+        # the same time gives the same view, however it was reached
+        reached = scene.plotter.camera.position
+        scene.place_camera()
+        assert_allclose(scene.plotter.camera.position, reached, atol=1e-9)
+
+
+def test_a_view_that_was_turned_by_hand_is_kept_while_following(run):
+    with Scene(run.robot, size=SMALL, follow="block") as scene:
+        scene.fit_run(run)
+        scene.update(run.q[0], None, 0.0)
+        scene.plotter.camera.position = (5.0, 5.0, 5.0)
+        scene.update(run.q[8], None, 2.0)
+        assert_allclose(scene.plotter.camera.position, (6.0, 5.0, 5.0), atol=1e-12)
+
+
+def test_an_orbit_is_fitted_no_farther_away_than_it_must(run):
+    with Scene(run.robot, size=SMALL, orbit=1.0) as scene:
+        scene.fit_run(run)
+        scene.update(run.q[0], None, 0.0)
+        far = np.linalg.norm(np.subtract(scene.plotter.camera.position, scene.plotter.camera.focal_point))
+        still_camera = fit_camera(scene._framed, np.array([0.0, 0.0, 1.0]), "iso", 4 / 3, (0.05, 0.05, 0.06, 0.12))
+        near = np.linalg.norm(still_camera.position - still_camera.focus)
+        assert near < far < 2.0 * near
+
+
+def test_movies_orbit(run, tmp_path):
+    movie(run, tmp_path / "a.gif", fps=2, size=(160, 120), orbit=45.0)
+    first, *_, last = iio.imread(tmp_path / "a.gif")
+    assert (np.abs(first.astype(int) - last).max(axis=2) > 30).mean() > 0.02

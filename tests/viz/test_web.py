@@ -1,0 +1,313 @@
+"""Pages for browsers: what is in them, and what their script makes of it (with node, where it is installed)."""
+
+import json
+import re
+import shutil
+import subprocess
+from base64 import b64decode
+from html.parser import HTMLParser
+from importlib import resources
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers.robots import cable_manipulator
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+
+import sorosim
+from sorosim.errors import InputError
+from sorosim.io import load_text
+from sorosim.viz import web
+from sorosim.viz.geometry import Geometry
+from sorosim.viz.rig import AROUND, STATIONS
+from sorosim.viz.web import export_html
+
+KINDS = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "u1", "i1": "i1"}
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+def motion(robot, n=6):
+    rng, t = np.random.default_rng(5), np.linspace(0.0, 1.0, n)
+    q = np.cumsum(0.2 * rng.normal(size=(n, robot.ndof)), axis=0)
+    return SimpleNamespace(robot=robot, t=t, q=q, u=np.abs(rng.normal(size=(n, len(robot.actuator_names)))))
+
+
+@pytest.fixture(scope="module")
+def run():
+    return motion(cable_manipulator())
+
+
+class Page(HTMLParser):
+    """The tags of a page and its data."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.inside, self.texts = [], None, {}
+        self.text = path.read_text(encoding="utf-8")
+        self.feed(self.text)
+        self.motion = json.loads(self.texts["motion"])
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag in ("script", "title"):
+            self.inside = dict(attributes).get("id", tag)
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[self.inside] = self.texts.get(self.inside, "") + data
+
+    def array(self, name):
+        block = self.motion[name]
+        return np.frombuffer(b64decode(block["base64"]), KINDS[block["kind"]])
+
+
+def written(run, tmp_path, **options):
+    export_html(run, tmp_path / "run.html", **options)
+    return Page(tmp_path / "run.html")
+
+
+def poses_of(page):
+    n = page.motion["stations"]
+    table = page.array("poses").reshape(len(page.motion["times"]), n, 8).astype(float)
+    return table[..., :3], table[..., 3], table[..., 4:]
+
+
+def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
+    page = written(run, tmp_path, fps=5.0)
+    position, _, turn = poses_of(page)
+    local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
+    normal = page.array("normal").reshape(-1, 4)[:, :3] / 127.0
+    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    assert_allclose(page.motion["times"], run.t)
+    for k in range(len(run.t)):
+        shape, R = geometry.at(run.q[k]), Rotation.from_quat(turn[k][station])
+        assert_allclose(R.apply(local) + position[k][station], shape.points, atol=3e-7)  # single precision
+        if k == 0:  # the state whose normals were taken, in whole 127ths
+            assert_allclose(R.apply(normal), shape.normals, atol=0.005)
+
+
+def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
+    page = written(run, tmp_path)
+    geometry, faces = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND), page.array("faces")
+    assert len(page.motion["parts"]) == len(geometry.parts)
+    for part, entry in zip(geometry.parts, page.motion["parts"], strict=True):
+        assert (entry["kind"], entry["name"]) == (part.kind, part.name)
+        mine = faces[entry["first"] : entry["first"] + entry["count"]]
+        np.testing.assert_array_equal(mine.reshape(-1, 3), part.faces)
+    assert [entry["tendon"] for entry in page.motion["parts"] if entry["kind"] == "tendon"] == list(range(5))
+
+
+def test_colours_show_tensions_by_default_and_strains_if_asked_for(run, tmp_path):
+    page = written(run, tmp_path, fps=5.0)
+    assert (page.motion["colours"], page.motion["quantity"]) == ("tendon", "tension [N]")
+    assert_allclose(page.array("tensions").reshape(6, 5), run.u, rtol=1e-6)
+    low, high = page.motion["range"]
+    assert low <= run.u.min()
+    assert high >= run.u.max()
+    page = written(run, tmp_path, fps=5.0, colour="bending_z")
+    assert (page.motion["colours"], page.motion["quantity"]) == ("rod", "bending z [rad/m]")
+    _, value, _ = poses_of(page)
+    division = run.robot.links[0].rod.divisions[0]
+    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    for k, (_, s) in enumerate(geometry.places[:10]):
+        assert_allclose(value[:, k], run.q @ division.basis([0.5 * s])[0, :, 2], rtol=1e-5, atol=1e-6)
+    assert page.array("ramp").shape == (4 * web.RAMP,)
+
+
+def test_a_page_needs_nothing_else(run, tmp_path):
+    page = written(run, tmp_path)
+    for tag, attributes in page.tags:
+        assert not {"src", "href"} & attributes.keys(), tag
+        assert tag not in ("link", "img", "iframe", "object", "base")
+    policy = next(a["content"] for tag, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")  # the browser itself would refuse to fetch anything
+    script = page.texts["script"]
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|import)\b", script)
+    assert not re.search(r"https?:|//\w", page.text.replace(page.texts["motion"], ""))  # comments begin with a space
+
+
+def test_names_of_robots_are_only_text(tmp_path):
+    evil = '</script><script>alert("1")</script> & <b>'
+    joint, body = "{revolute: {axis: [0, 1, 0]}}", "{sphere: {radius: 1 cm}, mass: 1 kg}"
+    robot = load_text(f"sorosim: 1\nname: '{evil}'\nlinks: {{a: {{joint: {joint}, body: {body}}}}}", "evil.yaml")
+    page = written(motion(robot), tmp_path)
+    assert page.texts["title"] == evil
+    assert page.motion["title"] == evil
+    assert page.text.count("<script") == 2
+
+
+def test_pages_are_bounded(monkeypatch, tmp_path, run):
+    monkeypatch.setattr(web, "MOST_BYTES", 300_000)
+    page = written(run, tmp_path, fps=10_000.0)
+    n = page.motion["stations"]
+    frames = len(page.motion["times"])
+    assert frames == 300_000 // (32 * n)
+    # evenly fewer, both ends among them
+    assert_allclose(np.diff(page.motion["times"]), 1.0 / (frames - 1))
+    monkeypatch.setattr(web, "MOST_BYTES", 1000)
+    with pytest.raises(InputError, match="a robot of fewer parts"):
+        export_html(run, tmp_path / "none.html")
+
+
+def test_an_equilibrium_has_one_moment_and_the_floor_is_below(tmp_path):
+    eq = sorosim.statics(cable_manipulator())
+    eq.export_html(tmp_path / "eq.html")
+    page = Page(tmp_path / "eq.html")
+    assert len(page.motion["times"]) == 1
+    position, _, turn = poses_of(page)
+    local, station = page.array("local").reshape(-1, 3), page.array("station")
+    points = Rotation.from_quat(turn[0][station]).apply(local) + position[0][station]
+    assert page.motion["floor"]["height"] < points[:, 2].min()
+    far = np.linalg.norm(points - page.motion["middle"], axis=1)
+    assert 0.8 * page.motion["radius"] < far.max() <= page.motion["radius"]
+
+
+def test_what_the_robot_may_touch_stands_still_in_the_page(tmp_path):
+    robot = sorosim.load("contact_cylinder")
+    page = written(motion(robot), tmp_path, fps=5.0)
+    position, _, turn = poses_of(page)
+    part = page.motion["parts"][-1]
+    assert (part["kind"], part["opacity"] < 1.0) == ("obstacle", True)
+    used = np.unique(page.array("faces")[part["first"] : part["first"] + part["count"]])
+    stations = np.unique(page.array("station")[used])
+    assert_allclose(position[:, stations], 0.0)
+    assert_allclose(turn[:, stations], np.broadcast_to([0, 0, 0, 1], turn[:, stations].shape))
+    points = page.array("local").reshape(-1, 3)[used]
+    # the pipe around the vertical through the origin, all of it in sight
+    assert_allclose(np.hypot(points[:, 0], points[:, 1]), 0.15, atol=1e-6)
+    assert np.linalg.norm(points - page.motion["middle"], axis=1).max() <= page.motion["radius"]
+    normals = page.array("normal").reshape(-1, 4)[used, :3] / 127.0
+    across = np.einsum("ij,ij->i", normals[:, :2], points[:, :2]) / 0.15
+    assert_allclose(np.abs(across), 1.0, atol=0.02)
+
+
+def test_wrong_options_are_told(run, tmp_path):
+    for options, words in (
+        ({"colour": "bendings_y"}, "did you mean bending_y"),
+        ({"fps": -1.0}, "fps"),
+        ({"trails": 1}, "trails: expected True or False"),
+    ):
+        with pytest.raises(InputError) as caught:
+            export_html(run, tmp_path / "run.html", **options)
+        assert words in str(caught.value)
+    with pytest.raises(InputError, match=r"ends in \.html"):
+        export_html(run, tmp_path / "run.txt")
+    assert not list(tmp_path.iterdir())
+
+
+# -- the script
+
+
+def run_script(tmp_path, code):
+    """What a piece of JavaScript prints as JSON, with the functions of the viewer."""
+    viewer = tmp_path / "viewer.cjs"
+    viewer.write_text(resources.files("sorosim.viz").joinpath("viewer.js").read_text(encoding="utf-8"))
+    head = "const v = require('./viewer.cjs'); const fs = require('fs');\n"
+    done = subprocess.run(
+        ["node", "-e", head + code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+READ = r"""
+const text = fs.readFileSync('run.html', 'utf8').match(/id="motion">([\s\S]*?)<\/script>/)[1];
+const m = JSON.parse(text), poses = v.decode(m.poses), local = v.decode(m.local), station = v.decode(m.station);
+const at = (t) => v.posesAt(poses, m.stations, m.times, t, new Float32Array(8 * m.stations));
+const points = (t) => {
+  const now = at(t), out = [];
+  for (let k = 0; k < station.length; k += 7) {
+    out.push(v.place(now, station[k], [local[3 * k], local[3 * k + 1], local[3 * k + 2]]));
+  }
+  return out;
+};
+"""
+
+
+@needs_node
+def test_the_script_puts_points_where_the_robot_has_them(run, tmp_path):
+    written(run, tmp_path, fps=5.0)
+    got = run_script(tmp_path, READ + "console.log(JSON.stringify(m.times.map(points)));")
+    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    for k, points in enumerate(got):
+        assert_allclose(points, geometry.at(run.q[k]).points[::7], atol=5e-7)
+
+
+@needs_node
+def test_the_script_blends_poses_between_stored_times(run, tmp_path):
+    near = SimpleNamespace(
+        robot=run.robot,
+        t=np.array([2.0, 3.0]),
+        q=run.q[1] + np.outer([0.0, 2e-3], np.ones(run.robot.ndof)),
+        u=run.u[:2],
+    )
+    written(near, tmp_path, fps=1.0)
+    got = run_script(tmp_path, READ + "console.log(JSON.stringify([1, 2.25, 9].map(points)));")
+    shapes = [Geometry(run.robot, STATIONS, AROUND).at(q).points[::7] for q in near.q]
+    assert_allclose(got[0], shapes[0], atol=5e-7)  # before the start: the start
+    assert_allclose(got[1], 0.75 * shapes[0] + 0.25 * shapes[1], atol=2e-6)  # the blend is even to second order
+    assert_allclose(got[2], shapes[1], atol=5e-7)
+
+
+@needs_node
+def test_the_script_finds_stored_times(tmp_path):
+    got = run_script(
+        tmp_path,
+        "console.log(JSON.stringify([[[0], 5], [[0, 1, 3], -1], [[0, 1, 3], 1], [[0, 1, 3], 2.5], [[0, 1, 3], 3]]"
+        ".map(([times, t]) => v.between(times, t))));",
+    )
+    assert got == [[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 0.75], [1, 2, 1]]
+
+
+@needs_node
+def test_the_camera_of_the_script_sees_as_a_camera_does(tmp_path):
+    got = run_script(
+        tmp_path,
+        """
+        const frame = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+        const camera = { azimuth: 0.4, elevation: 0.3, distance: 2, focus: [1, 2, 3] };
+        const { eye } = v.eyeOf(camera, frame);
+        console.log(JSON.stringify([eye, [...v.project(eye, camera.focus, [0, 0, 1], 1.5, 0.5, 10)], v.VIEWS.iso]));
+        """,
+    )
+    eye, matrix, iso = got
+    toward = np.array([np.cos(0.3) * np.cos(0.4), np.cos(0.3) * np.sin(0.4), np.sin(0.3)])
+    assert_allclose(eye, np.array([1.0, 2.0, 3.0]) + 2.0 * toward, rtol=1e-15)
+    M, half = np.array(matrix).reshape(4, 4).T, np.tan(np.deg2rad(14.0))
+    right = np.cross([0.0, 0.0, 1.0], toward)
+    right /= np.linalg.norm(right)
+    upwards = np.cross(toward, right)
+    for x, y, depth in ((0.0, 0.0, 2.0), (0.3, -0.2, 1.0), (1.0, 0.5, 7.0)):
+        seen = M @ [*(eye - depth * toward + x * right + y * upwards), 1.0]
+        assert_allclose(seen[:2] / seen[3], [x / (1.5 * depth * half), y / (depth * half)], atol=1e-6)
+        assert_allclose(seen[3], depth, rtol=1e-6)
+    # the nearest and the farthest are at the ends of the depths
+    for depth, end in ((0.5, -1.0), (10.0, 1.0)):
+        seen = M @ [*(eye - depth * toward), 1.0]
+        assert_allclose(seen[2] / seen[3], end, atol=1e-5)
+    # corner views look as our pictures do
+    assert_allclose(np.tan(iso[0]), -1.35 / 0.75)
+
+
+@needs_node
+def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tmp_path):
+    """Every function of the viewer runs: WebGL and the page are stand-ins that write down what is asked of them."""
+    written(run, tmp_path, fps=5.0, trails=True)
+    command = ["node", str(Path(__file__).parents[1] / "data" / "stand_in_page.js")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["trouble"] == ""
+    assert said["title"] == run.robot.name
+    assert said["clocks"] == ["t = 0.00 s", "t = 0.40 s", "t = 0.60 s", "t = 0.40 s", "t = 0.90 s", "t = 1.00 s"]
+    assert said["buttons"] == ["play", "play", "play", "play", "pause", "play"]
+    # floor and trail; shadow of the rod; inside, outside; tendons
+    assert said["drawn"] == {"lines": 2, "triangles": 1 + 2 + 5}
+    assert said["again"] == 0
+    assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
+    assert said["azimuth"] == pytest.approx(-0.08)
