@@ -24,9 +24,10 @@ from sorosim.errors import (
 if TYPE_CHECKING:
     from sorosim.analysis import follow, statics
     from sorosim.assembly import assemble
+    from sorosim.branching.tracing import continuation
     from sorosim.io import load
     from sorosim.motion import resume, simulate
-    from sorosim.result import open_run as open
+    from sorosim.opening import open_result as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
 
@@ -43,6 +44,7 @@ __all__ = [
     "SorosimError",
     "SorosimWarning",
     "assemble",
+    "continuation",
     "follow",
     "load",
     "open",
@@ -57,9 +59,10 @@ __all__ = [
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.assembly", "assemble"),
+    "continuation": ("sorosim.branching.tracing", "continuation"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
-    "open": ("sorosim.result", "open_run"),
+    "open": ("sorosim.opening", "open_result"),
     "resume": ("sorosim.motion", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),

@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 
 # relative to the largest entry or eigenvalue: above this a matrix is not symmetric, a growth rate not rounding
 _NOISE = 1e-9
+# squares of frequencies that have met are apart by this part along the imaginary axis, the root of rounding
+_MEET = 1e-6
 
 
 class Linearization(NamedTuple):
@@ -23,6 +25,49 @@ class Linearization(NamedTuple):
     frequencies: Array  # (ndof,) undamped natural frequencies [Hz], rising; NaN where the stiffness is not positive
     modes: Array  # (ndof, ndof) their shapes, one a column, scaled to phi^T M phi = 1
     stable: bool  # whether small motions stay small
+
+
+class Growth(NamedTuple):
+    """Motions about an equilibrium that grow."""
+
+    buckling: int = 0  # without oscillating: real positive eigenvalues
+    flutter: int = 0  # pairs of complex eigenvalues with positive real parts
+
+    @property
+    def unstable(self) -> int:
+        """How many eigenvalues have positive real parts."""
+        return self.buckling + 2 * self.flutter
+
+
+def growing(M: Array, D: Array, K: Array) -> Growth:
+    """Motions of M qdd + D qd + K q = 0 that grow.
+
+    Where K and D are symmetric and D takes energy, the number of negative eigenvalues of K, whatever M and D are
+    (Kelvin, Tait and Chetaev). Otherwise the eigenvalues of the motion tell, without damping their squares: then a pair
+    of frequencies that have met is flutter, and frequencies that differ are no motion that grows.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        M is not positive definite where it matters.
+    """
+    n = len(K)
+    if not n:
+        return Growth()
+    d = 1.0 / np.sqrt(np.maximum(np.abs(K).max(axis=1), np.finfo(float).tiny))
+    scaled_K, scaled_D = d[:, None] * K * d, d[:, None] * D * d
+    symmetric = all(bool((np.abs(X - X.T) <= _NOISE * np.abs(X).max()).all()) for X in (scaled_K, scaled_D))
+    if symmetric and np.linalg.eigvalsh(scaled_D)[0] >= -_NOISE * np.abs(scaled_D).max():
+        return Growth(int((np.linalg.eigvalsh(scaled_K) < -n * np.finfo(float).eps).sum()))
+    if not D.any():
+        squares = -scipy.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
+        meets = np.abs(squares.imag) > _MEET * np.abs(squares)
+        return Growth(int((~meets & (squares.real > 0.0)).sum()), int(meets.sum()) // 2)
+    found = linearize(M, D, K, np.zeros((n, 0))).eigenvalues
+    size = np.abs(found)
+    grows = found.real > _NOISE * size + 2 * n * np.finfo(float).eps * size.max()
+    turns = np.abs(found.imag) > _NOISE * size
+    return Growth(int((grows & ~turns).sum()), int((grows & turns).sum()) // 2)
 
 
 def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:

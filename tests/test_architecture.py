@@ -55,6 +55,7 @@ LAYERS = (
     "index2",
     "readings",
     "result",
+    "stored",
     "integration",
     "assembly",
     "analysis",
@@ -63,6 +64,8 @@ LAYERS = (
     "io",
     "sensitivity",
     "viz",
+    "branching",
+    "opening",
     "__init__",
     "benchmark",
     "cli",
@@ -71,7 +74,7 @@ LAYERS = (
 ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save and run.play: these modules may import these layers inside functions
-LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "integration", "motion"}, {"io", "viz"}
+LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "stored", "integration", "motion"}, {"io", "viz"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}

@@ -1,0 +1,82 @@
+"""Linear systems along a curve F(x, w) = 0: the Jacobian with a column for w and a row across the curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lstsq
+from scipy.linalg.lapack import dgesv, dgetrf
+
+Array = NDArray[np.float64]
+
+# pivots and singular values of a scaled matrix below this part of the largest count as zero
+OPEN_MOTION = 1e-6
+
+
+def scale(J: Array) -> Array:
+    """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same."""
+    return np.asarray(1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny)))
+
+
+def across(J: Array, slope: Array, row: Array, right: Array) -> Array:
+    """Solve [J slope; row] y = right; the shortest y where J leaves a motion open, as that of a ball on a table."""
+    d = scale(J)
+    A = _scaled(J, slope, row, d)
+    b = np.append(d * right[:-1], right[-1])
+    lu, _, y, info = dgesv(A, b)
+    pivots = np.abs(np.diag(lu))
+    if info != 0 or not pivots.min() > OPEN_MOTION * pivots.max():
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            return np.full_like(b, np.nan)
+        try:
+            y = lstsq(A, b, cond=OPEN_MOTION, check_finite=False)[0]
+        except (ValueError, np.linalg.LinAlgError):
+            return np.full_like(b, np.nan)
+    return np.append(d * y[:-1], y[-1])
+
+
+def orientation(J: Array, slope: Array, row: Array) -> int:
+    """Sign of the determinant of [J slope; row]."""
+    lu, pivots, _ = dgetrf(_scaled(J, slope, row, scale(J)))
+    swaps = int((pivots != np.arange(len(pivots))).sum())
+    return int((-1) ** swaps * np.prod(np.sign(np.diag(lu))))
+
+
+def null_vectors(J: Array, slope: Array, d: Array) -> tuple[Array, Array, Array]:
+    """Right vectors (n + 1, n + 1) as rows, left ones (n, n) as columns, and singular values (n,) of [J slope].
+
+    Those of the matrix scaled by d (n,), `scale` of a J nearby, the vectors scaled back: of a singular value that is
+    zero they are null vectors. The last right vector belongs to no singular value.
+    """
+    U, s, V = np.linalg.svd(np.hstack([d[:, None] * J * d, (d * slope)[:, None]]))
+    return V * np.append(d, 1.0), d[:, None] * U, s
+
+
+@dataclass(frozen=True)
+class Border:
+    """A column and a row beside a matrix A that is nearly singular, which make it regular."""
+
+    column: Array
+    row: Array
+    least: float  # singular value of A
+    scale: Array
+
+    @classmethod
+    def of(cls, J: Array, slope: Array, row: Array, d: Array) -> Border:
+        """From the vectors of the least singular value of [J slope; row] scaled by d (n,)."""
+        U, s, V = np.linalg.svd(_scaled(J, slope, row, d))
+        return cls(U[:, -1], V[-1], float(s[-1]), d)
+
+    def determinant(self, J: Array, slope: Array, row: Array) -> float:
+        """Of [J slope; row], over that of the bordered matrix: smooth, and zero where the first one is singular."""
+        A = _scaled(J, slope, row, self.scale)
+        n = len(A)
+        bordered = np.block([[A, self.column[:, None]], [self.row[None], np.zeros((1, 1))]])
+        return float(np.linalg.solve(bordered, np.eye(n + 1)[n])[n])
+
+
+def _scaled(J: Array, slope: Array, row: Array, d: Array) -> Array:
+    top = np.hstack([d[:, None] * J * d, (d * slope)[:, None]])
+    return np.vstack([top, np.append(row[:-1] * d, row[-1])])
