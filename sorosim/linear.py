@@ -54,13 +54,14 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
     n = len(K)
     if not n:
         return Growth()
-    d = 1.0 / np.sqrt(np.maximum(np.abs(K).max(axis=1), np.finfo(float).tiny))
+    # what has no spring moves as far as its inertia lets it in a second
+    d = 1.0 / np.sqrt(np.maximum((np.abs(K) + np.abs(M)).max(axis=1), np.finfo(float).tiny))
     scaled_K, scaled_D = d[:, None] * K * d, d[:, None] * D * d
     symmetric = all(bool((np.abs(X - X.T) <= _NOISE * np.abs(X).max()).all()) for X in (scaled_K, scaled_D))
     if symmetric and np.linalg.eigvalsh(scaled_D)[0] >= -_NOISE * np.abs(scaled_D).max():
         return Growth(int((np.linalg.eigvalsh(scaled_K) < -n * np.finfo(float).eps).sum()))
     if not D.any():
-        squares = -scipy.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
+        squares = -np.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
         meets = np.abs(squares.imag) > _MEET * np.abs(squares)
         return Growth(int((~meets & (squares.real > 0.0)).sum()), int(meets.sum()) // 2)
     found = linearize(M, D, K, np.zeros((n, 0))).eigenvalues

@@ -132,7 +132,9 @@ class Rest:
         Z = np.eye(self.robot.ndof)[:, free]
         if len(self.static.rows):
             A = (self.static.weight[:, None] * found.constraint)[self.static.rows][:, free]
-            d = 1.0 / np.sqrt(np.maximum(np.abs(found.dq[np.ix_(free, free)]).max(axis=1), np.finfo(float).tiny))
+            # what has no spring moves as far as its inertia lets it in a second
+            size = (np.abs(found.dq) + np.abs(found.mass))[np.ix_(free, free)].max(axis=1)
+            d = 1.0 / np.sqrt(np.maximum(size, np.finfo(float).tiny))
             Z = Z @ (d[:, None] * scipy.linalg.null_space(A * d, rcond=DEPENDENT))
         M, D, K = (Z.T @ X @ Z for X in (found.mass, found.dqd, found.dq))
         return M, D, K, Z

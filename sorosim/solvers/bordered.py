@@ -20,26 +20,29 @@ def scale(J: Array) -> Array:
     return np.asarray(1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny)))
 
 
-def across(J: Array, slope: Array, row: Array, right: Array) -> Array:
-    """Solve [J slope; row] y = right; the shortest y where J leaves a motion open, as that of a ball on a table."""
+def across(J: Array, slope: Array, row: Array, right: Array, singular: float = OPEN_MOTION) -> Array:
+    """Solve [J slope; row] y = right; the shortest y where J leaves a motion open, as that of a ball on a table.
+
+    Pivots of the scaled matrix below the part `singular` of the largest tell that it does.
+    """
     d = scale(J)
-    A = _scaled(J, slope, row, d)
-    b = np.append(d * right[:-1], right[-1])
+    A, e, last = _bordered(J, slope, row, d)
+    b = np.append(d * right[:-1], last * right[-1])
     lu, _, y, info = dgesv(A, b)
     pivots = np.abs(np.diag(lu))
-    if info != 0 or not pivots.min() > OPEN_MOTION * pivots.max():
+    if info != 0 or not pivots.min() > singular * pivots.max():
         if not (np.isfinite(A).all() and np.isfinite(b).all()):
             return np.full_like(b, np.nan)
         try:
-            y = lstsq(A, b, cond=OPEN_MOTION, check_finite=False)[0]
+            y = lstsq(A, b, cond=singular, check_finite=False)[0]
         except (ValueError, np.linalg.LinAlgError):
             return np.full_like(b, np.nan)
-    return np.append(d * y[:-1], y[-1])
+    return e * y
 
 
 def orientation(J: Array, slope: Array, row: Array) -> int:
     """Sign of the determinant of [J slope; row]."""
-    lu, pivots, _ = dgetrf(_scaled(J, slope, row, scale(J)))
+    lu, pivots, _ = dgetrf(_bordered(J, slope, row, scale(J))[0])
     swaps = int((pivots != np.arange(len(pivots))).sum())
     return int((-1) ** swaps * np.prod(np.sign(np.diag(lu))))
 
@@ -50,8 +53,9 @@ def null_vectors(J: Array, slope: Array, d: Array) -> tuple[Array, Array, Array]
     Those of the matrix scaled by d (n,), `scale` of a J nearby, the vectors scaled back: of a singular value that is
     zero they are null vectors. The last right vector belongs to no singular value.
     """
-    U, s, V = np.linalg.svd(np.hstack([d[:, None] * J * d, (d * slope)[:, None]]))
-    return V * np.append(d, 1.0), d[:, None] * U, s
+    A, e, _ = _bordered(J, slope, np.append(d, 1.0), d)
+    U, s, V = np.linalg.svd(A[:-1])
+    return V * e, d[:, None] * U, s
 
 
 @dataclass(frozen=True)
@@ -66,17 +70,23 @@ class Border:
     @classmethod
     def of(cls, J: Array, slope: Array, row: Array, d: Array) -> Border:
         """From the vectors of the least singular value of [J slope; row] scaled by d (n,)."""
-        U, s, V = np.linalg.svd(_scaled(J, slope, row, d))
+        U, s, V = np.linalg.svd(_bordered(J, slope, row, d)[0])
         return cls(U[:, -1], V[-1], float(s[-1]), d)
 
     def determinant(self, J: Array, slope: Array, row: Array) -> float:
         """Of [J slope; row], over that of the bordered matrix: smooth, and zero where the first one is singular."""
-        A = _scaled(J, slope, row, self.scale)
+        A = _bordered(J, slope, row, self.scale)[0]
         n = len(A)
         bordered = np.block([[A, self.column[:, None]], [self.row[None], np.zeros((1, 1))]])
         return float(np.linalg.solve(bordered, np.eye(n + 1)[n])[n])
 
 
-def _scaled(J: Array, slope: Array, row: Array, d: Array) -> Array:
-    top = np.hstack([d[:, None] * J * d, (d * slope)[:, None]])
-    return np.vstack([top, np.append(row[:-1] * d, row[-1])])
+def _bordered(J: Array, slope: Array, row: Array, d: Array) -> tuple[Array, Array, float]:
+    """[J slope; row] scaled by d (n,), the factors (n + 1,) of its columns, and that of its last row."""
+    tiny = np.finfo(float).tiny
+    column = d * slope
+    e = np.append(d, 1.0 / max(float(np.abs(column).max(initial=0.0)), tiny) if column.any() else 1.0)
+    below = row * e
+    last = 1.0 / max(float(np.abs(below).max(initial=0.0)), tiny)
+    top = np.hstack([d[:, None] * J * d, (column * e[-1])[:, None]])
+    return np.vstack([top, last * below]), e, last

@@ -20,6 +20,8 @@ LAST_STEP = 1e-9
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
 MAX_CORRECTIONS = 12
+# pivots below this part of the largest leave a motion open everywhere, not only near a branch point
+SINGULAR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Curve:
             # steps may still be large where J is nearly singular
             if last or bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(z[:-1])))).all()):
                 return z, J, slope, k
-            step = across(J, slope, row, np.append(r, 0.0))
+            step = across(J, slope, row, np.append(r, 0.0), SINGULAR)
             size = self.length(step)
             if not size < before:
                 return None
@@ -93,7 +95,7 @@ class Curve:
     def place(self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0) -> Place | None:
         """What is to be known of a point; its tangent is in the sense of `along`."""
         z, J, slope, n = found
-        tangent = across(J, slope, self.gram @ along, self.along_w)
+        tangent = across(J, slope, self.gram @ along, self.along_w, SINGULAR)
         if not np.isfinite(tangent).all():
             return None
         tangent = self.unit(tangent)

@@ -26,6 +26,8 @@ FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 LOCATED = 1e-10
 # singular values below this part of the same farther away are zero at a branch point
 VANISHED = 1e-2
+# part of a step that points to both sides of a branch point are apart from it
+ASIDE = 0.02
 # step of the differences that give second derivatives along null vectors
 DIFFERENCE = 1e-4
 
@@ -67,10 +69,12 @@ def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
         place = _change(curve, a, b, lambda g: g.buckling)
     if place is None:
         return []
-    d = scale(a.J)
+    share, d = (place.s - a.s) / (b.s - a.s), scale(a.J)
+    tangent = _tangent(curve, a, b, share)
     left, here, right = (null_vectors(p.J, p.slope, d)[2] for p in (a, place, b))
     vanished = int((here < VANISHED * np.maximum(left, right)).sum())
     if vanished:
+        place = place._replace(tangent=_in_null_space(curve, place, d, vanished, tangent))
         return [Special(BRANCH, place, row, _directions(curve, place, d, vanished), a.growth, b.growth)]
     if a.growth == b.growth:
         return []
@@ -127,6 +131,21 @@ def _between(curve: Curve, a: Place, b: Place, share: float) -> Place:
     if found is None:
         raise _Lost
     return found
+
+
+def _tangent(curve: Curve, a: Place, b: Place, share: float) -> Array:
+    """Tangent of the curve where that of one point is lost in rounding, from two points beside it."""
+    ends = [curve.between(a, b, min(max(share + side * ASIDE, 0.0), 1.0)) for side in (-1.0, 1.0)]
+    before, after = (a.z, b.z) if None in ends else (end.z for end in ends if end is not None)
+    return curve.unit(after - before)
+
+
+def _in_null_space(curve: Curve, place: Place, d: Array, dimension: int, vector: Array) -> Array:
+    """The null vector at a branch point that is nearest to a vector."""
+    right, _, values = null_vectors(place.J, place.slope, d)
+    basis = np.array([curve.unit(v) for v in right[len(values) - dimension :] if curve.length(v) > 0.0])
+    found = np.linalg.lstsq(basis @ curve.gram @ basis.T, basis @ curve.gram @ vector, rcond=None)[0]
+    return curve.unit(found @ basis)
 
 
 def _directions(curve: Curve, place: Place, d: Array, dimension: int) -> tuple[Array, ...]:
