@@ -50,11 +50,23 @@ def play(
     found.play(speed=speed, **look) if isinstance(found, Run) else found.play(**look)
 
 
+def a_result(found: Any) -> str:
+    """What a result that is no run is, in words."""
+    from sorosim.branching.diagram import Continuation
+
+    return "a continuation" if isinstance(found, Continuation) else "an equilibrium"
+
+
 def _shown(source: str) -> Any:
     """What is to be seen: a result, or a robot as it is built."""
     import sorosim
 
-    return sorosim.open(source) if _is_result(source) else _as_built(load_changed(source, None))
+    if not _is_result(source):
+        return _as_built(load_changed(source, None))
+    found = sorosim.open(source)
+    if a_result(found) == "a continuation":
+        raise InputError(source, "a run or an equilibrium", "a continuation", "plot draws it")
+    return found
 
 
 def _as_built(robot: Any) -> Any:
@@ -71,7 +83,7 @@ def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
+    """Draw a run (tip, snapshots, coordinates, inputs, forces, energy, sensors), an equilibrium, or a diagram.
 
     Example: sorosim plot run.h5 --out plots
     """
@@ -88,7 +100,7 @@ def plot(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
-        written = [folder / f"{result.stem}.png"]
+        written = [folder / f"{result.stem}.png"]  # of an equilibrium or a continuation
         found.plot(written[0])
     for path in written:
         out.print(str(path))
@@ -114,7 +126,7 @@ def movie(
 
     found = sorosim.open(result)
     if not isinstance(found, Run):
-        raise InputError(str(result), "a run", "an equilibrium", "plot draws equilibria")
+        raise InputError(str(result), "a run", a_result(found), "plot draws it")
     path = output or result.with_suffix(".mp4")
     found.movie(path, fps=fps, speed=speed, size=pixels(size), view=view, colour=colour, trails=trails, frames=frames)
     out.print(str(path))
@@ -152,11 +164,16 @@ def export(
     Example: sorosim export run.h5 --out run.csv
     """
     import sorosim
+    from sorosim.branching.diagram import Continuation
     from sorosim.result import Run
 
     found = sorosim.open(result)
+    if isinstance(found, Continuation) and not readings and output.suffix == ".csv":
+        found.to_csv(output)
+        out.print(str(output))
+        return
     if not isinstance(found, Run):
-        raise InputError(str(result), "a run", "an equilibrium", "any reader of HDF5 opens the file")
+        raise InputError(str(result), "a run", a_result(found), "any reader of HDF5 opens the file")
     if readings:
         for path in found.readings_to_csv(output):
             out.print(str(path))
@@ -192,6 +209,8 @@ def info(
 
 def _result_info(source: str, json: bool) -> None:
     import sorosim
+    from sorosim.branching.diagram import Continuation
+    from sorosim.cli.curves import curve_facts, curve_summary
     from sorosim.io.results import read
     from sorosim.result import Run
 
@@ -200,6 +219,12 @@ def _result_info(source: str, json: bool) -> None:
     if isinstance(found, Run):
         summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
         rows = run_facts(summary) | {"message": found.message, "made by": made_by}
+    elif isinstance(found, Continuation):
+        if json:
+            as_json(curve_summary(found) | {"versions": versions})
+        else:
+            curve_facts(found, {"made by": made_by})
+        return
     else:
         summary = {"robot": found.robot.name, "message": found.message, "q": found.q, "driven": found.driven}
         summary["versions"] = versions

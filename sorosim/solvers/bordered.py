@@ -37,7 +37,7 @@ def across(J: Array, slope: Array, row: Array, right: Array, singular: float = O
             y = lstsq(A, b, cond=singular, check_finite=False)[0]
         except (ValueError, np.linalg.LinAlgError):
             return np.full_like(b, np.nan)
-    return e * y
+    return np.asarray(e * y)
 
 
 def orientation(J: Array, slope: Array, row: Array) -> int:

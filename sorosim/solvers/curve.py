@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 # a corrector's step below this length is the last: the error left is its square
 LAST_STEP = 1e-9
+# steps that shrink no more below this length are rounding over what is nearly singular, as beside a branch point
+FLOOR = 1e-6
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
 MAX_CORRECTIONS = 12
@@ -88,7 +90,7 @@ class Curve:
             step = across(J, slope, row, np.append(r, 0.0), SINGULAR)
             size = self.length(step)
             if not size < before:
-                return None
+                return (z, J, slope, k) if before <= FLOOR else None
             z, before, last = z - step, size, size <= LAST_STEP
         return None
 

@@ -26,6 +26,8 @@ FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 LOCATED = 1e-10
 # singular values below this part of the same farther away are zero at a branch point
 VANISHED = 1e-2
+# a step in which there are several special points is halved so often
+MOST_HALVES = 12
 # part of a step that points to both sides of a branch point are apart from it
 ASIDE = 0.02
 # step of the differences that give second derivatives along null vectors
@@ -43,21 +45,25 @@ class Special(NamedTuple):
     after: Growth
 
 
-def special_places(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
+def special_places(curve: Curve, a: Place, b: Place, row: int, depth: int = 0) -> list[Special]:
     """Special points between two points of the curve, in their order."""
-    found = []
-    fold = a.tangent[-1] * b.tangent[-1] < 0.0
+    buckled, fluttering = (y - x for x, y in zip(a.growth, b.growth, strict=True))
+    # pairs that cease to oscillate become two motions that do not, or come of them
+    exchanged = buckled * fluttering < 0
+    fold, flutter = bool(a.tangent[-1] * b.tangent[-1] < 0.0), fluttering != 0
+    alone = buckled + 2 * fluttering if exchanged else buckled
+    explained = alone in ((1, -1) if fold else (0,)) or curve.family.growth is None
+    branch = a.side * b.side < 0 or not explained
+    if fold + branch + flutter > 1 and depth < MOST_HALVES and (middle := curve.between(a, b, 0.5)) is not None:
+        halves = (a, middle), (middle, b)
+        return [special for half in halves for special in special_places(curve, *half, row, depth + 1)]
+    found: list[Special] = []
     if fold and (place := zero_between(curve, a, b, lambda p: float(p.tangent[-1]))) is not None:
         found.append(Special(FOLD, place, row, (place.tangent,), a.growth, b.growth))
-    buckled, fluttering = (y - x for x, y in zip(a.growth, b.growth, strict=True))
-    # a fold takes one with it; pairs that cease to oscillate become two that do not, or come of them
-    unexplained = curve.family.growth is not None and (buckled + 2 * fluttering * (buckled * fluttering < 0)) not in (
-        (1, -1) if fold else (0,)
-    )
-    if a.side * b.side < 0 or unexplained:
+    if branch:
         found += _branch(curve, a, b, row)
-    if fluttering and (place := _change(curve, a, b, lambda g: g.flutter)) is not None:
-        kind = STABILITY if buckled * fluttering < 0 else FLUTTER
+    if flutter and (place := _change(curve, a, b, lambda p: p.growth.flutter)) is not None:
+        kind = STABILITY if exchanged else FLUTTER
         found.append(Special(kind, place, row, (place.tangent,), a.growth, b.growth))
     return sorted(found, key=lambda special: special.place.s)
 
@@ -66,7 +72,7 @@ def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
     """The branch point between a and b; where nothing becomes singular it is another change of stability, or none."""
     place = _singular(curve, a, b) if a.side * b.side < 0 else None
     if place is None:
-        place = _change(curve, a, b, lambda g: g.buckling)
+        place = _change(curve, a, b, lambda p: p.side) or _change(curve, a, b, lambda p: p.growth.buckling)
     if place is None:
         return []
     share, d = (place.s - a.s) / (b.s - a.s), scale(a.J)
@@ -105,15 +111,15 @@ def zero_between(curve: Curve, a: Place, b: Place, value: Callable[[Place], floa
         return None
 
 
-def _change(curve: Curve, a: Place, b: Place, count: Callable[[Growth], int]) -> Place | None:
-    """Where a number of growing motions changes from what it is at a."""
-    low, high, first = 0.0, 1.0, count(a.growth)
-    if first == count(b.growth):
+def _change(curve: Curve, a: Place, b: Place, count: Callable[[Place], int]) -> Place | None:
+    """Where a whole number changes from what it is at a."""
+    low, high, first = 0.0, 1.0, count(a)
+    if first == count(b):
         return None
     try:
         while high - low > LOCATED:
             middle = 0.5 * (low + high)
-            if count(_between(curve, a, b, middle).growth) == first:
+            if count(_between(curve, a, b, middle)) == first:
                 low = middle
             else:
                 high = middle
