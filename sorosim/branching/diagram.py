@@ -144,10 +144,12 @@ class Continuation:
         first, last = self.options["range"]
         return Rest(self.way, self.q[0], float(self.parameter[0]), abs(last - first))
 
-    def equilibrium(self, i: int) -> Equilibrium:
-        """One of the equilibria, by its row; see `sorosim.statics`."""
-        row = index(i)
-        q, p = self.q[row], float(self.parameter[row])
+    def equilibrium(self, i: int | SpecialPoint) -> Equilibrium:
+        """One of the equilibria, by its row, or that of a special point; see `sorosim.statics`."""
+        if isinstance(i, SpecialPoint):
+            q, p = i.q, i.parameter
+        else:
+            q, p = self.q[index(i)], float(self.parameter[index(i)])
         return self.rest.equilibrium(self.rest.start(q, p), p / self.rest.size, self._said(p))
 
     def at(self, parameter: float, *, branches: bool = False) -> list[Equilibrium]:
