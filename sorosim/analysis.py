@@ -145,6 +145,8 @@ def statics(
     )  # fmt: skip
     why, hint = found.message, "start nearer to the solution (q0)"
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
+    if not found.success and "past " in found.message:
+        hint += ", or follow the curve past its limit load with sorosim.continuation"
     if found.success and (left := open_loops(robot, q, OPEN)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:

@@ -302,12 +302,17 @@ def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | N
     if depth <= 0:
         return main
     new: list[Continuation] = []
+    message, complete = main.message, main.complete
     for point in main.points:
         if point.kind != BRANCH or any(_same(main, point, other) for other in known):
             continue
         known.append(point)
-        new += switched(main, point, {})
-    return replace(main, branches=tuple(_with_branches(branch, depth - 1, known) for branch in new))
+        found = switched(main, point, {})
+        if not found:
+            message, complete = f"{message}; no branch was found at {point.parameter:.6g}", False
+        new += found
+    branches = tuple(_with_branches(branch, depth - 1, known) for branch in new)
+    return replace(main, branches=branches, message=message, complete=complete)
 
 
 def _same(main: Continuation, a: SpecialPoint, b: SpecialPoint) -> bool:

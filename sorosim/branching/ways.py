@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 INPUT, DRIVEN = "u.", "driven."
 # numbers that go into the equations of rest as factors, if the equations say so too at a few states
-FACTORS = ("force", "moment", "gravity", "young", "density")
+FACTORS = ("force", "moment", "gravity")
 AFFINE = 1e-11
 # robots that are kept made
 KEPT = 16
