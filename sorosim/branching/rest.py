@@ -13,7 +13,7 @@ from sorosim.assembly import closed_gently
 from sorosim.branching.ways import AtRest, Way
 from sorosim.drive import Partition
 from sorosim.dynamics import DEPENDENT
-from sorosim.errors import ModelError
+from sorosim.errors import FileError, ModelError
 from sorosim.linear import Growth, Linearization, growing, linearize
 from sorosim.result import Equilibrium
 from sorosim.solvers.curve import Family
@@ -112,7 +112,7 @@ class Rest:
         n, free, rows = len(x), self.free, self.static.rows
         try:
             found = self.at_rest(x, w)
-        except ModelError as error:
+        except (ModelError, FileError) as error:  # numbers that no robot can have are errors of its file
             self.why = f" ({error})"
             return np.full(n, np.nan), np.full((n, n), np.nan), np.full(n, np.nan)
         weight = self.static.weight[rows]
