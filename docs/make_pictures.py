@@ -181,8 +181,16 @@ def solvers() -> None:
     plt.close(figure)
 
 
+def buckling() -> None:
+    """The column of the page on continuation."""
+    column = robots("continuation.md")[0]
+    found = sorosim.continuation(column, "loads.press.wrench.force[2]", "-40 N", branches=True)
+    write_figure(found.plot(), "buckling")
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    buckling()
     solvers()
     bundled()
     getting_started()

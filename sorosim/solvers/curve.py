@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.linear import Growth
-from sorosim.solvers.bordered import across, orientation
+from sorosim.solvers.bordered import Scales, across, orientation
 
 Array = NDArray[np.float64]
 
@@ -71,6 +71,12 @@ class Curve:
     def unit(self, step: Array) -> Array:
         """The same direction, of length one."""
         return step / self.length(step)
+
+    def scales(self, place: Place) -> Scales:
+        """Factors by which the matrices of a place and its neighbours are scaled."""
+        lengths = np.sqrt(np.diag(self.gram)[:-1])
+        unit = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+        return Scales.of(place.J, place.slope, unit)
 
     def evaluate(self, z: Array) -> tuple[Array, Array, Array]:
         """F and its derivatives by x and w."""

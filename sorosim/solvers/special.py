@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from sorosim.linear import Growth
-from sorosim.solvers.bordered import Border, null_vectors, scale
+from sorosim.solvers.bordered import Border, Scales, null_vectors
 from sorosim.solvers.curve import Curve, Place
 
 Array = NDArray[np.float64]
@@ -75,13 +75,13 @@ def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
         place = _change(curve, a, b, lambda p: p.side) or _change(curve, a, b, lambda p: p.growth.buckling)
     if place is None:
         return []
-    share, d = (place.s - a.s) / (b.s - a.s), scale(a.J)
+    share, scales = (place.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
-    left, here, right = (null_vectors(p.J, p.slope, d)[2] for p in (a, place, b))
+    left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, place, b))
     vanished = int((here < VANISHED * np.maximum(left, right)).sum())
     if vanished:
-        place = place._replace(tangent=_in_null_space(curve, place, d, vanished, tangent))
-        return [Special(BRANCH, place, row, _directions(curve, place, d, vanished), a.growth, b.growth)]
+        place = place._replace(tangent=_in_null_space(curve, place, scales, vanished, tangent))
+        return [Special(BRANCH, place, row, _directions(curve, place, scales, vanished), a.growth, b.growth)]
     if a.growth == b.growth:
         return []
     return [Special(STABILITY, place, row, (place.tangent,), a.growth, b.growth)]
@@ -90,8 +90,8 @@ def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
 def _singular(curve: Curve, a: Place, b: Place) -> Place | None:
     """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
     across = curve.gram @ a.tangent
-    d = scale(a.J)
-    border = min((Border.of(p.J, p.slope, across, d) for p in (a, b)), key=lambda found: found.least)
+    scales = curve.scales(a)
+    border = min((Border.of(p.J, p.slope, across, scales) for p in (a, b)), key=lambda found: found.least)
     return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, across))
 
 
@@ -146,21 +146,21 @@ def _tangent(curve: Curve, a: Place, b: Place, share: float) -> Array:
     return curve.unit(after - before)
 
 
-def _in_null_space(curve: Curve, place: Place, d: Array, dimension: int, vector: Array) -> Array:
+def _in_null_space(curve: Curve, place: Place, scales: Scales, dimension: int, vector: Array) -> Array:
     """The null vector at a branch point that is nearest to a vector."""
-    right, _, values = null_vectors(place.J, place.slope, d)
+    right, _, values = null_vectors(place.J, place.slope, scales)
     basis = np.array([curve.unit(v) for v in right[len(values) - dimension :] if curve.length(v) > 0.0])
     found = np.linalg.lstsq(basis @ curve.gram @ basis.T, basis @ curve.gram @ vector, rcond=None)[0]
     return curve.unit(found @ basis)
 
 
-def _directions(curve: Curve, place: Place, d: Array, dimension: int) -> tuple[Array, ...]:
+def _directions(curve: Curve, place: Place, scales: Scales, dimension: int) -> tuple[Array, ...]:
     """Unit directions (n + 1,) of other branches at a branch point.
 
     With null vectors t, the tangent, and f of [J slope], and the left one y, a branch a t + b f has
     2 a b y.F''tf + b^2 y.F''ff = 0. Of a multiple point its null vectors are given.
     """
-    right, left, values = null_vectors(place.J, place.slope, d)
+    right, left, values = null_vectors(place.J, place.slope, scales)
     n = len(values)
     basis = [place.tangent]
     for vector in right[n - dimension :]:
@@ -170,7 +170,8 @@ def _directions(curve: Curve, place: Place, d: Array, dimension: int) -> tuple[A
         for known in basis:
             other = other - (known @ curve.gram @ other) * known
         if curve.length(other) > 1e-3:
-            basis.append(curve.unit(other))
+            largest = other[np.argmax(np.abs(other))]
+            basis.append(curve.unit(other) * np.sign(largest))  # of two signs always the same one
     others = basis[1:]
     if len(others) != 1:
         return tuple(others)
