@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
 from operator import index
@@ -80,26 +80,37 @@ class Continuation:
     branches: tuple[Continuation, ...] = ()
     held: dict[str, float] = field(default_factory=dict)  # driven coordinates and their values, unless they change
 
+    def __getstate__(self) -> dict[str, Any]:  # what is computed from the rest is made anew
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     def __len__(self) -> int:
         return len(self.parameter)
 
     @property
     def stable(self) -> NDArray[np.bool_]:
         """Whether small motions about the equilibria stay small (n,)."""
+        self._look_at_stability()
         return np.asarray(self.unstable == 0)
 
     @property
     def unstable(self) -> NDArray[np.int64]:
         """Number (n,) of eigenvalues of the motion with positive real parts, a growing oscillation has two."""
+        self._look_at_stability()
         return self.buckling + 2 * self.flutter
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """Each equilibrium in a word (n,): stable, buckling or flutter."""
+        """Each equilibrium in a word (n,): stable, buckling, flutter, or unknown, if nobody looked."""
+        if not self.options["stability"]:
+            return ("unknown",) * len(self)
         return tuple(
             "flutter" if f else "buckling" if b else "stable"
             for b, f in zip(self.buckling, self.flutter, strict=True)
         )  # fmt: skip
+
+    def _look_at_stability(self) -> None:
+        if not self.options["stability"]:
+            raise InputError("stability", "a continuation with stability=True", "one without")
 
     @property
     def folds(self) -> tuple[SpecialPoint, ...]:
@@ -210,7 +221,7 @@ class Continuation:
             One of `points`, or its number.
         options
             Those of `sorosim.continuation` that are to differ from those of this curve: ``until``, ``stop``, ``step``,
-            ``max_step``, ``min_step``, ``max_points``.
+            ``max_step``, ``min_step``, ``max_points``, ``stability``.
 
         Raises
         ------
@@ -242,7 +253,8 @@ class Continuation:
         for k, curve in enumerate(self.curves()):
             for point in curve.points:
                 row = {"curve": k, "kind": point.kind, "parameter": point.parameter}
-                row |= {"unstable_before": point.before.unstable, "unstable_after": point.after.unstable}
+                if curve.options["stability"]:
+                    row |= {"unstable_before": point.before.unstable, "unstable_after": point.after.unstable}
                 rows.append(row | ({"frequency": point.frequency} if point.kind == FLUTTER else {}))
         return rows
 

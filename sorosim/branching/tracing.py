@@ -15,9 +15,10 @@ from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, check_name, present, value_of
 from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
+from sorosim.linear import Growth
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.solvers.continuation import Followed, Steps, follow_curve
+from sorosim.solvers.continuation import TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
 
@@ -124,10 +125,11 @@ def continuation(
     start, end = (first[0], last[0]) if single else (0.0, 1.0)
     origin, slope = ([0.0], [1.0]) if single else (first, [b - a for a, b in zip(first, last, strict=True)])
     options = {
-        "range": [start, end], "until": _range(until, start, end), "both": bool(both), "stop": stop,
-        "step": _positive("step", step), "max_step": _positive("max_step", max_step),
-        "min_step": _positive("min_step", min_step), "max_points": int(number("max_points", max_points, "2 or more",
-        least=2.0, upto=1e7)), "stability": bool(stability),
+        "range": [start, end], "both": bool(both),
+        **_checked({
+            "until": sorted([start - (end - start), end]) if until is None else until, "stop": stop, "step": step,
+            "max_step": max_step, "min_step": min_step, "max_points": max_points, "stability": stability,
+        }, start),
     }  # fmt: skip
     way = Way(robot, names, origin, slope, inputs, held)
     at_start = way.robot(start)
@@ -143,8 +145,8 @@ def continuation(
         other = _followed(rest, eq.q, start, -onward, options)
         found = _joined(other[0], found[0]), found[1]
     out = _result(rest, found[0], options, held)
-    if not out.complete and out.message.startswith("stopped: steps"):
-        said = f"{out.message} at {out.parameter[-1]:.6g}{rest.why}"
+    if not out.complete and TOO_SMALL in out.message:
+        said = f"{out.message}, at {out.parameter[0 if both else -1]:.6g}{rest.why}"
         raise ConvergenceError(f"continuation of '{robot.name}': {said}; try a smaller min_step", out)
     return _with_branches(out, int(branches))
 
@@ -174,9 +176,24 @@ def _ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], lis
     return names, ends
 
 
-def _range(until: Any, start: float, end: float) -> list[float]:
-    if until is None:
-        return sorted([start - (end - start), end])
+def _checked(options: Mapping[str, Any], start: float) -> dict[str, Any]:
+    """Options of a curve that begins at a parameter, refusing what they cannot be."""
+    out = dict(options)
+    for name in {"step", "max_step", "min_step"} & set(out):
+        out[name] = float(number(name, out[name], "a length greater than 0", above=0.0))
+    if "max_points" in out:
+        most = number("max_points", out["max_points"], "a whole number from 2 on", least=2.0, upto=1e7)
+        if most % 1.0:
+            raise InputError("max_points", "a whole number", f"{most:g}")
+        out["max_points"] = int(most)
+    if out.get("stop") is not None and not callable(out["stop"]):
+        raise InputError("stop", "a function of parameter and q", type(out["stop"]).__name__)
+    if "until" in out:
+        out["until"] = _range(out["until"], start)
+    return out
+
+
+def _range(until: Any, start: float) -> list[float]:
     try:
         low, high = (number("until", value) for value in until)
     except (TypeError, ValueError) as error:
@@ -186,10 +203,6 @@ def _range(until: Any, start: float, end: float) -> list[float]:
     if not low < high or not low <= start <= high:
         raise InputError("until", f"a range (low, high) about {start:g}", f"({low:g}, {high:g})")
     return [low, high]
-
-
-def _positive(where: str, value: float) -> float:
-    return float(number(where, value, "a length greater than 0", above=0.0))
 
 
 def _steps(rest: Rest, options: Mapping[str, Any]) -> Steps:
@@ -257,11 +270,11 @@ def _special(rest: Rest, found: Special) -> SpecialPoint:
 
 def switched(main: Continuation, point: SpecialPoint, options: Mapping[str, Any]) -> tuple[Continuation, ...]:
     """The branches that leave a branch point."""
-    known = set(main.options) - {"range"}
+    known = set(main.options) - {"range", "both"}
     for name in options:
         if name not in known:
             raise InputError("options", " or ".join(sorted(known)), f"'{name}'")
-    changed = {**main.options, **options}
+    changed = {**main.options, **_checked(options, point.parameter)}
     rest, out = main.rest, []
     for direction in point.directions:
         for side in (1.0, -1.0):
@@ -288,7 +301,8 @@ def _onto(rest: Rest, point: SpecialPoint, direction: Array, options: dict[str, 
         if across @ curve.gram @ moved < LEFT * size * float(across @ curve.gram @ way):
             continue
         _, J, slope = curve.evaluate(origin)
-        first = Place(origin, J, slope, way, 0, rest.growth(x, float(origin[-1])))
+        growth = rest.growth(x, float(origin[-1])) if options["stability"] else Growth()
+        first = Place(origin, J, slope, way, 0, growth)
         s = curve.length(moved)
         rows = [first, *(place._replace(s=place.s + s) for place in found.places)]
         later = [sp._replace(row=sp.row + 1, place=sp.place._replace(s=sp.place.s + s)) for sp in found.specials]

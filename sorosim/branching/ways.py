@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import as_real, number
 from sorosim.engine import Evaluation
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.errors import FileError, InputError, ModelError, nearest
 from sorosim.io.quantities import in_si, quantity
 from sorosim.io.units import OF_INPUT, WrongText, combined, kind_of, split
 from sorosim.io.vary import Scalars
@@ -233,7 +233,12 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
         found = in_si(value)
     except ModelError as error:
         raise InputError(where, error.expected, error.got, error.hint) from None
-    _same_kind(scalars_of(robot), name, value, where)
+    file = scalars_of(robot)
+    _same_kind(file, name, value, where)
+    try:
+        _ = file.at({name: value}).description  # it knows which unit belongs there
+    except (ModelError, FileError) as error:
+        raise InputError(where, f"a value that '{name}' can have", f"'{value}' ({error})") from None
     return found
 
 

@@ -100,7 +100,7 @@ def curve_summary(found: Any) -> dict[str, Any]:
     """What a continuation comes down to, as plain data."""
     curves = [
         {"n": len(curve), "from": float(curve.parameter[0]), "to": float(curve.parameter[-1]),
-         "stable": int(curve.stable.sum()), "message": curve.message, "complete": curve.complete}
+         "stable": curve.kind.count("stable"), "message": curve.message, "complete": curve.complete}
         for curve in found.curves()
     ]  # fmt: skip
     return {"robot": found.robot.name, "along": found.along, "curves": curves, "points": found.table()}
@@ -111,7 +111,7 @@ def curve_facts(found: Any, more: dict[str, str]) -> None:
     rows = {}
     for k, curve in enumerate(found.curves()):
         way = f"{curve.parameter[0]:.6g} to {curve.parameter[-1]:.6g}"
-        n = f"{len(curve)} equilibria, {int(curve.stable.sum())} of them stable"
+        n = f"{len(curve)} equilibria, {curve.kind.count('stable')} of them stable"
         rows["curve 0" if k == 0 else f"branch {k}"] = f"{way}: {n}; {curve.message}"
     facts(found.robot.name, {"along": ", ".join(found.along), **rows, **more})
     if not (points := found.table()):
@@ -120,10 +120,8 @@ def curve_facts(found: Any, more: dict[str, str]) -> None:
     table = Table("curve", "point", "parameter", "grow before", "after", "", title_justify="left", box=None)
     for point in points:
         frequency = f"{point['frequency']:.6g} Hz" if "frequency" in point else ""
-        table.add_row(
-            str(point["curve"]), WORDS[point["kind"]], f"{point['parameter']:.8g}", str(point["unstable_before"]),
-            str(point["unstable_after"]), frequency,
-        )  # fmt: skip
+        grow = [str(point.get(name, "")) for name in ("unstable_before", "unstable_after")]
+        table.add_row(str(point["curve"]), WORDS[point["kind"]], f"{point['parameter']:.8g}", *grow, frequency)
     out.print(table)
     if any(not curve.complete for curve in found.curves()):
         err.print("not all curves end where they should: try more points, or another step", soft_wrap=True)

@@ -72,11 +72,11 @@ class Scalars:
         """Description in which the scalar carries the derivative 1; only within `varying`."""
         return self._description(_marked(self.root, self.path(name), self.value(name)))
 
-    def at(self, values: Mapping[str, float]) -> Scalars:
-        """The same file with other values of scalars [SI]."""
+    def at(self, values: Mapping[str, float | str]) -> Scalars:
+        """The same file with other values of scalars, in SI units or as texts with units."""
         out = copy(self)
         for name, value in values.items():
-            out.root = _replaced(out.root, self.path(name), float(value))
+            out.root = _replaced(out.root, self.path(name), value)
         return out
 
     @property

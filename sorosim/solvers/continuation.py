@@ -28,6 +28,7 @@ GOOD_CORRECTIONS = 5
 FASTER, SLOWER = 2.0, 0.5
 # a curve that comes back to its start has gone so many steps at least
 FEWEST_ROUND = 5
+TOO_SMALL = "stopped: steps became too small"
 
 
 @dataclass(frozen=True)
@@ -86,21 +87,27 @@ def _follow(curve: Curve, start: Place, steps: Steps) -> Followed:
         if there is None:
             step *= SLOWER
             if step < steps.smallest:
-                out.message = "stopped: steps became too small"
-                return out
+                return _ended(curve, out, TOO_SMALL)
             continue
         turn = _angle(curve, here.tangent, there.tangent)
         there, last = _last(curve, out.places, there, steps)
         out.specials += special_places(curve, here, there, len(out.places) - 1)
         out.places.append(there)
         if last:
-            out.message, out.complete = last, True
-            return out
+            out.complete = True
+            return _ended(curve, out, last)
         factor = np.clip(GOOD_TURN / max(turn, 1e-12), SLOWER, FASTER)
         if there.n_corrections > GOOD_CORRECTIONS:
             factor = min(factor, SLOWER)
         here, step = there, min(step * float(factor), steps.largest)
-    out.message = f"stopped after {steps.most} points"
+    return _ended(curve, out, f"stopped after {steps.most} points")
+
+
+def _ended(curve: Curve, out: Followed, message: str) -> Followed:
+    """What was found, and how it ended."""
+    out.message = message
+    if curve.lost:
+        out.message += f"; {curve.lost} special points could not be located"
     return out
 
 

@@ -57,7 +57,7 @@ class Curve:
     """The solutions of a family near points on a curve of them."""
 
     def __init__(self, family: Family) -> None:
-        self.family, self.n_evaluations = family, 0
+        self.family, self.n_evaluations, self.lost = family, 0, 0
         n = family.metric.shape[1]
         self.gram = np.zeros((n + 1, n + 1))
         self.gram[:n, :n] = family.metric.T @ family.metric

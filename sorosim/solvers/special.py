@@ -26,6 +26,8 @@ FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 LOCATED = 1e-10
 # singular values below this part of the same farther away are zero at a branch point
 VANISHED = 1e-2
+# and below this part of the largest they are so everywhere
+EVERYWHERE = 1e-9
 # a step in which there are several special points is halved so often
 MOST_HALVES = 12
 # part of a step that points to both sides of a branch point are apart from it
@@ -58,14 +60,20 @@ def special_places(curve: Curve, a: Place, b: Place, row: int, depth: int = 0) -
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_places(curve, *half, row, depth + 1)]
     found: list[Special] = []
-    if fold and (place := zero_between(curve, a, b, lambda p: float(p.tangent[-1]))) is not None:
+    if fold and (place := _known(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
         found.append(Special(FOLD, place, row, (place.tangent,), a.growth, b.growth))
     if branch:
         found += _branch(curve, a, b, row)
-    if flutter and (place := _change(curve, a, b, lambda p: p.growth.flutter)) is not None:
+    if flutter and (place := _known(curve, _change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         found.append(Special(kind, place, row, (place.tangent,), a.growth, b.growth))
     return sorted(found, key=lambda special: special.place.s)
+
+
+def _known(curve: Curve, place: Place | None) -> Place | None:
+    """The place; one that is there and was not found is counted."""
+    curve.lost += place is None
+    return place
 
 
 def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
@@ -73,12 +81,14 @@ def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
     place = _singular(curve, a, b) if a.side * b.side < 0 else None
     if place is None:
         place = _change(curve, a, b, lambda p: p.side) or _change(curve, a, b, lambda p: p.growth.buckling)
-    if place is None:
+    if _known(curve, place) is None or place is None:
         return []
     share, scales = (place.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
     left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, place, b))
-    vanished = int((here < VANISHED * np.maximum(left, right)).sum())
+    beside = np.maximum(left, right)
+    # what nothing holds is singular everywhere
+    vanished = int(((here < VANISHED * beside) & (beside > EVERYWHERE * beside[0])).sum())
     if vanished:
         place = place._replace(tangent=_in_null_space(curve, place, scales, vanished, tangent))
         return [Special(BRANCH, place, row, _directions(curve, place, scales, vanished), a.growth, b.growth)]
@@ -178,7 +188,7 @@ def _directions(curve: Curve, place: Place, scales: Scales, dimension: int) -> t
     f, from_left = others[0], left[:, -1]
     size = DIFFERENCE
     ahead, behind = (curve.evaluate(place.z + side * size * f) for side in (1.0, -1.0))
-    # F'' f, as a row of what is left of it by l
+    # F'' f, as a row of what the left null vector leaves of it
     by_x, by_w = (from_left @ (x - y) / (2.0 * size) for x, y in zip(ahead[1:], behind[1:], strict=True))
     mixed, second = (float(by_x @ v[:-1] + by_w * v[-1]) for v in (place.tangent, f))
     if not abs(mixed) > 1e-6 * abs(second):

@@ -21,7 +21,12 @@ from sorosim.viz.side_view import axis_name, outlines_of, widest
 
 Array = NDArray[np.float64]
 
-LINES: dict[str, tuple[Any, float]] = {"stable": ("-", 1.8), "buckling": ("--", 1.2), "flutter": (":", 1.4)}
+LINES: dict[str, tuple[Any, float]] = {
+    "stable": ("-", 1.8),
+    "buckling": ("--", 1.2),
+    "flutter": (":", 1.4),
+    "unknown": ("-", 1.2),
+}
 MARKS = {"fold": ("o", PALETTE[1]), "branch": ("s", PALETTE[2]), "flutter": ("^", PALETTE[3]),
          "stability": ("D", PALETTE[5])}  # fmt: skip
 INPUT, DRIVEN = "u.", "driven."
@@ -158,7 +163,7 @@ def _runs(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
             state = point.arclength, point.q, point.parameter
             for rows, value in zip((s, q, p), state, strict=True):
                 rows.append(value)
-            after = _kind(point.after)
+            after = _kind(point.after) if kind != "unknown" else kind
             if after != kind:
                 yield kind, np.array(s), np.array(q), np.array(p)
                 kind, s, q, p = after, [state[0]], [state[1]], [state[2]]

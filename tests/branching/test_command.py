@@ -100,7 +100,7 @@ def test_mistakes_are_one_line(call, words, said):
 
 
 def test_a_curve_that_ends_early_is_kept_and_the_code_says_so(call, tmp_path):
-    words = ["--along", "materials.plastic.young", "--to", "-1 GPa", "--out", "column.h5"]
+    words = ["--along", "materials.plastic.young", "--to", "2 GPa", "--both", "--out", "column.h5"]
     code, out, err = call("continuation", "column.yaml", *words)
     assert code == 1
     assert "greater than 0" in err

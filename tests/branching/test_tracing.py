@@ -1,6 +1,7 @@
 """`sorosim.continuation` and its result: there and back, invariance, branches, options, mistakes, files, pictures."""
 
 import csv
+import pickle
 from functools import cache
 
 import numpy as np
@@ -170,12 +171,15 @@ def test_options_end_a_curve():
     assert seen[-2] >= -40.0
     blind = sorosim.continuation(robot, ALONG, -120.0, begin=0.0, stability=False)
     same_folds(snapping().folds, blind.folds)
+    assert set(blind.kind) == {"unknown"}
+    with pytest.raises(InputError, match="stability=True"):
+        _ = blind.stable
 
 
 def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
     robot = column("fixed", order=3, n_gauss=8, curvature=0.5)
     with pytest.raises(
-        ConvergenceError, match=r"steps became too small at .*young: expected .*greater than 0"
+        ConvergenceError, match=r"steps became too small, at .*young: expected .*greater than 0"
     ) as error:
         sorosim.continuation(robot, "materials.m.young", -1e9, until=(-1e9, 2e9))
     assert len(error.value.partial) > 3
@@ -188,6 +192,9 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
         ({"along": "u.cord", "to": 1.0}, "there are none"),
         ({"along": "loads.lead.wrench.force[2]", "to": 1.0}, "did you mean"),
         ({"along": ALONG}, "to: expected where"),
+        ({"along": ALONG, "to": "3 cm"}, "got '3 cm', a length"),
+        ({"along": ALONG, "to": 1.0, "max_points": 2.5}, "a whole number"),
+        ({"along": ALONG, "to": 1.0, "stop": 3}, "stop"),
         ({"along": ALONG, "to": 0.0, "begin": 0.0}, "give begin"),
         ({"along": "materials.m.poisson", "to": "3 kittens"}, "kittens"),
         ({"along": {ALONG: 1.0}, "to": 1.0}, "the mapping has the ends"),
@@ -213,6 +220,14 @@ def test_switching_needs_a_branch_point():
         snapping().switch(7)
     with pytest.raises(InputError, match="options"):
         buckling().switch(0, steps=3)
+    with pytest.raises(InputError, match="until"):
+        buckling().switch(0, until=(0.0, 1.0))
+
+
+def test_copies_are_the_same():
+    found = pickle.loads(pickle.dumps(buckling()))
+    assert np.array_equal(found.q, buckling().q)
+    assert len(found.at(-1.5 * EULER)) == 1
 
 
 def test_statics_beyond_a_limit_load_points_here():
