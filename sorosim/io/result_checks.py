@@ -29,7 +29,7 @@ def check_stored(out: dict[str, Any], file: str) -> None:
 
     kind = out.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise damaged(f"'kind' to be {', '.join(KINDS)}", repr(kind)[:40])
+        raise damaged("'kind' to be run, equilibrium or continuation", repr(kind)[:40])
     missing = [name for name in KINDS[kind] if name not in out]
     if missing:
         raise FileError(file, f"expected a complete result file, got one without '{missing[0]}'")
