@@ -75,7 +75,10 @@ class FileError(SorosimError):
 
 
 class ConvergenceError(SorosimError):
-    """A solver gave up. ``partial`` is what it had: an Equilibrium, a Run, coordinates of an assembly, or None."""
+    """A solver gave up.
+
+    ``partial`` is what it had: an Equilibrium, a Run, a Continuation, coordinates of an assembly, or None.
+    """
 
     def __init__(self, message: str, partial: Any = None) -> None:
         self.partial = partial

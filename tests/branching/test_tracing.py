@@ -151,6 +151,25 @@ def test_a_round_column_buckles_to_all_sides_at_once():
         assert np.hypot(*branch.tip()[-1, 1:]) == pytest.approx(np.hypot(*found.branches[0].tip()[-1, 1:]), rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "along", "begin", "to"),
+    [
+        ("cable_manipulator", "u.cable1", 0.0, 30.0),
+        ("contact_cylinder", "u.cable1", 0.0, 10.0),
+        ("fin_ray", "driven.right1", 0.0, 0.01),
+    ],
+)
+def test_curves_of_bundled_robots_end_where_statics_does(name, along, begin, to):
+    robot = sorosim.load(name)
+    found = sorosim.continuation(robot, along, to, begin=begin)
+    kind, own = along.split(".")
+    eq = sorosim.statics(robot, **{kind: {own: to}})
+    assert found.complete
+    assert_allclose(found.q[-1], eq.q, rtol=0, atol=1e-8 * max(np.abs(eq.q).max(), 1.0))
+    for needed, force in eq.driven.items():
+        assert found.driven[needed][-1] == pytest.approx(force, rel=1e-7)
+
+
 def test_flutter_has_a_mode_and_a_frequency():
     (point,) = sorosim.continuation(zieglers_column(), f"{LOAD}[0]", -3.0).points
     # the mean of the squares of the frequencies, (7/2 - p)/2 at p = 7/2 - sqrt(2), masses 2 and 1
