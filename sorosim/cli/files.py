@@ -126,7 +126,7 @@ def movie(
 
     found = sorosim.open(result)
     if not isinstance(found, Run):
-        raise InputError(str(result), "a run", a_result(found), "plot draws it")
+        raise InputError(str(result), "a run", a_result(found), "plot draws equilibria")
     path = output or result.with_suffix(".mp4")
     found.movie(path, fps=fps, speed=speed, size=pixels(size), view=view, colour=colour, trails=trails, frames=frames)
     out.print(str(path))
