@@ -18,7 +18,7 @@ from sorosim.errors import ConvergenceError, InputError
 from sorosim.linear import Growth
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.solvers.continuation import TOO_SMALL, Followed, Steps, follow_curve
+from sorosim.solvers.continuation import ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
 
@@ -220,7 +220,7 @@ def _followed(rest: Rest, q: Array, p: float, along: Array, options: Mapping[str
 def _joined(back: Followed, on: Followed) -> Followed:
     """The curve backwards to the start, and on."""
     turned = [_backwards(place) for place in back.places[:0:-1]]
-    if back.message.startswith("came back"):
+    if back.message.startswith(ROUND):
         return on
     n = len(turned)
     specials = [
@@ -281,6 +281,8 @@ def switched(main: Continuation, point: SpecialPoint, options: Mapping[str, Any]
             found = _onto(rest, point, side * direction, changed)
             if found is not None:
                 out.append(_result(rest, found, changed, main.held))
+                if found.message.startswith(ROUND):  # it is the other way round, too
+                    break
     return tuple(out)
 
 
@@ -317,10 +319,12 @@ def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | N
         return main
     new: list[Continuation] = []
     message, complete = main.message, main.complete
-    for point in main.points:
-        if point.kind != BRANCH or any(_same(main, point, other) for other in known):
-            continue
+    for point in [point for point in main.points if point.kind == BRANCH]:
+        crossed = [other for branch in new for other in branch.points if other.kind == BRANCH]
+        there = any(_same(main, point, other) for other in [*known, *crossed])
         known.append(point)
+        if there:
+            continue
         found = switched(main, point, {})
         if not found:
             message, complete = f"{message}; no branch was found at {point.parameter:.6g}", False

@@ -29,6 +29,7 @@ FASTER, SLOWER = 2.0, 0.5
 # a curve that comes back to its start has gone so many steps at least
 FEWEST_ROUND = 5
 TOO_SMALL = "stopped: steps became too small"
+ROUND = "came back to its start"
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _last(curve: Curve, places: list[Place], there: Place, steps: Steps) -> tupl
         way, past = curve.gram @ start.tangent, there.z - start.z
         step, left = curve.length(there.z - here.z), curve.length(start.z - here.z)
         if way @ past >= 0.0 > way @ (here.z - start.z) and max(curve.length(past), left) <= step:
-            return start._replace(s=here.s + left), "came back to its start"
+            return start._replace(s=here.s + left), ROUND
     if steps.stop is not None and steps.stop(there.z[:-1], w):
         return there, "stopped where it was asked to"
     return there, ""

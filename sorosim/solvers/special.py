@@ -28,8 +28,9 @@ LOCATED = 1e-10
 VANISHED = 1e-2
 # and below this part of the largest they are so everywhere
 EVERYWHERE = 1e-9
-# a step in which there are several special points is halved so often
-MOST_HALVES = 12
+# a step in which there are several special points is halved so often; those that are still together are one, as where a
+# branch turns back at the point where it crosses another
+MOST_HALVES = 5
 # part of a step that points to both sides of a branch point are apart from it
 ASIDE = 0.02
 # step of the differences that give second derivatives along null vectors

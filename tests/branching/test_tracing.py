@@ -151,6 +151,23 @@ def test_a_round_column_buckles_to_all_sides_at_once():
         assert np.hypot(*branch.tip()[-1, 1:]) == pytest.approx(np.hypot(*found.branches[0].tip()[-1, 1:]), rel=1e-6)
 
 
+def test_a_branch_that_joins_two_branch_points_is_followed_once():
+    # a higher arch: it leans to a side before its limit load, and comes back upright upside down
+    found = sorosim.continuation(arch(0.2, n_gauss=8), ALONG, -200.0, begin=0.0, branches=2)
+    first, last = (point for point in found.points if point.kind == "branch")
+    assert abs(first.parameter) < abs(found.folds[0].parameter)
+    (branch,) = found.branches
+    assert branch.message == "came back to its start"
+    assert not branch.branches
+    # there the leaning one turns from one side to the other: its load is extreme, and both curves cross
+    for point in branch.points:
+        assert point.kind in ("fold", "branch")
+        assert min(abs(point.parameter - end.parameter) for end in (first, last)) < 1e-6
+    assert len(branch.points) == 4
+    # the same on both sides
+    assert len(branch.at(0.0)) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "along", "begin", "to"),
     [
