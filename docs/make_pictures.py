@@ -201,9 +201,17 @@ def modes() -> None:
     write_figure(sorosim.statics(robots("modes.md")[0]).linearize().plot(), "modes")
 
 
+def buckling() -> None:
+    """The column of the page on continuation."""
+    column = robots("continuation.md")[0]
+    found = sorosim.continuation(column, "loads.press.wrench.force[2]", "-40 N", branches=True)
+    write_figure(found.plot(), "buckling")
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     modes()
+    buckling()
     solvers()
     bundled()
     getting_started()

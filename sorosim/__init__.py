@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from sorosim.analysis import follow, statics
     from sorosim.assembly import assemble
     from sorosim.doctor import examine
+    from sorosim.branching.tracing import continuation
     from sorosim.io import load
     from sorosim.motion import resume, simulate
-    from sorosim.result import open_run as open
+    from sorosim.opening import open_result as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
     from sorosim.steady_motion import steady
@@ -47,6 +48,7 @@ __all__ = [
     "SorosimWarning",
     "assemble",
     "examine",
+    "continuation",
     "follow",
     "load",
     "movie",
@@ -66,10 +68,11 @@ _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.assembly", "assemble"),
     "examine": ("sorosim.doctor", "examine"),
+    "continuation": ("sorosim.branching.tracing", "continuation"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
     "movie": ("sorosim.viz.together", "movie"),
-    "open": ("sorosim.result", "open_run"),
+    "open": ("sorosim.opening", "open_result"),
     "play": ("sorosim.viz.together", "play"),
     "resume": ("sorosim.motion", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),

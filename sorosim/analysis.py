@@ -124,7 +124,7 @@ def statics(
     # surfaces must not pass through each other on the way
     gently = follows or (q0 is None and robot.engine.loading.touches)
     problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, gently,
-                            _jumps(system) if robot.engine.loading.touches else None)  # fmt: skip
+                            jumps(system) if robot.engine.loading.touches else None)  # fmt: skip
     found = solve_equilibrium(problem, x0)
     for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
@@ -146,6 +146,8 @@ def statics(
     )  # fmt: skip
     why, hint = found.message, "start nearer to the solution (q0)"
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
+    if not found.success and "past " in found.message:
+        hint += ", or follow the curve past its limit load with sorosim.continuation"
     if found.success and (left := open_loops(robot, q, OPEN)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
@@ -249,8 +251,11 @@ def follow(
     return found
 
 
-def _jumps(system: StaticSystem) -> Callable[[Array, float, Array, float], bool] | None:
-    """Whether something that may touch moves so far between two states that it could have passed through another."""
+def jumps(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
+    """Whether something that may touch moves so far between two states that it could have passed through another.
+
+    `system` has a robot, and coordinates q(x, load).
+    """
     robot = system.robot
     contacts = contacts_of(robot).values()
     least = min((thinnest(contact) for contact in contacts), default=np.inf)

@@ -77,7 +77,7 @@ class FileError(SorosimError):
 class ConvergenceError(SorosimError):
     """A solver gave up.
 
-    ``partial`` is what it had: an Equilibrium, a Run, coordinates of an assembly, or None. ``report`` says where it
+    ``partial`` is what it had: an Equilibrium, a Run, a Continuation, coordinates of an assembly, or None. ``report`` says where it
     stopped and what is worst there, a `sorosim.failure.Failure`, or None.
     """
 

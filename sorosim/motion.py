@@ -19,9 +19,10 @@ from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
-from sorosim.result import Run, kept_signals, open_run
+from sorosim.result import Run, kept_signals
 from sorosim.robot import Robot
 from sorosim.solvers.registry import METHODS
+from sorosim.stored import open_run
 from sorosim.system import OdeSystem
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sorosim.door import number
 from sorosim.energies import energy, powers
-from sorosim.errors import FileError, InputError, nearest
+from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.loading import Sliding, Stuck
 from sorosim.readings import Readings, readings_along
@@ -327,45 +327,3 @@ def kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
     if lost:
         raise InputError(where, "the inputs again", f"a Python function for '{lost[0]}', which no file keeps")
     return {name: as_signal(spec, f"{where}.{name}", unit_factor) for name, spec in specs.items()}
-
-
-def open_run(path: str | Path) -> Run | Equilibrium:
-    """Read a result file; of a run that was killed, or is under way, what there is of it.
-
-    Where beside the file lies the journal of a run that has not finished, it is that run which is read.
-    """
-    from sorosim.io import load_text
-    from sorosim.io.meshes import check_unchanged
-    from sorosim.io.results import read
-
-    stored = read(path)
-    robot = load_text(stored["text"], str(path))
-    check_unchanged(robot.links, stored.get("meshes", {}), str(path))
-    shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
-    layout = robot.engine.layout
-    unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]
-    if shape != (robot.ndof, len(robot.actuator_names)) or unknown:
-        what = f"the coordinate '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
-        raise FileError(str(path), f"expected results of the robot in the file, got {what}; the file is damaged")
-    return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
-
-
-def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
-    names = ("q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free")
-    return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=_sliding(stored.get("sliding")))
-
-
-def _sliding(stored: Mapping[str, Any] | None) -> Sliding | None:
-    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
-    return Sliding(stored["rates"], stuck) if stored else None
-
-
-def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
-    names = ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message")
-    events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
-    points = stored.get("checkpoints")
-    checkpoints = None if points is None else Checkpoints(**points)
-    run = Run(robot, **{name: stored[name] for name in names}, events=events, checkpoints=checkpoints)
-    if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
-        run.__dict__["readings"] = {name: Readings.of(**kept) for name, kept in stored["readings"].items()}
-    return run

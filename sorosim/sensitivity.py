@@ -53,7 +53,7 @@ def scalars(robot: Robot) -> dict[str, float]:
     dict
         Path in the file -> value in SI units. Of a robot that was built in Python the file is what `to_yaml` writes.
     """
-    found = _scalars_of(robot)
+    found = scalars_of(robot)
     return {name: found.value(name) for name in found.paths}
 
 
@@ -84,7 +84,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
     return Sensitivities(robot, [names] if isinstance(names, str) else list(names))
 
 
-def _scalars_of(robot: Robot) -> Scalars:
+def scalars_of(robot: Robot) -> Scalars:
     if not isinstance(robot, Robot):
         raise InputError("robot", "a Robot", type(robot).__name__)
     return Scalars(robot.description.text or robot.to_yaml(), robot.name)
@@ -104,9 +104,9 @@ class Sensitivities:
 
     def __init__(self, robot: Robot, names: Sequence[str]) -> None:
         self.robot, self.names = robot, tuple(names)
-        file = _scalars_of(robot)
+        file = scalars_of(robot)
         self.values = np.array([file.value(name) for name in self.names])
-        self._engines = [_varied(robot, file, name) for name in self.names]
+        self._engines = [varied_engine(robot, file, name) for name in self.names]
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the names; arrays are made anew
         return Sensitivities, (self.robot, self.names)
@@ -224,7 +224,7 @@ class Sensitivities:
         return np.stack(found, axis=1) if found else np.zeros((self.robot.ndof if n is None else n, 0))
 
 
-def _varied(robot: Robot, file: Scalars, name: str) -> VariedEngine:
+def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     """The engine with a scalar that carries a derivative."""
     try:
         with varying(), np.errstate(all="ignore"):

@@ -40,6 +40,7 @@ LAYERS = (
     "variation",
     "sensors",
     "eigenmodes",
+    "growth",
     "linear",
     "dynamics",
     "articulation",
@@ -60,6 +61,7 @@ LAYERS = (
     "showing",
     "result",
     "modes",
+    "stored",
     "integration",
     "assembly",
     "analysis",
@@ -69,6 +71,8 @@ LAYERS = (
     "io",
     "sensitivity",
     "viz",
+    "branching",
+    "opening",
     "__init__",
     "benchmark",
     "cli",
@@ -78,7 +82,7 @@ ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code re
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
 LAZY_IMPORTERS, LAZY_TARGETS = (
-    {"__init__", "robot", "linear", "showing", "result", "integration", "motion"},
+    {"__init__", "robot", "linear", "showing", "result", "stored", "integration", "motion"},
     {"io", "viz", "modes"},
 )
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all

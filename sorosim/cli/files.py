@@ -21,6 +21,13 @@ def is_result(name: str) -> bool:
     return name.endswith((".h5", ".hdf5")) or journal_of(name).exists()
 
 
+def a_result(found: Any) -> str:
+    """What a result that is no run is, in words."""
+    from sorosim.branching.diagram import Continuation
+
+    return "a continuation" if isinstance(found, Continuation) else "an equilibrium"
+
+
 def export(
     result: ResultArgument,
     output: Annotated[Path, typer.Option("--out", help="A .csv or a MATLAB .mat file.", show_default=False)],
@@ -33,11 +40,16 @@ def export(
     Example: sorosim export run.h5 --out run.csv
     """
     import sorosim
+    from sorosim.branching.diagram import Continuation
     from sorosim.result import Run
 
     found = sorosim.open(result)
+    if isinstance(found, Continuation) and not readings and output.suffix == ".csv":
+        found.to_csv(output)
+        out.print(str(output))
+        return
     if not isinstance(found, Run):
-        raise InputError(str(result), "a run", "an equilibrium", "any reader of HDF5 opens the file")
+        raise InputError(str(result), "a run", a_result(found), "any reader of HDF5 opens the file")
     if readings:
         for path in found.readings_to_csv(output):
             out.print(str(path))
@@ -73,6 +85,8 @@ def info(
 
 def _result_info(source: str, json: bool) -> None:
     import sorosim
+    from sorosim.branching.diagram import Continuation
+    from sorosim.cli.curves import curve_facts, curve_summary
     from sorosim.io.results import read
     from sorosim.result import Run
 
@@ -81,6 +95,12 @@ def _result_info(source: str, json: bool) -> None:
     if isinstance(found, Run):
         summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
         rows = run_facts(summary) | {"message": found.message, "made by": made_by}
+    elif isinstance(found, Continuation):
+        if json:
+            as_json(curve_summary(found) | {"versions": versions})
+        else:
+            curve_facts(found, {"made by": made_by})
+        return
     else:
         summary = {"robot": found.robot.name, "message": found.message, "q": found.q, "driven": found.driven}
         summary["versions"] = versions

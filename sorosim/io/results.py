@@ -12,7 +12,7 @@ import io
 import os
 import platform
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,10 @@ from sorosim import __version__
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io.journal import is_journal, journal_of, read_journal
 from sorosim.io.meshes import checksums
+from sorosim.io.result_checks import KINDS, check_stored
 
 FORMAT, FORMAT_VERSION = "sorosim result", 1
-KINDS = {  # kind: what a file of it must have
-    "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),  # and what `_extras` adds
-    "equilibrium": (
-        "q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free", "text",
-    ),
-}  # fmt: skip
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
-TYPES: dict[str, type] = {
-    **dict.fromkeys(("driven", "stats", "meshes", "options", "readings"), dict), "text": str, "message": str,
-}  # fmt: skip
 MAX_NESTING = 20
 
 
@@ -59,6 +51,11 @@ def save_run(run: Any, path: str | Path) -> None:
 def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
     """Write an equilibrium; see `save_run`."""
     _write(_content(equilibrium, "equilibrium"), "equilibrium", path)
+
+
+def save_curve(content: Mapping[str, Any], robot: Any, path: str | Path) -> None:
+    """Write a continuation of a robot."""
+    _write({**content, **_names(robot)}, "continuation", path)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -87,7 +84,7 @@ def read(path: str | Path) -> dict[str, Any]:
             is_hdf5 = stream.read(8) == b"\x89HDF\r\n\x1a\n"
         if not is_hdf5 and is_journal(Path(path)):
             out = _from_journal(Path(path))
-            _check(out, file)
+            check_stored(out, file)
             return out
     except (OSError, ValueError) as error:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -106,7 +103,7 @@ def read(path: str | Path) -> dict[str, Any]:
         raise
     except Exception as error:  # h5py raises what it likes on a damaged file
         raise FileError(file, f"expected a complete result file, got a damaged one: {_line(error)}") from None
-    _check(out, file)
+    check_stored(out, file)
     return out
 
 
@@ -337,62 +334,6 @@ def _data(dataset: Any) -> Any:
         return None if isinstance(value, h5py.Empty) else value.item() if isinstance(value, np.generic) else value
     texts = dataset.asstr()[()]
     return texts if isinstance(texts, str) else [str(entry) for entry in texts]
-
-
-def _check(out: dict[str, Any], file: str) -> None:
-    """Refuse a file whose parts are missing or do not fit together."""
-
-    def damaged(expected: str, got: str) -> FileError:
-        return FileError(file, f"expected {expected}, got {got}; the file is damaged")
-
-    kind = out.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise damaged("'kind' to be run or equilibrium", repr(kind)[:40])
-    missing = [name for name in KINDS[kind] if name not in out]
-    if missing:
-        raise FileError(file, f"expected a complete result file, got one without '{missing[0]}'")
-    for name, types in TYPES.items():
-        if name in out and not isinstance(out[name], types):
-            what = "a group" if types is dict else "a text"
-            raise damaged(f"'{name}' to be {what}", "a value" if types is dict else type(out[name]).__name__)
-    names = out.get("coordinate_names", []), out.get("actuator_names", [])
-    n, m = (None if count is None else len(_list(count)) for count in names)
-    rows = None
-    if kind == "run":
-        t = out["t"]
-        if np.ndim(t) != 1 or np.asarray(t).dtype.kind != "f" or not np.all(np.diff(t) > 0.0):
-            raise damaged("'t' to be a list of increasing times", f"shape {np.shape(t)}")
-        rows = len(t)
-    known = "coordinate_names" in out
-    shapes = {"q": (n,), "qd": (n,), "u": (m,), "lam": (None,)}
-    for name, (width,) in shapes.items():
-        if name not in out:
-            continue
-        shape = np.shape(out[name])
-        wanted = ((rows,) if rows is not None else ()) + ((width,) if known and width is not None else shape[-1:])
-        if shape != wanted:
-            label = f"{rows} rows of '{name}'" if rows is not None else f"'{name}'"
-            raise damaged(f"{label}, shape {wanted}", f"shape {shape}")
-    for name, kept in out.get("readings", {}).items():
-        _check_readings(name, kept, damaged)
-    for name, force in out["driven"].items():
-        if np.shape(force) != ((rows,) if rows is not None else ()):
-            raise damaged(f"one force a time for '{name}'", f"shape {np.shape(force)}")
-
-
-def _check_readings(name: str, kept: Any, damaged: Callable[[str, str], FileError]) -> None:
-    """Refuse readings of a sensor that are not a table of times and channels."""
-    parts = ("t", "values", "channels", "units")
-    if not isinstance(kept, dict) or set(kept) != set(parts):
-        raise damaged(f"readings of '{name}' with {', '.join(parts)}", "others")
-    shape, wanted = np.shape(kept["values"]), (np.size(kept["t"]), len(_list(kept["channels"])))
-    if shape != wanted or np.ndim(kept["t"]) != 1 or len(_list(kept["units"])) != wanted[1]:
-        raise damaged(f"readings of '{name}' of shape {wanted}", f"shape {shape}")
-
-
-def _list(names: Any) -> Sequence[str]:
-    """Names as they are stored: a list of texts; of none, an empty array."""
-    return names if isinstance(names, list) else []
 
 
 def _line(error: Exception) -> str:

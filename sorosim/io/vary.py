@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any
 
 from sorosim.door import as_real
@@ -56,15 +57,32 @@ class Scalars:
 
     def value(self, name: str) -> float:
         """Its value in SI units."""
+        written = self.text(name)
+        number = as_real(written)
+        return in_si(written) if number is None else number
+
+    def text(self, name: str) -> Any:
+        """It as it is written: a number, or a text with a unit."""
         node = self.root
         for key in self.path(name):
             node = node.value[key]
-        number = as_real(node.value)
-        return in_si(node.value) if number is None else number
+        return node.value
 
     def varied(self, name: str) -> Description:
         """Description in which the scalar carries the derivative 1; only within `varying`."""
         return self._description(_marked(self.root, self.path(name), self.value(name)))
+
+    def at(self, values: Mapping[str, float | str]) -> Scalars:
+        """The same file with other values of scalars, in SI units or as texts with units."""
+        out = copy(self)
+        for name, value in values.items():
+            out.root = _replaced(out.root, self.path(name), value)
+        return out
+
+    @property
+    def description(self) -> Description:
+        """What the file says."""
+        return self._description(self.root)
 
     def changed(self, name: str, value: float) -> Description:
         """Description with another value of the scalar [SI]."""

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dgesv
 from scipy.optimize import root
 
 from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.bordered import across, scale
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,6 @@ FAST = 0.25
 SINGULAR = 1e-7
 # pivots below this part of the largest are rounding
 LOST = 1e-14
-# and so do those of a continuation below this part
-OPEN_MOTION = 1e-6
 # load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
@@ -121,7 +120,7 @@ def _solve(J: Array, r: Array) -> Array:
 
 def _factored(J: Array, r: Array) -> tuple[Array, bool]:
     """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
-    d = _scale(J)
+    d = scale(J)
     lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
     pivots = np.abs(np.diag(lu))
     regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
@@ -132,17 +131,12 @@ def _is_rounding(r: Array, J: Array, x: Array) -> bool:
     return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x)))).all())
 
 
-def _scale(J: Array) -> Array:
-    """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same."""
-    return np.asarray(1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny)))
-
-
 def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
     """The shortest step that makes the linearised residual least, and whether it is the only one.
 
     Shortest in scaled coordinates.
     """
-    d = _scale(J)
+    d = scale(J)
     y, _, rank, _ = lstsq(d[:, None] * J * d, d * r, cond=SINGULAR, check_finite=False)
     return d * y, rank == len(r)
 
@@ -289,13 +283,13 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
             if point.good:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step
-    return best, f"stopped at {100.0 * highest:.4g} % of the load after {steps} steps"
+    return best, f"stopped at {100.0 * highest:.4g} % of the load after {steps} steps{past}"
 
 
 def _tangent(counter: _Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
     """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
     slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-    t = _across(J, slope, along, np.append(np.zeros(len(r)), 1.0))
+    t = across(J, slope, along, np.append(np.zeros(len(r)), 1.0))
     return t / np.linalg.norm(t) if np.isfinite(t).all() else along
 
 
@@ -307,7 +301,7 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
         if _is_rounding(r, J, z[:-1]):  # steps may still be large where surfaces just touch: J is singular there
             return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-        step = _across(J, slope, tangent, np.append(r, 0.0))
+        step = across(J, slope, tangent, np.append(r, 0.0))
         size = float(np.abs(step).max() / (1.0 + np.abs(z).max()))
         if size <= STEP_TOLERANCE:
             return z, r, J
@@ -315,23 +309,6 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
             return None
         z, before = z - step, size
     return None
-
-
-def _across(J: Array, slope: Array, tangent: Array, right: Array) -> Array:
-    """Solve [J slope; tangent] y = right; the shortest y where J leaves a motion open, as that of a ball on a table."""
-    d = _scale(J)
-    top = np.hstack([d[:, None] * J * d, (d * slope)[:, None]])
-    A, b = np.vstack([top, np.append(tangent[:-1] * d, tangent[-1])]), np.append(d * right[:-1], right[-1])
-    lu, _, y, info = dgesv(A, b)
-    pivots = np.abs(np.diag(lu))
-    if info != 0 or not pivots.min() > OPEN_MOTION * pivots.max():
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            return np.full_like(b, np.nan)
-        try:
-            y = lstsq(A, b, cond=OPEN_MOTION, check_finite=False)[0]
-        except (ValueError, np.linalg.LinAlgError):
-            return np.full_like(b, np.nan)
-    return np.append(d * y[:-1], y[-1])
 
 
 def _descend(counter: _Counter, sinking: Sinking) -> tuple[_Point, int] | None:

@@ -22,7 +22,7 @@ SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#8
 MOST_PARTS, MOST_TRIANGLES = 150, 1000  # of a picture that stays small
 
 
-class _Plane(NamedTuple):
+class Plane(NamedTuple):
     """Where points are drawn: to the right, upwards, and how near to the eye."""
 
     right: Array
@@ -57,7 +57,7 @@ def side_view(
         return ""
     shapes = [geometry.at(q) for q in states]
     seen = np.concatenate([*(shape.points for shape in shapes), np.zeros((0, 3)) if path is None else path])
-    plane = _widest(seen, up_axis(robot.engine.gravity))
+    plane = widest(seen, up_axis(robot.engine.gravity))
     flat = np.stack([seen @ plane.right, seen @ plane.up], axis=1)
     low, high = flat.min(axis=0), flat.max(axis=0)
     scale = float(min((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / np.maximum(high - low, 1e-9)))
@@ -81,7 +81,7 @@ def side_view(
     lines.append(
         f'<path d="M{MARGIN} {y:.1f}h{scale * step:.1f}" stroke="currentColor" stroke-width="1.5"/>'
         f'<text x="{MARGIN + scale * step + 6:.1f}" y="{y + 4:.1f}" font-size="11" fill="currentColor">{step:g} m, '
-        f"{_name(plane.right)} to the right, {_name(plane.up)} upwards</text>"
+        f"{axis_name(plane.right)} to the right, {axis_name(plane.up)} upwards</text>"
     )
     width = 2.0 * MARGIN + scale * (high[0] - low[0]) + LABELS if labels else WIDTH
     for k, label in enumerate(labels or ()):
@@ -95,31 +95,27 @@ def side_view(
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">{"".join(lines)}</svg>'
 
 
-def _widest(points: Array, up: Array) -> _Plane:
+def widest(points: Array, up: Array) -> Plane:
     """The side view, or that from the front or from above where it shows more."""
     right, back = level_axes(up)
-    planes = (_Plane(right, up, -back), _Plane(back, up, right), _Plane(right, back, up))
+    planes = (Plane(right, up, -back), Plane(back, up, right), Plane(right, back, up))
     areas = [np.ptp(points @ plane.right) * np.ptp(points @ plane.up) for plane in planes]
     return planes[int(np.argmax(np.array(areas) * [1.3, 1.0, 1.0]))]
 
 
-def _name(axis: Array) -> str:
+def axis_name(axis: Array) -> str:
     k = int(np.argmax(np.abs(axis)))
     return ("-" if axis[k] < 0.0 else "") + AXES[k]
 
 
-def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Array], Array], tint: str) -> list[str]:
+def _drawn(geometry: Geometry, shape: Shape, plane: Plane, place: Callable[[Array], Array], tint: str) -> list[str]:
     """The parts of a shape, the far ones first, tendons over all; with a tint all in it, without tendons."""
     solid = [part for part in geometry.parts if part.kind != TENDON]
     depth = [float((shape.points[part.points] @ plane.near).mean()) for part in solid]
     lines = []
     for k in np.argsort(depth):
         part = solid[int(k)]
-        if part.kind == ROD:
-            rings = place(geometry.ring_points(shape, part.name))
-            outlines = [_hull(np.concatenate(pair)) for pair in pairwise(rings)]
-        else:
-            outlines = _body_outlines(part, shape, plane, place)
+        outlines = outlines_of(geometry, part, shape, plane, place)
         colour = tint if tint else SOFT if part.kind == ROD else part.colour or RIGID
         d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
         lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
@@ -128,7 +124,17 @@ def _drawn(geometry: Geometry, shape: Shape, plane: _Plane, place: Callable[[Arr
     return lines
 
 
-def _body_outlines(part: Part, shape: Shape, plane: _Plane, place: Callable[[Array], Array]) -> list[Array]:
+def outlines_of(
+    geometry: Geometry, part: Part, shape: Shape, plane: Plane, place: Callable[[Array], Array]
+) -> list[Array]:
+    """Polygons (n, 2) that a part covers together, seen in a plane; `place` puts points (n, 3) there."""
+    if part.kind != ROD:
+        return _body_outlines(part, shape, plane, place)
+    rings = place(geometry.ring_points(shape, part.name))
+    return [_hull(np.concatenate(pair)) for pair in pairwise(rings)]
+
+
+def _body_outlines(part: Part, shape: Shape, plane: Plane, place: Callable[[Array], Array]) -> list[Array]:
     """The hull of a body that is convex, the triangles in sight of one that is not; of very many, their hull too."""
     if not part.convex:
         corners = shape.points[part.faces]

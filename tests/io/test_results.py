@@ -253,8 +253,8 @@ def test_a_damaged_file_is_a_file_error_or_a_result(run, tmp_path, rng):
         ("t", np.zeros((5, 1)), "expected 't' to be a list of increasing times, got shape (5, 1)"),
         ("t", np.linspace(1, 0, 5), "expected 't' to be a list of increasing times, got shape (5,)"),
         ("text", 5, "expected 'text' to be a text, got int"),
-        ("kind", "eq", "expected 'kind' to be run or equilibrium, got 'eq'"),
-        ("kind", [1.0, 2.0], "expected 'kind' to be run or equilibrium, got array([1., 2.])"),
+        ("kind", "eq", "expected 'kind' to be run, equilibrium or continuation, got 'eq'"),
+        ("kind", [1.0, 2.0], "expected 'kind' to be run, equilibrium or continuation, got array([1., 2.])"),
     ],
 )
 def test_a_file_that_was_tampered_with_is_refused(run, tmp_path, name, value, message):

@@ -1,0 +1,1 @@
+"""Continuation of equilibria: what changes (`ways`), unknowns (`rest`), results (`diagram`), the door (`tracing`)."""

@@ -1,0 +1,180 @@
+"""Equilibria along a way as a family of problems: the unknowns, their equations, lengths, stability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.analysis import jumps
+from sorosim.assembly import closed_gently
+from sorosim.branching.ways import AtRest, Way
+from sorosim.drive import Partition
+from sorosim.dynamics import DEPENDENT
+from sorosim.errors import FileError, ModelError
+from sorosim.growth import Growth, eigenpairs, growing
+from sorosim.result import Equilibrium
+from sorosim.solvers.curve import Family
+from sorosim.system import StaticSystem, independent_rows
+
+Array = NDArray[np.float64]
+
+
+class Rest:
+    """Equilibria of a robot along a way.
+
+    The unknowns x are the free coordinates and the multipliers of those rows of the loops that are independent at the
+    start, weighed as in `StaticSystem`; w is the parameter p over its range.
+
+    Parameters
+    ----------
+    way : Way
+    q : (ndof,) array
+        Near an equilibrium.
+    p : float
+        Its parameter.
+    size : float
+        Of the range of the parameter, positive.
+    """
+
+    def __init__(self, way: Way, q: Array, p: float, size: float) -> None:
+        robot, driven = way.robot(p), way.driven(p)
+        self.way, self.robot, self.size, self.why = way, robot, size, ""
+        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
+        self.free, self.n_free = self.partition.free, len(self.partition.free)
+        self.static = StaticSystem(robot, way.inputs(p), driven, begin=(q, way.inputs(p)))
+        if robot.loop_names:
+            _, (error, X), _ = closed_gently(robot, q, self.free)
+            self.static.weigh(error, X)
+            self.static.rows = independent_rows(robot, X, error)
+        self._last: tuple[Array, float, AtRest] | None = None
+        self.metric = self._metric(q)
+
+    def _metric(self, q: Array) -> Array:
+        """|metric x|^2 is the mean square of how all points turn [rad] and move, over the robot's size."""
+        found = self.robot.kinematics(q)
+        places = np.concatenate([np.zeros((1, 3)), found.g[:, :3, 3]])
+        extent = float(np.ptp(places, axis=0).max(initial=0.0)) or 1.0
+        J = found.J[:, :, self.free] * np.repeat([1.0, 1.0 / extent], 3)[:, None]
+        rows = J.reshape(-1, self.n_free) / np.sqrt(max(len(J), 1))
+        R = np.linalg.qr(rows, mode="r")
+        return np.hstack([R, np.zeros((len(R), len(self.static.rows)))])
+
+    @property
+    def family(self) -> Family:
+        """The problems, for solvers."""
+        touches = self.robot.engine.loading.touches
+        return Family(self.evaluate, self.metric, self.growth, jumps(self) if touches else None)
+
+    # -- unknowns ----------------------------------------------------------------------------------------------------
+
+    def q(self, x: Array, w: float) -> Array:
+        """All coordinates (ndof,)."""
+        q = np.zeros(self.robot.ndof)
+        q[self.free] = x[: self.n_free]
+        return self.way.place(q, w * self.size)
+
+    def start(self, q: Array, p: float) -> Array:
+        """Unknowns at coordinates q (ndof,), with the smallest multipliers that fit best."""
+        if not self.robot.n_multipliers:
+            return q[self.free]
+        found = self._at(q, p, np.zeros(self.robot.n_multipliers))
+        A = (self.static.weight[:, None] * found.constraint[:, self.free])[self.static.rows]
+        return np.concatenate([q[self.free], scipy.linalg.lstsq(A.T, found.tau[self.free], cond=DEPENDENT)[0]])
+
+    def shown(self, step: Array) -> Array:
+        """A step of the unknowns and w as one (ndof + 1,) of coordinates and parameter."""
+        out = np.zeros(self.robot.ndof + 1)
+        out[self.free], out[-1] = step[: self.n_free], step[-1] * self.size
+        out[:-1] += self.way.moved(step[-1] * self.size)
+        return out
+
+    def unknown(self, step: Array) -> Array:
+        """A step (ndof + 1,) of coordinates and parameter as one of the unknowns and w, multipliers left out."""
+        return np.concatenate([step[self.free], np.zeros(len(self.static.rows)), [step[-1] / self.size]])
+
+    # -- equations ---------------------------------------------------------------------------------------------------
+
+    def _at(self, q: Array, p: float, multiplier: Array) -> AtRest:
+        return self.way.at_rest(q, p, multiplier)
+
+    def at_rest(self, x: Array, w: float) -> AtRest:
+        """The equations and their derivatives; those of the last state are kept."""
+        if self._last is None or self._last[1] != w or not np.array_equal(self._last[0], x):
+            found = self._at(self.q(x, w), w * self.size, self.static.multipliers(x))
+            self._last = np.array(x), w, found
+        return self._last[2]
+
+    def evaluate(self, x: Array, w: float) -> tuple[Array, Array, Array]:
+        """Residual, and its derivatives by x and w; NaN where there is none."""
+        n, free, rows = len(x), self.free, self.static.rows
+        try:
+            found = self.at_rest(x, w)
+        except (ModelError, FileError) as error:  # numbers that no robot can have are errors of its file
+            self.why = f" ({error})"
+            return np.full(n, np.nan), np.full((n, n), np.nan), np.full(n, np.nan)
+        weight = self.static.weight[rows]
+        residual = np.concatenate([found.tau[free], weight * found.error[rows]])
+        slope = self.size * np.concatenate([found.tau_slope[free], weight * found.error_slope[rows]])
+        K = found.dq[np.ix_(free, free)]
+        if len(rows):
+            A, E = (weight[:, None] * part[rows][:, free] for part in (found.constraint, found.error_by_q))
+            K = np.block([[K, -A.T], [E, np.zeros((len(rows), len(rows)))]])
+        return residual, K, slope
+
+    # -- stability ---------------------------------------------------------------------------------------------------
+
+    def _motions(self, x: Array, w: float) -> tuple[Array, Array, Array, Array]:
+        """Mass, damping and stiffness of free motions, and those as displacements (ndof, k), loops closed."""
+        found, free = self.at_rest(x, w), self.free
+        Z = np.eye(self.robot.ndof)[:, free]
+        if len(self.static.rows):
+            A = (self.static.weight[:, None] * found.constraint)[self.static.rows][:, free]
+            # what has no spring moves as far as its inertia lets it in a second
+            size = (np.abs(found.dq) + np.abs(found.mass))[np.ix_(free, free)].max(axis=1)
+            d = 1.0 / np.sqrt(np.maximum(size, np.finfo(float).tiny))
+            Z = Z @ (d[:, None] * scipy.linalg.null_space(A * d, rcond=DEPENDENT))
+        M, D, K = (Z.T @ X @ Z for X in (found.mass, found.dqd, found.dq))
+        return M, D, K, Z
+
+    def growth(self, x: Array, w: float) -> Growth:
+        """Motions about an equilibrium that grow, driven coordinates held."""
+        try:
+            return growing(*self._motions(x, w)[:3])
+        except np.linalg.LinAlgError:
+            expected = "a mass matrix that is positive definite, or forces that have a potential"
+            hint = "give all links mass, or continue with stability=False"
+            raise ModelError(self.robot.name, expected, "motions without inertia", hint) from None
+
+    def oscillation(self, x: Array, w: float) -> tuple[float, NDArray[np.complex128]]:
+        """Frequency [Hz] and mode (ndof,) of the fastest growing, or least damped, oscillation."""
+        M, D, K, Z = self._motions(x, w)
+        values, shapes = eigenpairs(M, D, K)
+        turns = np.abs(values.imag) > 1e-9 * np.abs(values)
+        k = int(np.argmax(np.where(turns, values.real / np.maximum(np.abs(values), 1e-300), -np.inf)))
+        mode = Z @ shapes[:, k]
+        return float(abs(values[k].imag) / (2.0 * np.pi)), mode / mode[np.argmax(np.abs(mode))]
+
+    # -- results -----------------------------------------------------------------------------------------------------
+
+    def state(self, x: Array, w: float) -> tuple[Array, Array, Array]:
+        """Coordinates (ndof,), the smallest multipliers (m,) and what driven coordinates need (n_driven,)."""
+        q, multiplier, found = self.q(x, w), self.static.multipliers(x), self.at_rest(x, w)
+        if len(self.static.rows) < len(multiplier):
+            size, A = self.robot.engine.loops.size, found.constraint[:, self.free]
+            multiplier = size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0]
+        return q, multiplier, found.tau[self.partition.driven]
+
+    def equilibrium(self, x: Array, w: float, message: str) -> Equilibrium:
+        """As `sorosim.statics` would return it."""
+        p = w * self.size
+        q, multiplier, forces = self.state(x, w)
+        residual, K, _ = self.evaluate(x, w)
+        n = self.n_free
+        driven: dict[str, Any] = dict(zip(self.partition.names, map(float, forces), strict=True))
+        return Equilibrium(
+            self.way.robot(p), q, self.way.inputs(p), multiplier, driven, float(np.abs(residual[:n]).max(initial=0.0)),
+            K[:n, :n], 1, message, self.free,
+        )  # fmt: skip

@@ -1,0 +1,197 @@
+"""Special points of a curve of solutions: folds, branch points, flutter and other changes of stability.
+
+Between two points of the curve a change of a test function tells that there is one; it is then located. Folds: the
+tangent's part along the parameter is zero. Branch points: the determinant of [J slope; tangent] changes its sign, or
+motions begin to grow in numbers that no fold explains. Flutter: the number of growing oscillations changes. Directions
+of other branches at a simple branch point are the roots of its bifurcation equation (Keller 1977).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from sorosim.linear import Growth
+from sorosim.solvers.bordered import Border, Scales, null_vectors
+from sorosim.solvers.curve import Curve, Place
+
+Array = NDArray[np.float64]
+
+FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
+# places are located to this part of a step
+LOCATED = 1e-10
+# singular values below this part of the same farther away are zero at a branch point
+VANISHED = 1e-2
+# and below this part of the largest they are so everywhere
+EVERYWHERE = 1e-9
+# a step in which there are several special points is halved so often; those that are still together are one, as where a
+# branch turns back at the point where it crosses another
+MOST_HALVES = 5
+# part of a step that points to both sides of a branch point are apart from it
+ASIDE = 0.02
+# step of the differences that give second derivatives along null vectors
+DIFFERENCE = 1e-4
+
+
+class Special(NamedTuple):
+    """A special point."""
+
+    kind: str
+    place: Place
+    row: int  # it is between this point of the curve and the next
+    directions: tuple[Array, ...]  # (n + 1,) unit: of branches; of others what the solution does there
+    before: Growth
+    after: Growth
+
+
+def special_places(curve: Curve, a: Place, b: Place, row: int, depth: int = 0) -> list[Special]:
+    """Special points between two points of the curve, in their order."""
+    buckled, fluttering = (y - x for x, y in zip(a.growth, b.growth, strict=True))
+    # pairs that cease to oscillate become two motions that do not, or come of them
+    exchanged = buckled * fluttering < 0
+    fold, flutter = bool(a.tangent[-1] * b.tangent[-1] < 0.0), fluttering != 0
+    alone = buckled + 2 * fluttering if exchanged else buckled
+    explained = alone in ((1, -1) if fold else (0,)) or curve.family.growth is None
+    branch = a.side * b.side < 0 or not explained
+    if fold + branch + flutter > 1 and depth < MOST_HALVES and (middle := curve.between(a, b, 0.5)) is not None:
+        halves = (a, middle), (middle, b)
+        return [special for half in halves for special in special_places(curve, *half, row, depth + 1)]
+    found: list[Special] = []
+    if fold and (place := _known(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
+        found.append(Special(FOLD, place, row, (place.tangent,), a.growth, b.growth))
+    if branch:
+        found += _branch(curve, a, b, row)
+    if flutter and (place := _known(curve, _change(curve, a, b, lambda p: p.growth.flutter))) is not None:
+        kind = STABILITY if exchanged else FLUTTER
+        found.append(Special(kind, place, row, (place.tangent,), a.growth, b.growth))
+    return sorted(found, key=lambda special: special.place.s)
+
+
+def _known(curve: Curve, place: Place | None) -> Place | None:
+    """The place; one that is there and was not found is counted."""
+    curve.lost += place is None
+    return place
+
+
+def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
+    """The branch point between a and b; where nothing becomes singular it is another change of stability, or none."""
+    place = _singular(curve, a, b) if a.side * b.side < 0 else None
+    if place is None:
+        place = _change(curve, a, b, lambda p: p.side) or _change(curve, a, b, lambda p: p.growth.buckling)
+    if _known(curve, place) is None or place is None:
+        return []
+    share, scales = (place.s - a.s) / (b.s - a.s), curve.scales(a)
+    tangent = _tangent(curve, a, b, share)
+    left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, place, b))
+    beside = np.maximum(left, right)
+    # what nothing holds is singular everywhere
+    vanished = int(((here < VANISHED * beside) & (beside > EVERYWHERE * beside[0])).sum())
+    if vanished:
+        place = place._replace(tangent=_in_null_space(curve, place, scales, vanished, tangent))
+        return [Special(BRANCH, place, row, _directions(curve, place, scales, vanished), a.growth, b.growth)]
+    if a.growth == b.growth:
+        return []
+    return [Special(STABILITY, place, row, (place.tangent,), a.growth, b.growth)]
+
+
+def _singular(curve: Curve, a: Place, b: Place) -> Place | None:
+    """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
+    across = curve.gram @ a.tangent
+    scales = curve.scales(a)
+    border = min((Border.of(p.J, p.slope, across, scales) for p in (a, b)), key=lambda found: found.least)
+    return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, across))
+
+
+def zero_between(curve: Curve, a: Place, b: Place, value: Callable[[Place], float]) -> Place | None:
+    """Where a function of places, of different signs at a and b, is zero."""
+    known: dict[float, Place] = {0.0: a, 1.0: b}
+
+    def at(share: float) -> float:
+        if share not in known:
+            known[share] = _between(curve, a, b, share)
+        return value(known[share])
+
+    try:
+        share = float(brentq(at, 0.0, 1.0, xtol=LOCATED, rtol=1e-14))
+        return known.get(share) or _between(curve, a, b, share)
+    except (ValueError, _Lost):
+        return None
+
+
+def _change(curve: Curve, a: Place, b: Place, count: Callable[[Place], int]) -> Place | None:
+    """Where a whole number changes from what it is at a."""
+    low, high, first = 0.0, 1.0, count(a)
+    if first == count(b):
+        return None
+    try:
+        while high - low > LOCATED:
+            middle = 0.5 * (low + high)
+            if count(_between(curve, a, b, middle)) == first:
+                low = middle
+            else:
+                high = middle
+        return _between(curve, a, b, high)
+    except _Lost:
+        return None
+
+
+class _Lost(Exception):
+    """No point of the curve was found between two."""
+
+
+def _between(curve: Curve, a: Place, b: Place, share: float) -> Place:
+    found = curve.between(a, b, share)
+    if found is None:
+        raise _Lost
+    return found
+
+
+def _tangent(curve: Curve, a: Place, b: Place, share: float) -> Array:
+    """Tangent of the curve where that of one point is lost in rounding, from two points beside it."""
+    ends = [curve.between(a, b, min(max(share + side * ASIDE, 0.0), 1.0)) for side in (-1.0, 1.0)]
+    before, after = (a.z, b.z) if None in ends else (end.z for end in ends if end is not None)
+    return curve.unit(after - before)
+
+
+def _in_null_space(curve: Curve, place: Place, scales: Scales, dimension: int, vector: Array) -> Array:
+    """The null vector at a branch point that is nearest to a vector."""
+    right, _, values = null_vectors(place.J, place.slope, scales)
+    basis = np.array([curve.unit(v) for v in right[len(values) - dimension :] if curve.length(v) > 0.0])
+    found = np.linalg.lstsq(basis @ curve.gram @ basis.T, basis @ curve.gram @ vector, rcond=None)[0]
+    return curve.unit(found @ basis)
+
+
+def _directions(curve: Curve, place: Place, scales: Scales, dimension: int) -> tuple[Array, ...]:
+    """Unit directions (n + 1,) of other branches at a branch point.
+
+    With null vectors t, the tangent, and f of [J slope], and the left one y, a branch a t + b f has
+    2 a b y.F''tf + b^2 y.F''ff = 0. Of a multiple point its null vectors are given.
+    """
+    right, left, values = null_vectors(place.J, place.slope, scales)
+    n = len(values)
+    basis = [place.tangent]
+    for vector in right[n - dimension :]:
+        if not curve.length(vector) > 0.0:
+            continue
+        other = curve.unit(vector)
+        for known in basis:
+            other = other - (known @ curve.gram @ other) * known
+        if curve.length(other) > 1e-3:
+            largest = other[np.argmax(np.abs(other))]
+            basis.append(curve.unit(other) * np.sign(largest))  # of two signs always the same one
+    others = basis[1:]
+    if len(others) != 1:
+        return tuple(others)
+    f, from_left = others[0], left[:, -1]
+    size = DIFFERENCE
+    ahead, behind = (curve.evaluate(place.z + side * size * f) for side in (1.0, -1.0))
+    # F'' f, as a row of what the left null vector leaves of it
+    by_x, by_w = (from_left @ (x - y) / (2.0 * size) for x, y in zip(ahead[1:], behind[1:], strict=True))
+    mixed, second = (float(by_x @ v[:-1] + by_w * v[-1]) for v in (place.tangent, f))
+    if not abs(mixed) > 1e-6 * abs(second):
+        return (f,)
+    return (curve.unit(f - 0.5 * second / mixed * place.tangent),)

@@ -1,0 +1,224 @@
+"""Bifurcation diagrams: a curve of equilibria and its branches, stability, special points, shapes beside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from sorosim.errors import InputError, nearest
+from sorosim.viz.camera import up_axis
+from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
+from sorosim.viz.geometry import TENDON, Geometry
+from sorosim.viz.side_view import axis_name, outlines_of, widest
+
+Array = NDArray[np.float64]
+
+LINES: dict[str, tuple[Any, float]] = {
+    "stable": ("-", 1.8),
+    "buckling": ("--", 1.2),
+    "flutter": (":", 1.4),
+    "unknown": ("-", 1.2),
+}
+MARKS = {"fold": ("o", PALETTE[1]), "branch": ("s", PALETTE[2]), "flutter": ("^", PALETTE[3]),
+         "stability": ("D", PALETTE[5])}  # fmt: skip
+INPUT, DRIVEN = "u.", "driven."
+MOST_SHAPES = 5
+
+
+def plot_diagram(
+    found: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    x: str = "parameter",
+    y: str | None = None,
+    shapes: Sequence[tuple[float, Array]] | int | None = None,
+) -> Figure:
+    """Diagram of a continuation and its branches: stable lines solid, buckling dashed, flutter dotted; special points.
+
+    Parameters
+    ----------
+    found : Continuation
+    path : path, optional
+        Picture to write.
+    x, y : str
+        ``"parameter"``, ``"arclength"``, a name of what changes, ``"<link> x"`` (or y, z: where the tip of a link is;
+        ``"tip x"`` that of the last one), or the name of a coordinate. Default for y: the place of the tip along the
+        axis in which it moves most.
+    shapes : sequence of (parameter, q), or int, optional
+        What is drawn beside: states, or how many along the curve. Default: both ends and special points.
+
+    Raises
+    ------
+    InputError
+        A name that is not known.
+    """
+    curves = found.curves()
+    values = [_quantity(found.robot, curve, name) for curve in curves for name in (x, y or _most_moved(curves))]
+    pairs = list(zip(values[::2], values[1::2], strict=True))
+    chosen = _shapes(found, shapes)
+    with rc_context(STYLE):
+        figure = new_figure(10.0 if chosen else 6.5, 4.8)
+        grid = figure.add_gridspec(1, 2 if chosen else 1, width_ratios=[1.25, 1.0] if chosen else [1.0])
+        axes = figure.add_subplot(grid[0, 0])
+        seen: dict[str, Any] = {}
+        for k, (curve, (right, up)) in enumerate(zip(curves, pairs, strict=True)):
+            for kind, s, q, p in _runs(curve):
+                style, width = LINES[kind]
+                axes.plot(right.of(s, q, p), up.of(s, q, p), style, color=PALETTE[0] if k == 0 else PALETTE[4],
+                          linewidth=width, zorder=3)  # fmt: skip
+                seen[kind] = Line2D([], [], color=PALETTE[0], linestyle=style, linewidth=width, label=kind)
+            for point in curve.points:
+                mark, colour = MARKS[point.kind]
+                state = np.array([point.arclength]), point.q[None], np.array([point.parameter])
+                axes.plot(right.of(*state), up.of(*state), mark, color=colour, markersize=6.0, zorder=5)
+                seen[f"{point.kind} point"] = Line2D(
+                    [], [], color=colour, marker=mark, linestyle="", label=_word(point)
+                )
+        axes.set_xlabel(pairs[0][0].label)
+        axes.set_ylabel(pairs[0][1].label)
+        axes.legend(handles=list(seen.values()), loc="best")
+        if chosen:
+            for k, (value, shape) in enumerate(chosen):
+                state = np.array([np.nan]), np.asarray(shape)[None], np.array([value])
+                place = float(pairs[0][0].of(*state)[0]), float(pairs[0][1].of(*state)[0])
+                if np.isfinite(place).all():
+                    axes.annotate(f"{k + 1}", place, xytext=(7, 6), textcoords="offset points", fontsize=9)
+            _draw(figure.add_subplot(grid[0, 1]), found, chosen)
+        figure.suptitle(f"{found.robot.name}: equilibria along {', '.join(found.along)}")
+    return finish(figure, path)
+
+
+def _word(point: Any) -> str:
+    words = {"fold": "fold (limit point)", "branch": "branch point", "flutter": "flutter begins or ends"}
+    return words.get(point.kind, "stability changes")
+
+
+class _Quantity:
+    """What an axis shows: a function of arclength, coordinates and parameter, row by row."""
+
+    def __init__(self, label: str, of: Callable[[Array, Array, Array], Array]) -> None:
+        self.label, self.of = label, of
+
+
+def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
+    if name == "parameter":
+        unit = f" [{_unit(robot, curve.along[0])}]" if len(curve.along) == 1 and _unit(robot, curve.along[0]) else ""
+        label = curve.along[0] if len(curve.along) == 1 else f"parameter of {', '.join(curve.along)}"
+        return _Quantity(f"{label}{unit}", lambda s, q, p: p)
+    if name == "arclength":
+        return _Quantity("length along the curve", lambda s, q, p: s)
+    if name in curve.along:
+        k = curve.along.index(name)
+        unit = _unit(robot, name)
+        return _Quantity(
+            f"{name} [{unit}]" if unit else name, lambda s, q, p: curve.origin[k] + p * curve.slope[k]
+        )  # fmt: skip
+    if name in robot.coordinate_names:
+        i = robot.coordinate_names.index(name)
+        return _Quantity(f"{name} [{UNITS[robot.engine.layout.dimensions[i]]}]", lambda s, q, p: q[:, i])
+    link, _, axis = name.rpartition(" ")
+    links = {**{one.name: one.name for one in robot.links}, "tip": robot.tip_link}
+    if link not in links or axis not in ("x", "y", "z"):
+        known = ["parameter", "arclength", *curve.along, *(f"{one} z" for one in links), *robot.coordinate_names]
+        raise InputError("plot", "what an axis can show", f"'{name}'", nearest(name, known))
+    k, where = "xyz".index(axis), links[link]
+
+    def places(_: Array, q: Array, p: Array) -> Array:
+        return np.array([curve.way.robot(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
+
+    return _Quantity(f"{axis} of {'the tip of ' if link != 'tip' else ''}{where if link != 'tip' else 'the tip'} [m]",
+                     places)  # fmt: skip
+
+
+def _unit(robot: Any, name: str) -> str:
+    if name.startswith(INPUT):
+        return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
+    if name.startswith(DRIVEN):
+        layout = robot.engine.layout
+        return UNITS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "plot")]]
+    return ""
+
+
+def _most_moved(curves: Sequence[Any]) -> str:
+    tips = np.concatenate([curve.tip() for curve in curves])
+    return f"tip {'xyz'[int(np.argmax(np.ptp(tips, axis=0)))]}"
+
+
+def _runs(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
+    """Pieces of a curve of one kind, cut at its special points: kind, arclengths, coordinates, parameters."""
+    kinds = curve.kind
+    s, q, p = [curve.arclength[0]], [curve.q[0]], [curve.parameter[0]]
+    kind = kinds[min(1, len(curve) - 1)]
+    for i in range(len(curve) - 1):
+        inside = [point for point in curve.points if point.row == i]
+        for point in inside:
+            state = point.arclength, point.q, point.parameter
+            for rows, value in zip((s, q, p), state, strict=True):
+                rows.append(value)
+            after = _kind(point.after) if kind != "unknown" else kind
+            if after != kind:
+                yield kind, np.array(s), np.array(q), np.array(p)
+                kind, s, q, p = after, [state[0]], [state[1]], [state[2]]
+        for rows, value in zip(
+            (s, q, p), (curve.arclength[i + 1], curve.q[i + 1], curve.parameter[i + 1]), strict=True
+        ):
+            rows.append(value)
+        if kinds[i + 1] != kind and i + 1 < len(curve) - 1:
+            yield kind, np.array(s), np.array(q), np.array(p)
+            kind, s, q, p = kinds[i + 1], s[-1:], q[-1:], p[-1:]
+    yield kind, np.array(s), np.array(q), np.array(p)
+
+
+def _kind(growth: Any) -> str:
+    return "flutter" if growth.flutter else "buckling" if growth.buckling else "stable"
+
+
+def _shapes(found: Any, wanted: Any) -> list[tuple[float, Array]]:
+    """States to be drawn beside."""
+    if wanted is None:
+        ends = [(curve.arclength[-1], curve.parameter[-1], curve.q[-1]) for curve in found.branches[:2]]
+        rows = [(0.0, found.parameter[0], found.q[0]), (np.inf, found.parameter[-1], found.q[-1])]
+        rows += [(point.arclength, point.parameter, point.q) for point in found.points] + ends
+        rows = sorted(rows, key=lambda row: row[0])
+        if len(rows) > MOST_SHAPES:
+            rows = [rows[int(i)] for i in np.linspace(0, len(rows) - 1, MOST_SHAPES).round()]
+        return [(float(p), q) for _, p, q in rows]
+    if isinstance(wanted, int | np.integer):
+        lengths = np.linspace(found.arclength[0], found.arclength[-1], max(int(wanted), 0))
+        nearest_rows = np.interp(lengths, found.arclength, np.arange(len(found))).round().astype(int)
+        return [(float(found.parameter[i]), found.q[i]) for i in nearest_rows]
+    return [(float(p), np.asarray(q, dtype=float)) for p, q in wanted]
+
+
+def _draw(axes: Any, found: Any, chosen: Sequence[tuple[float, Array]]) -> None:
+    """Shapes from the side, over each other, with their numbers."""
+    drawn = []
+    for p, q in chosen:
+        geometry = Geometry(found.way.robot(p), n_stations=24, n_around=16)
+        drawn.append((geometry, geometry.at(q)))
+    seen = np.concatenate([shape.points for _, shape in drawn])
+    plane = widest(seen, up_axis(found.robot.engine.gravity))
+
+    def place(points: Array) -> Array:
+        return np.stack([points @ plane.right, points @ plane.up], axis=-1)
+
+    handles = []
+    for k, (geometry, shape) in enumerate(drawn):
+        colour = PALETTE[k % len(PALETTE)]
+        solid = [part for part in geometry.parts if part.kind != TENDON]
+        polygons = [outline for part in solid for outline in outlines_of(geometry, part, shape, plane, place)]
+        axes.add_collection(PolyCollection(polygons, facecolor=colour, edgecolor=colour, alpha=0.75, linewidth=0.4))
+        handles.append(Line2D([], [], color=colour, linewidth=4.0, label=f"{k + 1}: {chosen[k][0]:.4g}"))
+    axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel(f"{axis_name(plane.right)} [m]")
+    axes.set_ylabel(f"{axis_name(plane.up)} [m]")
+    axes.legend(handles=handles, title="parameter", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)

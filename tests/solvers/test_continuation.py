@@ -1,0 +1,174 @@
+"""The continuation solver on small problems whose curves are known."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sorosim.growth import Growth, growing
+from sorosim.solvers.bordered import across, orientation
+from sorosim.solvers.continuation import Steps, follow_curve
+from sorosim.solvers.curve import Family
+
+
+def scalar(residual, dx, dw, **more):
+    """A family in one unknown."""
+    return Family(
+        lambda x, w: (np.array([residual(x[0], w)]), np.array([[dx(x[0], w)]]), np.array([dw(x[0], w)])),
+        np.eye(1), **more,
+    )  # fmt: skip
+
+
+def cubic(x, w):
+    return x**3 - 1.5 * x**2 + 0.6 * x - 0.3 * w
+
+
+ARCH = scalar(cubic, lambda x, w: 3 * x**2 - 3 * x + 0.6, lambda x, w: -0.3)
+ONWARD = np.array([0.0, 1.0])
+
+
+def test_folds_of_a_cubic_are_located_to_rounding():
+    found, curve = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
+    assert found.complete
+    assert found.message == "reached the end of the range"
+    folds = np.array([special.place.z for special in found.specials])
+    x = 0.5 + np.array([-1.0, 1.0]) * np.sqrt(0.05)
+    assert [special.kind for special in found.specials] == ["fold", "fold"]
+    assert_allclose(folds[:, 0], x, rtol=1e-9)
+    assert_allclose(folds[:, 1], cubic(x, 0.0) / 0.3, rtol=1e-13)
+    for place in found.places:
+        assert abs(cubic(*place.z)) < 5e-13  # rounding of 1e-13 of its terms is where the corrector ends
+        assert curve.length(place.tangent) == pytest.approx(1.0)
+    assert found.places[-1].z[1] == 2.0
+
+
+def test_steps_shorten_where_the_curve_turns():
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
+    z = np.array([place.z for place in found.places])
+    turns = [float(np.arccos(np.clip(a.tangent @ b.tangent, -1, 1))) for a, b in pairwise(found.places)]
+    assert max(turns) < 0.35
+    assert np.linalg.norm(np.diff(z, axis=0), axis=1).max() < 0.11
+
+
+def test_the_way_back_is_the_same_curve():
+    on, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
+    x, w = on.places[-1].z
+    back, _ = follow_curve(ARCH, np.array([x]), w, -ONWARD, Steps(low=0.0))
+    assert back.places[-1].z == pytest.approx([0.0, 0.0], abs=1e-12)
+    for one, other in zip(on.specials, back.specials[::-1], strict=True):
+        assert one.place.z == pytest.approx(other.place.z, abs=1e-9)
+
+
+def test_a_closed_curve_comes_back_to_its_start():
+    circle = scalar(lambda x, w: x**2 + w**2 - 1.0, lambda x, w: 2 * x, lambda x, w: 2 * w)
+    found, _ = follow_curve(circle, np.ones(1), 0.0, ONWARD, Steps())
+    assert found.message == "came back to its start"
+    assert found.complete
+    assert [special.place.z[1] for special in found.specials] == pytest.approx([1.0, -1.0], abs=1e-14)
+    # chords of steps of which none turns by more than 0.35
+    assert found.places[-1].s == pytest.approx(2.0 * np.pi, rel=1e-2)
+
+
+def crossing(second):
+    """x ((w - 0.5) - second x - x^2) = 0: the axis, and a branch of the slope second = dw/dx."""
+
+    def dx(x, w):
+        return -((w - 0.5) - 2.0 * second * x - 3.0 * x**2)
+
+    return scalar(
+        lambda x, w: -x * ((w - 0.5) - second * x - x**2), dx, lambda x, w: -x,
+        growth=lambda x, w: Growth(int(dx(x[0], w) < 0.0)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("second", [0.0, 0.3, -2.0])
+def test_directions_of_pitchforks_and_crossings_are_exact(second):
+    found, _ = follow_curve(crossing(second), np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
+    (special,) = found.specials
+    assert special.kind == "branch"
+    assert special.place.z == pytest.approx([0.0, 0.5], abs=1e-10)
+    (direction,) = special.directions
+    # differences of second derivatives of a cubic: rounding over 1e-4
+    assert_allclose(direction[1] / direction[0], second, rtol=0, atol=1e-8)
+    assert (special.before.buckling, special.after.buckling) == (0, 1)
+
+
+def test_branch_points_that_two_branches_share_are_found_by_what_grows():
+    # w x - x^3 twice: the determinant does not change its sign
+    def evaluate(x, w):
+        k = 0.5 - w
+        return k * x + x**3, np.diag(k + 3.0 * x**2), -x
+
+    family = Family(evaluate, np.eye(2), lambda x, w: Growth(2 * int(0.5 - w < 0.0)))
+    found, _ = follow_curve(family, np.zeros(2), 0.0, np.array([0.0, 0.0, 1.0]), Steps(high=2.0))
+    (special,) = found.specials
+    assert special.kind == "branch"
+    assert special.place.z[2] == pytest.approx(0.5, abs=1e-10)
+    assert len(special.directions) == 2
+    assert_allclose(np.array(special.directions)[:, 2], 0.0, atol=1e-10)
+
+
+def test_flutter_is_where_the_count_changes_though_nothing_is_singular():
+    family = scalar(
+        lambda x, w: x - w, lambda x, w: 1.0, lambda x, w: -1.0, growth=lambda x, w: Growth(0, int(w > 0.7))
+    )  # fmt: skip
+    found, _ = follow_curve(family, np.zeros(1), 0.0, ONWARD, Steps(high=1.0))
+    (special,) = found.specials
+    assert special.kind == "flutter"
+    assert special.place.z[1] == pytest.approx(0.7, abs=1e-10)
+
+
+def test_a_curve_that_ends_says_so():
+    def end(x, w):
+        return x - np.sqrt(1.0 - w) if w < 1.0 else np.nan
+
+    family = scalar(end, lambda x, w: 1.0, lambda x, w: 0.5 / np.sqrt(1.0 - w) if w < 1.0 else np.nan)
+    found, _ = follow_curve(family, np.ones(1), 0.0, ONWARD, Steps(high=2.0))
+    assert not found.complete
+    assert found.message == "stopped: steps became too small"
+    assert found.places[-1].z[1] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_kink_is_passed_in_small_steps():
+    family = scalar(lambda x, w: x - 0.5 * abs(w - 0.5), lambda x, w: 1.0, lambda x, w: -0.5 * np.sign(w - 0.5))
+    found, _ = follow_curve(family, np.array([0.25]), 0.0, ONWARD, Steps(high=1.0))
+    assert found.complete
+    assert not found.specials
+
+
+def test_points_and_stops_end_a_curve():
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(most=5))
+    assert (len(found.places), found.message) == (5, "stopped after 5 points")
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(stop=lambda x, w: x[0] > 0.4))
+    assert found.message == "stopped where it was asked to"
+    assert found.places[-2].z[0] <= 0.4 < found.places[-1].z[0]
+
+
+def test_bordered_systems_are_solved_whatever_the_sizes():
+    rng = np.random.default_rng(1)
+    d = 10.0 ** np.array([-3.0, 0.0, 4.0])
+    J, slope, row, right = (rng.normal(size=n) for n in ((3, 3), 3, 4, 4))
+    J, slope = d[:, None] * (J + J.T) * d, 1e6 * d * slope
+    y = across(J, slope, row, right)
+    A = np.vstack([np.hstack([J, slope[:, None]]), row])
+    assert_allclose(A @ y, right, rtol=1e-9, atol=1e-9 * np.abs(A).max() * np.abs(y).max() * 1e-6)
+    assert orientation(J, slope, row) == np.sign(np.linalg.det(A))
+
+
+@pytest.mark.parametrize(
+    ("K", "D", "expected"),
+    [
+        ([[1.0, 0.0], [0.0, 2.0]], 0.0, (0, 0)),
+        ([[-1.0, 0.0], [0.0, 2.0]], 0.0, (1, 0)),
+        ([[-1.0, 0.0], [0.0, -2.0]], 0.1, (2, 0)),
+        ([[1.0, 2.0], [-2.0, 1.0]], 0.0, (0, 1)),  # squares 1 +- 2i
+        ([[1.0, 0.1], [-0.1, 2.0]], 0.0, (0, 0)),  # of frequencies that are apart
+        ([[1.0, 2.0], [-2.0, 1.0]], 5.0, (0, 0)),  # damping holds it
+        ([[1.0, 2.0], [-2.0, 1.0]], 0.1, (0, 1)),
+        ([[-1.0, 0.1], [-0.1, 2.0]], 0.0, (1, 0)),
+        ([[1.0, 0.0], [0.0, 2.0]], -0.1, (0, 2)),  # damping that gives energy
+    ],
+)
+def test_what_grows_is_counted(K, D, expected):
+    assert growing(np.eye(2), D * np.eye(2), np.array(K)) == Growth(*expected)
