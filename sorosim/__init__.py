@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from sorosim.assembly import assemble
     from sorosim.io import load
     from sorosim.motion import resume, simulate
-    from sorosim.result import open_run as open
+    from sorosim.opening import open_result as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
+    from sorosim.sweeps.driver import sweep
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ __all__ = [
     "sensitivities",
     "simulate",
     "statics",
+    "sweep",
 ]
 
 # public name -> (module, name there)
@@ -59,12 +61,13 @@ _LAZY = {
     "assemble": ("sorosim.assembly", "assemble"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
-    "open": ("sorosim.result", "open_run"),
+    "open": ("sorosim.opening", "open_result"),
     "resume": ("sorosim.motion", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.motion", "simulate"),
     "statics": ("sorosim.analysis", "statics"),
+    "sweep": ("sorosim.sweeps.driver", "sweep"),
 }
 
 

@@ -62,6 +62,8 @@ LAYERS = (
     "doctor",
     "io",
     "sensitivity",
+    "sweeps",
+    "opening",
     "viz",
     "__init__",
     "benchmark",
@@ -71,7 +73,7 @@ LAYERS = (
 ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save and run.play: these modules may import these layers inside functions
-LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "integration", "motion"}, {"io", "viz"}
+LAZY_IMPORTERS, LAZY_TARGETS = {"__init__", "robot", "result", "integration", "motion", "sweeps"}, {"io", "viz"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}

@@ -17,6 +17,7 @@ import yaml
 from sorosim.errors import FileError
 from sorosim.io.problems import Path, Position, dotted, shown
 
+ROBOT, EMPTY = "a robot", "; begin with the line 'sorosim: 1'"
 MAX_BYTES, MAX_NESTING, MAX_NODES = 1_000_000, 50, 100_000
 
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -52,8 +53,8 @@ class Document(NamedTuple):
     text: str
 
 
-def read_file(path: str | FilePath, label: str = "") -> Document:
-    """Read a file; `label` is its name in messages."""
+def read_file(path: str | FilePath, label: str = "", what: str = ROBOT) -> Document:
+    """Read a file; `label` is its name in messages, `what` what it should hold."""
     file = label or str(path)
     try:
         with open(path, "rb") as stream:
@@ -62,11 +63,11 @@ def read_file(path: str | FilePath, label: str = "") -> Document:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(content) > MAX_BYTES:
         raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB, got more; keep measured data in CSV files")
-    return read_text(_decoded(content, file), file)
+    return read_text(_decoded(content, file), file, what)
 
 
-def read_text(text: str, file: str) -> Document:
-    """Read YAML from a text; `file` is its name in messages.
+def read_text(text: str, file: str, what: str = ROBOT) -> Document:
+    """Read YAML from a text; `file` is its name in messages, `what` what it should hold.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def read_text(text: str, file: str) -> Document:
     except yaml.YAMLError as error:
         raise FileError(file, f"expected YAML, got {' '.join(str(error).split())}") from None
     if data is None:
-        raise FileError(file, "expected a robot, got an empty file; begin with the line 'sorosim: 1'")
+        raise FileError(file, f"expected {what}, got an empty file" + (EMPTY if what == ROBOT else ""))
     return Document(data, reader.positions, text)
 
 

@@ -1,0 +1,59 @@
+"""Where blocks are computed: here, in processes of this machine, or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+from sorosim.errors import InputError
+from sorosim.sweeps.plan import Plan
+from sorosim.sweeps.task import Block, Job, compute_block
+
+PATIENCE = 15.0  # s for a scheduler to answer
+AHEAD = 2  # blocks that wait for each process, so that none of them waits
+
+
+def computed(plan: Plan, job: Job, numbers: Iterable[int], jobs: int, scheduler: str | None) -> Iterator[Block]:
+    """Compute blocks of a plan by their numbers; they come as they are done, in any order."""
+    tasks = ((job, k, plan.blocks[k].tolist(), [plan.samples.row(i) for i in plan.blocks[k]]) for k in numbers)
+    if scheduler is not None:
+        yield from _on_cluster(tasks, scheduler)
+    elif jobs == 1:
+        yield from (compute_block(*task) for task in tasks)
+    else:
+        yield from _in_processes(tasks, jobs)
+
+
+def _in_processes(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
+    from joblib import Parallel, delayed, parallel_config
+
+    # the settings are those of the calls inside; they must not stay while blocks are handed over
+    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        pool = Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
+    # closed at once when the sweep is given up, so that no process goes on
+    with closing(pool(delayed(compute_block)(*task) for task in tasks)) as found:
+        yield from found
+
+
+def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str) -> Iterator[Block]:
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        hint = "pip install 'sorosim[cluster]'"
+        raise InputError("scheduler", "the package dask[distributed]", "none that can be imported", hint) from None
+    from joblib import Parallel, delayed, parallel_config
+
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:  # a scheduler that does not answer is a TimeoutError, which is an OSError
+        why = " ".join(str(error).split())[:120]
+        raise InputError("scheduler", "the address of a Dask scheduler that answers", f"'{address}' ({why})",
+                         "as in tcp://host:8786") from None  # fmt: skip
+    with client:
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise InputError("scheduler", "a cluster with workers", f"'{address}' without any", "start dask worker")
+        with parallel_config("dask", client=client):
+            pool = Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
+        with closing(pool(delayed(compute_block)(*task) for task in tasks)) as found:
+            yield from found
