@@ -45,7 +45,7 @@ def play(
     """
     from sorosim.result import Run
 
-    found = _shown(source)
+    found = _moving(source)
     look = {"view": view, "colour": colour, "trails": trails, "frames": frames}
     found.play(speed=speed, **look) if isinstance(found, Run) else found.play(**look)
 
@@ -55,6 +55,26 @@ def _shown(source: str) -> Any:
     import sorosim
 
     return sorosim.open(source) if _is_result(source) else _as_built(load_changed(source, None))
+
+
+def _moving(source: str) -> Any:
+    """What is to be seen in 3D."""
+    from sorosim.sweeps.result import SweepResult
+
+    found = _shown(source)
+    if isinstance(found, SweepResult):
+        hint = "in Python, sorosim.open(...).equilibrium(i) is that of a point; plot draws them all"
+        raise InputError(source, "a run, an equilibrium or a robot", "a sweep", hint)
+    return found
+
+
+def _other(found: Any) -> tuple[str, str]:
+    """What a result is that is no run, and what draws it."""
+    from sorosim.sweeps.result import SweepResult
+
+    if isinstance(found, SweepResult):
+        return "a sweep", "plot draws sweeps"
+    return "an equilibrium", "plot draws equilibria"
 
 
 def _as_built(robot: Any) -> Any:
@@ -70,15 +90,22 @@ def _as_built(robot: Any) -> Any:
 def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
+    y: Annotated[
+        str | None, typer.Option("--y", metavar="COLUMN", help="Of a sweep: the column to draw; default: tips.")
+    ] = None,
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
+    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, an equilibrium, or a sweep.
 
     Example: sorosim plot run.h5 --out plots
     """
     import sorosim
     from sorosim.result import Run
 
+    from sorosim.sweeps.result import SweepResult
+
     found = sorosim.open(result)
+    if y is not None and not isinstance(found, SweepResult):
+        raise InputError("--y", "the result of a sweep beside it", "that of a run or an equilibrium")
     if isinstance(found, Run):
         from sorosim.viz.plots import plot_all
 
@@ -89,7 +116,7 @@ def plot(
         except OSError as error:
             raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
         written = [folder / f"{result.stem}.png"]
-        found.plot(written[0])
+        found.plot(written[0], **({} if y is None else {"y": y}))
     for path in written:
         out.print(str(path))
 
@@ -114,7 +141,8 @@ def movie(
 
     found = sorosim.open(result)
     if not isinstance(found, Run):
-        raise InputError(str(result), "a run", "an equilibrium", "plot draws equilibria")
+        got, hint = _other(found)
+        raise InputError(str(result), "a run", got, hint)
     path = output or result.with_suffix(".mp4")
     found.movie(path, fps=fps, speed=speed, size=pixels(size), view=view, colour=colour, trails=trails, frames=frames)
     out.print(str(path))
@@ -135,26 +163,33 @@ def still(
     Example: sorosim still run.h5 --t 2 --out run.png --view side
     """
     look = {"size": pixels(size), "view": view, "colour": colour, "trails": trails, "frames": frames}
-    found, moment = _shown(source), {} if t is None else {"t": t}
+    found, moment = _moving(source), {} if t is None else {"t": t}
     found.still(output, **moment, **look)
     out.print(str(output))
 
 
 def export(
     result: ResultArgument,
-    output: Annotated[Path, typer.Option("--out", help="A .csv or a MATLAB .mat file.", show_default=False)],
+    output: Annotated[Path, typer.Option("--out", help="A .csv file; of a run also .mat, of a sweep .parquet.", show_default=False)],
     readings: Annotated[
         bool, typer.Option("--readings", help="Write a table of each sensor; --out is their folder.")
     ] = False,
 ) -> None:
-    """Write the numbers of a run for other programs (the result file itself is HDF5, which many read).
+    """Write the numbers of a run or a sweep for other programs (the result file itself is HDF5, which many read).
 
     Example: sorosim export run.h5 --out run.csv
     """
     import sorosim
     from sorosim.result import Run
+    from sorosim.sweeps.result import SweepResult
 
     found = sorosim.open(result)
+    if isinstance(found, SweepResult):
+        if output.suffix not in (".csv", ".parquet") or readings:
+            raise InputError("--out", "a file name that ends in .csv or .parquet", f"'{output}'")
+        found.to_csv(output) if output.suffix == ".csv" else found.to_parquet(output)
+        out.print(str(output))
+        return
     if not isinstance(found, Run):
         raise InputError(str(result), "a run", "an equilibrium", "any reader of HDF5 opens the file")
     if readings:
@@ -192,12 +227,18 @@ def info(
 
 def _result_info(source: str, json: bool) -> None:
     import sorosim
+    from sorosim.cli.sweeps import sweep_facts, sweep_summary
     from sorosim.io.results import read
     from sorosim.result import Run
+    from sorosim.sweeps.result import SweepResult
 
-    found, versions = sorosim.open(source), read(source).get("versions", {})
+    found = sorosim.open(source)
+    is_sweep = isinstance(found, SweepResult)
+    versions = found.versions if is_sweep else read(source).get("versions", {})
     made_by = ", ".join(f"{name} {version}" for name, version in versions.items())
-    if isinstance(found, Run):
+    if is_sweep:
+        summary, rows = sweep_summary(found) | {"versions": dict(versions)}, sweep_facts(found) | {"made by": made_by}
+    elif isinstance(found, Run):
         summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
         rows = run_facts(summary) | {"message": found.message, "made by": made_by}
     else:
@@ -236,14 +277,16 @@ def new(
     out.print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
 
 
-def schema() -> None:
+def schema(
+    sweep: Annotated[bool, typer.Option("--sweep", help="That of sweep files.")] = False,
+) -> None:
     """Print the JSON Schema of robot files, for editors that complete and check while you type.
 
     Example: sorosim schema > sorosim.schema.json
     """
-    from sorosim.io import json_schema
+    from sorosim.io import json_schema, sweep_schema
 
-    as_json(json_schema())
+    as_json(sweep_schema() if sweep else json_schema())
 
 
 def convert(

@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from sorosim.cli import files, runs
+from sorosim.cli import files, runs, sweeps
 from sorosim.cli.show import failed, warned
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 
@@ -23,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    runs.simulate, runs.resume, runs.statics, files.play, files.still, files.plot, files.movie, files.export,
+    runs.simulate, runs.resume, runs.statics, sweeps.sweep, files.play, files.still, files.plot, files.movie, files.export,
     runs.check, files.info, files.convert, files.robots, files.new, files.schema, runs.bench,
 ):  # fmt: skip
     app.command()(command)

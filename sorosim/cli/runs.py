@@ -34,7 +34,7 @@ def load_changed(robot: str, changes: list[str] | None) -> Any:
     return load(robot, set=changed) if changed else load(robot)
 
 
-def _compile(robot: Any, method: str | None = None) -> None:
+def compile_engine(robot: Any, method: str | None = None) -> None:
     """Compile the engine if it is not yet, and the steps of a method: apart from the run, whose time is told."""
     from sorosim.compiled import is_cold
     from sorosim.solvers.registry import MARCHES
@@ -119,7 +119,7 @@ def simulate(
     loaded = load_changed(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
     inputs, moved = signals(loaded, u, driven)
-    _compile(loaded, method or loaded.description.simulate.get("method"))
+    compile_engine(loaded, method or loaded.description.simulate.get("method"))
     end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
     _compute(
         lambda report: sorosim.simulate(
@@ -148,7 +148,7 @@ def resume(
     if not isinstance(before, Run):
         raise InputError(str(result), "the file of a run", "that of an equilibrium")
     path, inputs = output or result, resumed(before, u)
-    _compile(before.robot, before.options.get("method"))
+    compile_engine(before.robot, before.options.get("method"))
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
     _compute(lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path), path, json, end, begin)
@@ -170,7 +170,7 @@ def statics(
 
     loaded = load_changed(robot, changes)
     inputs, held = values(loaded, u, driven)
-    _compile(loaded)
+    compile_engine(loaded)
     try:
         found = sorosim.statics(loaded, inputs, held)
     except ConvergenceError as error:
@@ -202,7 +202,7 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
     from sorosim.doctor import WRONG, examine
 
     loaded = load_changed(robot, changes)
-    _compile(loaded)
+    compile_engine(loaded)
     findings = examine(loaded)
     if json:
         as_json({"robot": loaded.name, "findings": [finding._asdict() for finding in findings]})

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.analysis import check_robot
+from sorosim.compiled import is_cold
 from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
 from sorosim.io import load
 from sorosim.io.journal import journal_of
@@ -22,9 +23,9 @@ from sorosim.io.sweep_store import SweepJournal, head_of
 from sorosim.robot import Robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
-from sorosim.sweeps.pool import computed
+from sorosim.sweeps.pool import computed, starting
 from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
-from sorosim.sweeps.task import FAILED
+from sorosim.sweeps.task import FAILED, Block
 
 Progress = Callable[[int, int, int], None]
 Blocks = dict[int, tuple[Any, list[str]]]
@@ -103,16 +104,22 @@ def sweep(
     """
     said = {"points": points, "task": task, "u": u, "driven": driven, "outputs": outputs, "summary": summary,
             "start": start, "block": block}  # fmt: skip
+    jobs = _jobs(jobs)
+    if resume and (force or out is None):
+        raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
+    if out is not None and not (resume or force):
+        _check_nothing(out)
+    # processes start while the robot is loaded
+    early = starting(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
     robot, document = _document(source, {name: value for name, value in said.items() if value is not None})
     plan = plan_of(document, robot)
-    jobs = _jobs(jobs)
     if progress is not None and not callable(progress):
         raise InputError("progress", "a function of the numbers of points", type(progress).__name__)
     if plan.keep_runs and out is None:
         raise InputError("out", "the path of a result file, beside which runs are kept", "none")
-    if resume and (force or out is None):
-        raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
-    done: Blocks = {} if out is None else _already(plan, out, resume, force)
+    done: Blocks = _already(plan, Path(out)) if resume and out is not None else {}
+    if early is not None:
+        early.join()
     return _Sweep(plan, out, done, progress).run(jobs, scheduler)
 
 
@@ -138,18 +145,20 @@ def _jobs(jobs: Any) -> int:
     return int(jobs) if jobs > 0 else os.cpu_count() or 1
 
 
-def _already(plan: Plan, out: str | Path, resume: bool, force: bool) -> Blocks:
-    """Blocks that an earlier sweep has left at the path."""
+def _check_nothing(out: str | Path) -> None:
+    """Refuse a path where there is something, a journal included: a sweep takes long."""
     check_path(out)
-    path = Path(out)
-    there = path.exists() or journal_of(path).exists()
-    if force or not there:
-        return {}
-    if not resume:
+    if Path(out).exists() or journal_of(out).exists():
         hint = "resume it (--resume), replace it (--force), or give another name"
-        raise FileError(str(out), f"expected no result yet, got one; {hint}")
+        raise FileError(str(out), f"expected no file yet, got one; {hint}")
+
+
+def _already(plan: Plan, path: Path) -> Blocks:
+    """Blocks that an earlier sweep has left at the path."""
+    if not (path.exists() or journal_of(path).exists()):
+        return {}
     old = open_sweep(path)
-    _check_same(plan, old, str(out))
+    _check_same(plan, old, str(path))
     return taken_apart(old.plan, old.arrays, old.messages)
 
 
@@ -187,13 +196,12 @@ class _Sweep:
         runs = self._begin()
         try:
             self._tell()
+            if left and jobs > 1 and is_cold():  # compiled here once, not by every process
+                self._keep(next(computed(self.plan, self.plan.job(runs), left[:1], 1, None)))
+                del left[0]
             with closing(computed(self.plan, self.plan.job(runs), left, min(jobs, len(left) or 1), scheduler)) as found:
                 for block in found:
-                    self.done[block.number] = block.arrays, block.messages
-                    if self.journal is not None:
-                        self.journal.block(block.number, block.arrays, block.messages)
-                    self._count(block.arrays)
-                    self._tell()
+                    self._keep(block)
         except KeyboardInterrupt:
             partial = self._result()
             where = f"; what there is is in {self.out}, and resume goes on with it" if self.out is not None else ""
@@ -228,6 +236,14 @@ class _Sweep:
         except OSError as error:
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
         return str(folder.absolute())
+
+    def _keep(self, block: Block) -> None:
+        """Keep what was found in a block."""
+        self.done[block.number] = block.arrays, block.messages
+        if self.journal is not None:
+            self.journal.block(*block)
+        self._count(block.arrays)
+        self._tell()
 
     def _count(self, arrays: Mapping[str, ArrayLike]) -> None:
         status = np.asarray(arrays["status"])

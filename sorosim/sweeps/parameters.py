@@ -1,4 +1,7 @@
-"""What may vary in a sweep: inputs, driven coordinates and values of the robot's file, with their units."""
+"""What may vary in a sweep: inputs, driven coordinates and values of the robot's file, with their units.
+
+Every process that computes points imports this module, so what only reads files is imported where it is needed.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sorosim.door import as_real
-from sorosim.errors import ModelError
-from sorosim.io.fields import SI_UNITS, formula_or_quantity
-from sorosim.io.problems import shown
-from sorosim.io.quantities import in_si, quantity
+from sorosim.errors import InputError, ModelError, nearest
 from sorosim.io.units import DIMENSIONS, OF_INPUT, WrongText, combined, split
 from sorosim.robot import Robot
 from sorosim.sweeps.samples import Value
@@ -37,6 +37,9 @@ class Parameter:
         ModelError
             It is no quantity of this dimension.
         """
+        from sorosim.io.fields import formula_or_quantity
+        from sorosim.io.quantities import quantity
+
         if not self.dimension:
             return _number_or_word(value)
         if self.timed and isinstance(value, str):
@@ -46,6 +49,8 @@ class Parameter:
 
     def number(self, value: Any) -> float:
         """A value in SI units; words are refused."""
+        from sorosim.io.problems import shown
+
         found = self.read(value)
         if isinstance(found, str):
             raise ModelError("", "a number or a quantity", shown(found), "words and expressions can be listed only")
@@ -53,12 +58,16 @@ class Parameter:
 
     def unit(self, written: Sequence[Any]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
+        from sorosim.io.fields import SI_UNITS
+
         if self.dimension:
             return SI_UNITS[self.dimension]
         return next((unit for value in written if (unit := _unit(value))), "")
 
 
 def _number_or_word(value: Any) -> Value:
+    from sorosim.io.quantities import in_si, quantity
+
     number = as_real(value)
     if number is not None:
         return float(quantity(number, "number"))
@@ -70,6 +79,8 @@ def _number_or_word(value: Any) -> Value:
 
 def _unit(value: Any) -> str:
     """SI unit of a quantity of any kind; "" of a bare number or a word."""
+    from sorosim.io.fields import SI_UNITS
+
     try:
         words = split(str(value))[1]
         _, _, exponents = combined(words, DIMENSIONS["number"].exponents)
@@ -101,8 +112,6 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
 
 def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
     """An input of an actuator."""
-    from sorosim.errors import InputError, nearest
-
     units = dict(zip(robot.actuator_names, robot.actuator_units, strict=True))
     if target not in units:
         raise InputError("", "the name of an actuator", f"'{target}'", nearest(target, units))

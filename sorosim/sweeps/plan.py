@@ -238,24 +238,21 @@ class _Reader:
                 self.todo.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)
 
     def _check_file_values(self, parameters: Sequence[Parameter], samples: Samples) -> None:
-        """Build the robot at the least and the greatest value of what varies in its file, one after the other."""
+        """Build the robot at the least and the greatest value of each thing that varies in its file, and at words."""
         varied = [(k, one) for k, one in enumerate(parameters) if one.kind == FILE]
         if varied and not self.text:
             hint = "its robot was built of Python objects that no file can express"
             self.todo.add(("points",), "a robot with a file, whose values can vary", "none", hint)
             return
-        if not varied:
-            return
-        first = samples.row(0)
         for k, one in varied:
             column = samples.columns[k]
             numbers = [x for x in column if not isinstance(x, str)]
             tried: list[Value] = [*dict.fromkeys([min(numbers), max(numbers)] if numbers else [])]
             for value in [*tried, *dict.fromkeys(x for x in column if isinstance(x, str))]:
-                settings = settings_of(parameters, {**first, one.name: value})
+                settings = settings_of([one], {one.name: value})
                 try:
                     robot = load_text(self.text, self.robot.name, set=settings)
-                except (SorosimError, InputError) as error:
+                except SorosimError as error:
                     self._cannot_be(one, value, error)
                     break
                 if robot.actuator_names != self.robot.actuator_names:
@@ -264,8 +261,12 @@ class _Reader:
 
     def _cannot_be(self, one: Parameter, value: Value, error: Exception) -> None:
         path = next((p for p in self._places(one.name)), ("points",))
-        shown = f"{value:g}" if isinstance(value, float) else f"'{value}'"
-        self.todo.add(path, "values that the robot's file can have", f"{one.name} = {shown}: {error}", at_key=True)
+        if isinstance(error, InputError):  # the path leads nowhere
+            self.todo.add(path, error.expected, error.got, error.hint, at_key=True)
+            return
+        written = f"{value:g}" if isinstance(value, float) else f"'{value}'"
+        why = " ".join(str(error).removeprefix(f"{self.robot.name}: ").split())
+        self.todo.add(path, "values that the robot's file can have", f"{written} ({why})", at_key=True)
 
     def _places(self, name: str) -> Iterator[Place]:
         """Where a parameter of the points is written."""

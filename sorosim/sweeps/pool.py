@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from threading import Thread
 from typing import Any
 
 from sorosim.errors import InputError
 from sorosim.sweeps.plan import Plan
-from sorosim.sweeps.task import Block, Job, compute_block
+from sorosim.sweeps.task import Block, Job, compute_block, ready
 
 PATIENCE = 15.0  # s for a scheduler to answer
 AHEAD = 2  # blocks that wait for each process, so that none of them waits
@@ -25,14 +27,33 @@ def computed(plan: Plan, job: Job, numbers: Iterable[int], jobs: int, scheduler:
         yield from _in_processes(tasks, jobs)
 
 
-def _in_processes(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
-    from joblib import Parallel, delayed, parallel_config
+def starting(jobs: int) -> Thread:
+    """Start processes already, while there is other work: they need a second to import what they compute with."""
+
+    def start() -> None:
+        from joblib import delayed
+
+        with contextlib.suppress(Exception):  # whatever it is, it is told when they are needed
+            list(_pool(jobs)(delayed(ready)() for _ in range(jobs)))
+
+    thread = Thread(target=start, daemon=True)
+    thread.start()
+    return thread
+
+
+def _pool(jobs: int) -> Any:
+    from joblib import Parallel, parallel_config
 
     # the settings are those of the calls inside; they must not stay while blocks are handed over
     with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        pool = Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
+        return Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
+
+
+def _in_processes(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
+    from joblib import delayed
+
     # closed at once when the sweep is given up, so that no process goes on
-    with closing(pool(delayed(compute_block)(*task) for task in tasks)) as found:
+    with closing(_pool(jobs)(delayed(compute_block)(*task) for task in tasks)) as found:
         yield from found
 
 
