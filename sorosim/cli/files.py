@@ -100,7 +100,6 @@ def plot(
     """
     import sorosim
     from sorosim.result import Run
-
     from sorosim.sweeps.result import SweepResult
 
     found = sorosim.open(result)
@@ -170,7 +169,9 @@ def still(
 
 def export(
     result: ResultArgument,
-    output: Annotated[Path, typer.Option("--out", help="A .csv file; of a run also .mat, of a sweep .parquet.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--out", help="A .csv file; of a run also .mat, of a sweep .parquet.", show_default=False)
+    ],
     readings: Annotated[
         bool, typer.Option("--readings", help="Write a table of each sensor; --out is their folder.")
     ] = False,
@@ -233,11 +234,10 @@ def _result_info(source: str, json: bool) -> None:
     from sorosim.sweeps.result import SweepResult
 
     found = sorosim.open(source)
-    is_sweep = isinstance(found, SweepResult)
-    versions = found.versions if is_sweep else read(source).get("versions", {})
+    versions = dict(found.versions) if isinstance(found, SweepResult) else read(source).get("versions", {})
     made_by = ", ".join(f"{name} {version}" for name, version in versions.items())
-    if is_sweep:
-        summary, rows = sweep_summary(found) | {"versions": dict(versions)}, sweep_facts(found) | {"made by": made_by}
+    if isinstance(found, SweepResult):
+        summary, rows = sweep_summary(found) | {"versions": versions}, sweep_facts(found) | {"made by": made_by}
     elif isinstance(found, Run):
         summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
         rows = run_facts(summary) | {"message": found.message, "made by": made_by}

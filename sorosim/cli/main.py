@@ -23,8 +23,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    runs.simulate, runs.resume, runs.statics, sweeps.sweep, files.play, files.still, files.plot, files.movie, files.export,
-    runs.check, files.info, files.convert, files.robots, files.new, files.schema, runs.bench,
+    runs.simulate, runs.resume, runs.statics, sweeps.sweep, files.play, files.still, files.plot, files.movie,
+    files.export, runs.check, files.info, files.convert, files.robots, files.new, files.schema, runs.bench,
 ):  # fmt: skip
     app.command()(command)
 

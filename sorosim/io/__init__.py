@@ -13,7 +13,7 @@ from sorosim.errors import FileError, InputError, nearest
 if TYPE_CHECKING:
     from sorosim.robot import Robot
 
-__all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text"]
+__all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text", "sweep_schema"]
 
 
 def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | None = None) -> Robot:
@@ -64,9 +64,7 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
     return robot_from(expanded, folder=path.parent, text=document.text, name=path.stem or "robot")
 
 
-def load_text(
-    text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None
-) -> Robot:
+def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:
     """Read a robot from the text of its file, as result files keep it.
 
     Parameters
@@ -111,6 +109,13 @@ def json_schema() -> dict[str, Any]:
     from sorosim.io.schema_json import schema
 
     return schema()
+
+
+def sweep_schema() -> dict[str, Any]:
+    """JSON Schema of sweep files, likewise."""
+    from sorosim.io.schema_json import sweep_schema
+
+    return sweep_schema()
 
 
 def format_page() -> str:

@@ -32,10 +32,10 @@ class SweepJournal(Records):
 
     def block(self, number: int, arrays: Mapping[str, NDArray[Any]], messages: list[str]) -> None:
         """Append what was found in a block."""
-        held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        about = {name: [array.dtype.newbyteorder("<").str, array.shape] for name, array in held.items()}
+        held = {name: np.ascontiguousarray(x, x.dtype.newbyteorder("<")) for name, x in arrays.items()}
+        about = {name: [array.dtype.str, array.shape] for name, array in held.items()}
         line = json.dumps({"number": number, "messages": messages, "arrays": about}).encode()
-        content = [array.astype(about[name][0], copy=False).tobytes() for name, array in held.items()]  # type: ignore[arg-type]
+        content = [array.tobytes() for array in held.values()]
         self.record(b"b", b"".join([line, b"\n", *content]))
 
 

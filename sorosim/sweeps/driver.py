@@ -128,7 +128,7 @@ def _document(source: Any, said: dict[str, Any]) -> tuple[Robot, SweepDocument]:
         if said:
             got = f"a sweep file and {', '.join(said)}"
             raise InputError("sweep", "either a sweep file or a Robot with points", got, "change the file")
-        document = read_sweep(source)
+        document = read_sweep(Path(source))
         named = document.spec.robot
         inside = document.folder / named
         robot = load(inside if inside.is_file() else named, set=document.spec.set or None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ class _Reader:
 
     def plan(self) -> Plan | None:
         points = PointReader(self.todo, self.robot, self.timed, Path(self.folder)).read(self.spec.points)
-        held = tuple([*self._held(INPUT, self.spec.u), *self._held(DRIVEN, self.spec.driven)])
+        held = (*self._held(INPUT, self.spec.u), *self._held(DRIVEN, self.spec.driven))
         outputs, parameters = self._outputs(), [] if points is None else points.parameters
         self._check_once([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in held)])
         if self.timed and self.options.get("t_end", self.robot.description.simulate.get("t_end")) is None:
@@ -194,11 +194,9 @@ class _Reader:
         make = input_parameter if kind == INPUT else driven_parameter
         for name, value in given.items():
             path: Place = (kind, name)
-            found = self.todo.attempt(
-                path, lambda name=name: make(self.robot, f"{kind}.{name}", name, self.timed), at_key=True
-            )
+            found = self.todo.attempt(path, partial(make, self.robot, f"{kind}.{name}", name, self.timed), at_key=True)
             if found is not None:
-                read = self.todo.attempt(path, lambda one=found, value=value: one.read(value))
+                read = self.todo.attempt(path, partial(found.read, value))
                 if read is not None:
                     yield found, read
 
@@ -221,9 +219,9 @@ class _Reader:
             return tuple(Output(name, name, 1.0) for name in with_body)
         found = []
         for i, block in enumerate(self.spec.outputs):
-            placed = isinstance(block, PlaceBlock)
-            name, s = (block.link, block.s) if placed else (block, 1.0)
-            if self.todo.known(("outputs", i, "link") if placed else ("outputs", i), "the name of a link", name, names):
+            name, s = (block.link, block.s) if isinstance(block, PlaceBlock) else (block, 1.0)
+            path: Place = ("outputs", i) if isinstance(block, str) else ("outputs", i, "link")
+            if self.todo.known(path, "the name of a link", name, names):
                 found.append(Output(name if s == 1.0 else f"{name}({s:g})", name, s))
         return tuple(dict.fromkeys(found))
 

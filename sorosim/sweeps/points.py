@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
@@ -59,7 +60,7 @@ class PointReader:
             entry = axes[one.name]
             if isinstance(entry, SpanBlock):
                 ends = [
-                    self.todo.attempt((*at, one.name, key), lambda v=v, one=one: one.number(v))
+                    self.todo.attempt((*at, one.name, key), partial(one.number, v))
                     for key, v in (("from", entry.from_), ("to", entry.to))
                 ]
                 if None not in ends:
@@ -71,9 +72,7 @@ class PointReader:
             self.todo.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", "fewer values, or a random sample")
         if len(columns) < len(axes) or self.todo.problems:
             return None
-        written = [
-            [entry.from_, entry.to] if isinstance(entry, SpanBlock) else list(entry) for entry in axes.values()
-        ]
+        written = [[entry.from_, entry.to] if isinstance(entry, SpanBlock) else list(entry) for entry in axes.values()]
         return self._points(grid(columns), parameters, written)
 
     def _sampled(self, at: Path, kind: str, block: SampledBlock) -> Points | None:
@@ -82,10 +81,7 @@ class PointReader:
         bounds: dict[str, tuple[float, float]] = {}
         for one in parameters:
             where = (*at, one.name)
-            ends = [
-                self.todo.attempt((*where, i), lambda v=v, one=one: one.number(v))
-                for i, v in enumerate(block.over[one.name])
-            ]
+            ends = [self.todo.attempt((*where, i), partial(one.number, v)) for i, v in enumerate(block.over[one.name])]
             if None in ends:
                 continue
             low, high = (float(end) for end in ends if end is not None)
@@ -104,9 +100,7 @@ class PointReader:
         columns: dict[str, list[float]] = {}
         for one in parameters:
             entry = block.through[one.name]
-            found = [
-                self.todo.attempt((*at, one.name, i), lambda v=v, one=one: one.number(v)) for i, v in enumerate(entry)
-            ]
+            found = [self.todo.attempt((*at, one.name, i), partial(one.number, v)) for i, v in enumerate(entry)]
             columns[one.name] = [x for x in found if x is not None]
             first = len(block.through[parameters[0].name])
             if len(entry) < 2 or len(entry) != first:
@@ -131,7 +125,7 @@ class PointReader:
         if len(parameters) < len(names):
             return None
         read = [
-            [self.todo.attempt((*at, i, one.name), lambda v=row[one.name], one=one: one.read(v)) for one in parameters]
+            [self.todo.attempt((*at, i, one.name), partial(one.read, row[one.name])) for one in parameters]
             for i, row in enumerate(rows)
         ]
         if self.todo.problems:
@@ -177,18 +171,17 @@ class PointReader:
         if len(set(names)) < len(names):
             self.todo.add(at, "names that differ", ", ".join(map(str, names))[:60])
         found = [
-            self.todo.attempt((*at, name) if at_key else at, lambda name=name: self._parameter(name), at_key=at_key)
+            self.todo.attempt(
+                (*at, name) if at_key else at, partial(parameter, self.robot, name, self.timed), at_key=at_key
+            )
             for name in names
         ]
         return [one for one in found if one is not None]
 
-    def _parameter(self, name: str) -> Parameter:
-        return parameter(self.robot, name, self.timed)
-
     def _values(self, at: Path, one: Parameter, given: Sequence[Any], least: int) -> list[Value]:
         if len(given) < least:
             self.todo.add(at, "a list of values, or {from, to, n}", "an empty list")
-        found = [self.todo.attempt((*at, i), lambda v=v: one.read(v)) for i, v in enumerate(given)]
+        found = [self.todo.attempt((*at, i), partial(one.read, v)) for i, v in enumerate(given)]
         return [value for value in found if value is not None]
 
     def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from threading import Thread
 from typing import Any
@@ -16,7 +16,9 @@ PATIENCE = 15.0  # s for a scheduler to answer
 AHEAD = 2  # blocks that wait for each process, so that none of them waits
 
 
-def computed(plan: Plan, job: Job, numbers: Iterable[int], jobs: int, scheduler: str | None) -> Iterator[Block]:
+def computed(
+    plan: Plan, job: Job, numbers: Iterable[int], jobs: int, scheduler: str | None
+) -> Generator[Block, None, None]:
     """Compute blocks of a plan by their numbers; they come as they are done, in any order."""
     tasks = ((job, k, plan.blocks[k].tolist(), [plan.samples.row(i) for i in plan.blocks[k]]) for k in numbers)
     if scheduler is not None:
@@ -66,7 +68,7 @@ def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str) -> Iterator[Bloc
     from joblib import Parallel, delayed, parallel_config
 
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:  # a scheduler that does not answer is a TimeoutError, which is an OSError
         why = " ".join(str(error).split())[:120]
         raise InputError("scheduler", "the address of a Dask scheduler that answers", f"'{address}' ({why})",

@@ -22,7 +22,9 @@ POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 def columns(sweep: Any) -> dict[str, NDArray[Any]]:
     """What `SweepResult.columns` gives."""
     samples = sweep.plan.samples
-    found: dict[str, NDArray[Any]] = {name: as_column(x) for name, x in zip(samples.names, samples.columns, strict=True)}
+    found: dict[str, NDArray[Any]] = {
+        name: as_column(x) for name, x in zip(samples.names, samples.columns, strict=True)
+    }
     return found | {"status": sweep.status} | numbers(sweep) | {"message": np.array(sweep.messages, dtype=str)}
 
 

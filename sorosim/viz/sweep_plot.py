@@ -96,7 +96,7 @@ def _lines(sweep: Any, shown: list[str]) -> Figure:
     for k, column in enumerate(shown):
         first = axes = figure.add_subplot(len(shown), 1, k + 1, sharex=first)
         values = table[column]
-        style = {"linestyle": "", "marker": "o"} if words else {"marker": "." if len(x) < 80 else ""}
+        style: dict[str, Any] = {"linestyle": "", "marker": "o"} if words else {"marker": "." if len(x) < 80 else ""}
         axes.plot(x[order], values[order], color=PALETTE[k % len(PALETTE)], **style)
         if unstable is not None and unstable.any():
             axes.plot(x[unstable], values[unstable], "o", markerfacecolor="none", color=UNSTABLE, label="unstable")
@@ -127,7 +127,10 @@ def _maps(sweep: Any, shown: list[str]) -> Figure:
         values = table[column].reshape(shape)[np.ix_(*order)].T
         image = axes.pcolormesh(x[order[0]], y[order[1]], values, cmap=COLOURS, shading="nearest")
         figure.colorbar(image, ax=axes, label=f"{column}{unit_of(sweep, column)}")
-        if "stable" in sweep.columns and not (stable := np.asarray(sweep.columns["stable"], dtype=bool))[sweep.ok].all():
+        if (
+            "stable" in sweep.columns
+            and not (stable := np.asarray(sweep.columns["stable"], dtype=bool))[sweep.ok].all()
+        ):
             loose = np.where(sweep.ok & ~stable, 1.0, np.nan).reshape(shape)[np.ix_(*order)].T
             marks = np.argwhere(loose == 1.0)
             axes.plot(x[order[0]][marks[:, 1]], y[order[1]][marks[:, 0]], "x", color="white", markersize=4.0)
