@@ -12,7 +12,7 @@ from typing import Any
 
 from sorosim.door import as_real
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.io.units import DIMENSIONS, OF_INPUT, WrongText, combined, split
+from sorosim.io.units import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
 from sorosim.robot import Robot
 from sorosim.sweeps.samples import Value
 
@@ -77,16 +77,21 @@ def _number_or_word(value: Any) -> Value:
         return str(value)
 
 
+def exponents_of(value: Any) -> Exponents | None:
+    """What kind of quantity a text is; None of a bare number or a word."""
+    try:
+        words = split(str(value))[1]
+        return combined(words, DIMENSIONS["number"].exponents)[2] if words else None
+    except WrongText:
+        return None
+
+
 def _unit(value: Any) -> str:
     """SI unit of a quantity of any kind; "" of a bare number or a word."""
     from sorosim.io.fields import SI_UNITS
 
-    try:
-        words = split(str(value))[1]
-        _, _, exponents = combined(words, DIMENSIONS["number"].exponents)
-    except WrongText:
-        return ""
-    if not words:
+    exponents = exponents_of(value)
+    if exponents is None:
         return ""
     if not any(exponents):
         return "rad"

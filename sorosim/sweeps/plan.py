@@ -26,11 +26,12 @@ from sorosim.sweeps.parameters import (
     INPUT,
     Parameter,
     driven_parameter,
+    exponents_of,
     input_parameter,
     parameter,
     settings_of,
 )
-from sorosim.sweeps.points import PointReader
+from sorosim.sweeps.points import PointReader, Points
 from sorosim.sweeps.samples import Samples, Value, visiting_order
 from sorosim.sweeps.summaries import quantities_of
 from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
@@ -180,7 +181,7 @@ class _Reader:
             self.todo.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
         if points is None or self.todo.problems:
             return None
-        self._check_file_values(parameters, points.samples)
+        self._check_file_values(points)
         driven = driven_names(self.robot, self.command, [*(one for one, _ in held), *parameters])
         self._check_summary(driven, outputs)
         size = self.spec.block or BLOCK_SIZES[self.command]
@@ -235,18 +236,24 @@ class _Reader:
                 hint = nearest(what, known)
                 self.todo.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)
 
-    def _check_file_values(self, parameters: Sequence[Parameter], samples: Samples) -> None:
-        """Build the robot at the least and the greatest value of each thing that varies in its file, and at words."""
-        varied = [(k, one) for k, one in enumerate(parameters) if one.kind == FILE]
+    def _check_file_values(self, points: Points) -> None:
+        """Build the robot at the least and the greatest value of each thing that varies in its file, and at words.
+
+        Of values with units one of each kind of quantity is tried as it was written.
+        """
+        varied = [(k, one) for k, one in enumerate(points.parameters) if one.kind == FILE]
         if varied and not self.text:
             hint = "its robot was built of Python objects that no file can express"
             self.todo.add(("points",), "a robot with a file, whose values can vary", "none", hint)
             return
         for k, one in varied:
-            column = samples.columns[k]
+            column = points.samples.columns[k]
             numbers = [x for x in column if not isinstance(x, str)]
-            tried: list[Value] = [*dict.fromkeys([min(numbers), max(numbers)] if numbers else [])]
-            for value in [*tried, *dict.fromkeys(x for x in column if isinstance(x, str))]:
+            tried: list[Any] = [min(numbers), max(numbers)] if numbers else []
+            tried += [x for x in column if isinstance(x, str)]
+            kinds = {exponents_of(x): x for x in points.written[k]}
+            tried += [x for exponents, x in kinds.items() if exponents is not None]
+            for value in dict.fromkeys(tried):
                 settings = settings_of([one], {one.name: value})
                 try:
                     robot = load_text(self.text, self.robot.name, set=settings)

@@ -24,11 +24,12 @@ SAMPLERS: dict[str, Callable[[Mapping[str, tuple[float, float]], int, int], Samp
 
 
 class Points(NamedTuple):
-    """Points, what varies in them, and its units."""
+    """Points, what varies in them, its units, and its values as they were written (all, or those that bound them)."""
 
     samples: Samples
     parameters: list[Parameter]
     units: tuple[str, ...]
+    written: Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class PointReader:
 
     def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:
         units = tuple(one.unit(values) for one, values in zip(parameters, written, strict=True))
-        return Points(samples, parameters, units)
+        return Points(samples, parameters, units, written)
 
 
 def _number(cell: str) -> float | str:

@@ -25,7 +25,7 @@ from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_na
 
 Array = NDArray[np.float64]
 
-STATUS = {PENDING: "pending", OK: "ok", FAILED: "failed"}
+STATUS = {OK: "ok", FAILED: "failed", PENDING: "pending"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ def numbers(sweep: Any) -> dict[str, NDArray[Any]]:
         found |= {name: arrays[name] for name in ("stable", "residual", "n_evaluations", "warm")}
     else:
         found |= {name: arrays["summary"][:, k] for k, name in enumerate(plan.summary)}
-        found |= {"t": arrays["t"], "n_steps": arrays["n_steps"], "energy.balance": arrays["balance"]}
+        found |= {"t": arrays["t"], "n_evaluations": arrays["n_evaluations"], "energy.balance": arrays["balance"]}
     return found
 
 

@@ -191,7 +191,7 @@ def _of_run(job: Job, run: Run) -> dict[str, Any]:
     values = [reduced(run, how, what, job.outputs) for how, what in job.summary.values()]
     return {
         "q": q, "qd": qd, "lam": run.lam[-1], "driven": np.array([force[0] for force in last.driven.values()]),
-        "t": run.t[-1], "n_steps": run.stats.get("n_steps", 0), "poses": _poses(job, robot, q),
+        "t": run.t[-1], "n_evaluations": run.stats.get("n_rhs", 0), "poses": _poses(job, robot, q),
         "energy": np.array(robot.energy(q, qd)[:3]), "balance": np.abs(run.energy().balance).max(),
         "readings": _flat(readings), "summary": np.array(values, dtype=float),
     }  # fmt: skip
@@ -239,7 +239,7 @@ def nothing(job: Job) -> dict[str, Any]:
     if job.command == STATICS:
         return cells | {"residual": np.nan, "stable": False, "n_evaluations": 0, "warm": False}
     summary = nan(len(job.summary), np.nan)
-    return cells | {"qd": np.zeros(0), "t": np.nan, "n_steps": 0, "balance": np.nan, "summary": summary}
+    return cells | {"qd": np.zeros(0), "t": np.nan, "n_evaluations": 0, "balance": np.nan, "summary": summary}
 
 
 def stacked(cells: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
