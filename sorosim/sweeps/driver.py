@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -203,13 +204,14 @@ class _Sweep:
                 for block in found:
                     self._keep(block)
         except KeyboardInterrupt:
-            partial = self._result()
-            where = f"; what there is is in {self.out}, and resume goes on with it" if self.out is not None else ""
-            told = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{where}"
-            raise Interrupted(told, partial) from None
+            told = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            raise Interrupted(told, self._result()) from None
+        except BrokenExecutor:
+            hint = f"if memory ran out, fewer processes need less{self._where()}"
+            raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
         finally:
             if self.journal is not None:
-                self.journal.close()
+                self.journal.close() if self.done else self.journal.remove()
         result = self._result()
         if self.journal is not None and self.out is not None:
             try:
@@ -218,6 +220,10 @@ class _Sweep:
                 raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
             self.journal.remove()
         return result
+
+    def _where(self) -> str:
+        """Where what is done already is kept."""
+        return f"; what there is is in {self.out}, and resume goes on with it" if self.out and self.done else ""
 
     def _begin(self) -> str:
         """Open the journal, with what is done already; returns the folder of whole runs."""

@@ -79,11 +79,13 @@ class Plan:
 
     def job(self, runs: str = "") -> Job:
         """What the processes need to know; `runs` is the folder of whole runs."""
+        from joblib import wrap_non_picklable_objects  # knows how to send what was written in a notebook
+
         varies = any(one.kind == FILE for one in self.parameters)
+        robot = b"" if varies else pickle.dumps(wrap_non_picklable_objects(self.robot, keep_wrapper=False))
         return Job(
-            b"" if varies else pickle.dumps(self.robot), self.text if varies else "", self.parameters, self.held,
-            self.command, self.options, self.outputs, self.summary, self.start, len(self.driven), len(self.channels),
-            runs,
+            robot, self.text if varies else "", self.parameters, self.held, self.command, self.options, self.outputs,
+            self.summary, self.start, len(self.driven), len(self.channels), runs,
         )  # fmt: skip
 
     def settings(self, point: int) -> dict[str, Any]:

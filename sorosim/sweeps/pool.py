@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from threading import Thread
 from typing import Any
@@ -61,7 +62,7 @@ def _in_processes(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block
 
 def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str) -> Iterator[Block]:
     try:
-        from dask.distributed import Client
+        from dask.distributed import Client, KilledWorker
     except ImportError:
         hint = "pip install 'sorosim[cluster]'"
         raise InputError("scheduler", "the package dask[distributed]", "none that can be imported", hint) from None
@@ -78,5 +79,8 @@ def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str) -> Iterator[Bloc
             raise InputError("scheduler", "a cluster with workers", f"'{address}' without any", "start dask worker")
         with parallel_config("dask", client=client):
             pool = Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
-        with closing(pool(delayed(compute_block)(*task) for task in tasks)) as found:
-            yield from found
+        try:
+            with closing(pool(delayed(compute_block)(*task) for task in tasks)) as found:
+                yield from found
+        except KilledWorker as error:
+            raise BrokenExecutor(str(error)) from None

@@ -264,6 +264,9 @@ def open_sweep(path: str | Path) -> SweepResult:
         stored, blocks = read_blocks(path)
     else:
         stored = read_whole(path)
+    if not stored["text"]:
+        hint = "its robot was built of Python objects; any reader of HDF5 gives `columns` and `arrays`"
+        raise FileError(str(path), f"expected the description of a robot, got a result without one; {hint}")
     robot = load_text(stored["text"], str(path))
     check_unchanged(robot.links, stored.get("meshes", {}), str(path))
     try:

@@ -150,7 +150,7 @@ def test_ctrl_c_keeps_what_there_is(here, monkeypatch):
 def test_results_are_not_overwritten_by_mistake(here):
     first = sorosim.sweep("sweep.yaml", out="sweep.h5")
     changed = Path("sweep.h5").stat().st_mtime_ns
-    with pytest.raises(sorosim.FileError, match="sweep.h5: expected no file yet, got one; resume it"):
+    with pytest.raises(sorosim.FileError, match=r"sweep\.h5: expected no file yet, got one; resume it"):
         sorosim.sweep("sweep.yaml", out="sweep.h5")
     assert Path("sweep.h5").stat().st_mtime_ns == changed
     assert_same(sorosim.sweep("sweep.yaml", out="sweep.h5", resume=True), first)  # nothing is left to do
@@ -182,7 +182,7 @@ def test_another_version_of_the_software_is_told(here, monkeypatch):
     interrupt_after(monkeypatch, "sweep.h5", 2)
     now = {"sorosim": sorosim.__version__, "numpy": "0.1", "scipy": "0.2", "python": "2.7"}
     monkeypatch.setattr("sorosim.sweeps.driver.versions", lambda: now)
-    with pytest.warns(sorosim.SorosimWarning, match="begun with numpy .*, now 0.1"):
+    with pytest.warns(sorosim.SorosimWarning, match=r"begun with numpy .*, now 0\.1"):
         sorosim.sweep("sweep.yaml", out="sweep.h5", resume=True)
 
 
@@ -208,7 +208,7 @@ def test_damaged_files_are_refused_in_one_line(here, damage):
                 del file["arrays"]["q"]
             else:
                 file.attrs["format_version"] = 99
-    with pytest.raises(sorosim.FileError, match="sweep.h5: expected"):
+    with pytest.raises(sorosim.FileError, match=r"sweep\.h5: expected"):
         sorosim.open("sweep.h5")
 
 
@@ -238,7 +238,7 @@ def test_a_grid_has_a_dimension_for_each_parameter(here):
     assert data["position"].dims == ("u.tendon", "links.arm.rod.length", "output", "axis")
     assert data["u.tendon"].attrs["units"] == "N"
     for i in range(len(sweep)):
-        at = data.sel({name: value for name, value in sweep.point(i).items()})
+        at = data.sel(dict(sweep.point(i).items()))
         assert_array_equal(at["position"].sel(output="arm"), sweep.tip()[i])
         assert_array_equal(at["q"], sweep.q[i])
         assert float(at["energy.elastic"]) == sweep.columns["energy.elastic"][i]
@@ -272,4 +272,5 @@ def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     pytest.importorskip("dask.distributed")
     monkeypatch.setattr("sorosim.sweeps.pool.PATIENCE", 0.5)
     with pytest.raises(sorosim.InputError, match="scheduler: expected the address of a Dask scheduler that answers"):
-        sorosim.sweep("sweep.yaml", scheduler="tcp://127.0.0.1:9")
+        sorosim.sweep("sweep.yaml", scheduler="tcp://127.0.0.1:9", out="sweep.h5")
+    assert not journal_of("sweep.h5").exists()

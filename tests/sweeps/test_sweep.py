@@ -1,4 +1,6 @@
-"""Sweeps against single calls of statics and simulate, in one process and in several, and what they keep of failures."""
+"""Sweeps against single calls of statics and simulate, in one process and several; what they keep of failures."""
+
+import os
 
 import numpy as np
 import pytest
@@ -34,6 +36,49 @@ def finger(tmp_path_factory):
     path = tmp_path_factory.mktemp("robots") / "finger.yaml"
     path.write_text(FINGER, encoding="utf-8")
     return sorosim.load(path)
+
+
+NOTEBOOK = """
+import os
+from dataclasses import dataclass
+import numpy as np
+
+@dataclass(frozen=True)
+class Pull:
+    link: str
+    force_w: tuple
+    home: int = 0  # the only process in which it lives, if there is one
+
+    @property
+    def places(self):
+        return ((self.link, 1.0),)
+
+    def bind(self, layout):
+        return BoundPull(np.array([layout.link(self.link).node_at(1.0)]), np.array(self.force_w), self.home)
+
+@dataclass(frozen=True)
+class BoundPull:
+    nodes: np.ndarray
+    force_w: np.ndarray
+    home: int
+    dissipates = False
+
+    def evaluate(self, t, g, eta):
+        if self.home and os.getpid() != self.home:
+            os._exit(1)
+        wrench, K = np.zeros((1, 6)), np.zeros((1, 6, 6))
+        wrench[0, 3:] = g[0, :3, :3].T @ self.force_w
+        K[0, 3:, :3] = skew(wrench[0, 3:])
+        return LoadValues(wrench, K, np.zeros((1, 6, 6)))
+"""
+
+
+@pytest.fixture(scope="module")
+def pull():
+    """A load that no other process can import, as those of notebooks."""
+    names = {"__name__": "notebook"}
+    exec(NOTEBOOK, names)
+    return names["Pull"]
 
 
 GRID = {"grid": {"u.tendon": {"from": 0, "to": "3 N", "n": 4}, "driven.turn": ["0 deg", "30 deg", 1.0]}}
@@ -235,6 +280,30 @@ def test_sampling_takes_units_and_csv_tables_stand_beside(finger, tmp_path, monk
     assert_allclose(sweep.values, [[1.0, np.pi / 9], [1.5, 0.5], [2.0, 0.0]], rtol=1e-15)
     sampled = sorosim.sweep(finger, {"sobol": {"n": 8, "over": {"u.tendon": ["500 mN", "2 N"]}}})
     assert 0.5 <= sampled.values.min() <= sampled.values.max() <= 2.0
+
+
+def test_robots_that_no_file_can_express_are_swept_too(finger, pull, tmp_path):
+    own = finger.with_loads(pull=pull("finger", (0.0, 0.0, 0.3)))
+    one, two = (sorosim.sweep(own, GRID, block=4, jobs=jobs) for jobs in (1, 2))
+    assert_same(one, two)
+    assert one.ok.all()
+    wrench = {"loads": {"pull": {"wrench": {"link": "finger", "force": [0, 0, 0.3], "frame": "world"}}}}
+    same = sorosim.load({**yaml.safe_load(FINGER), **wrench})
+    assert_allclose(one.q, sorosim.sweep(same, GRID, block=4).q, rtol=0, atol=1e-12)
+    one.save(tmp_path / "own.h5")
+    with pytest.raises(sorosim.FileError, match="its robot was built of Python objects"):
+        sorosim.open(tmp_path / "own.h5")
+    points = {"grid": {"links.finger.rod.length": [0.1, 0.2]}}
+    with pytest.raises(sorosim.ModelError, match="a robot with a file, whose values can vary"):
+        sorosim.sweep(own, points)
+
+
+def test_a_process_that_dies_is_told_and_leaves_no_empty_result(finger, pull, tmp_path):
+    own = finger.with_loads(pull=pull("finger", (0.0, 0.0, 0.3), os.getpid()))
+    assert sorosim.sweep(own, GRID).ok.all()
+    with pytest.raises(sorosim.InputError, match="jobs: expected processes that live, got one that was ended"):
+        sorosim.sweep(own, GRID, block=4, jobs=2, out=tmp_path / "own.h5")
+    assert not list(tmp_path.iterdir())
 
 
 def test_progress_is_told_after_every_block(finger):
