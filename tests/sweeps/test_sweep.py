@@ -42,6 +42,8 @@ NOTEBOOK = """
 import os
 from dataclasses import dataclass
 import numpy as np
+from sorosim.lie.so3 import skew
+from sorosim.loads.base import LoadValues
 
 @dataclass(frozen=True)
 class Pull:
