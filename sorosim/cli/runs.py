@@ -146,7 +146,8 @@ def resume(
 
     before = sorosim.open(result)
     if not isinstance(before, Run):
-        raise InputError(str(result), "the file of a run", "that of an equilibrium")
+        got, hint = ("a sweep", "sorosim sweep FILE --resume") if hasattr(before, "plan") else ("an equilibrium", "")
+        raise InputError(str(result), "the file of a run", f"that of {got}", hint)
     path, inputs = output or result, resumed(before, u)
     compile_engine(before.robot, before.options.get("method"))
     end = t_end if t_end is not None else before.options["t_end"]

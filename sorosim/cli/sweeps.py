@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sorosim.cli.options import JsonOption
 from sorosim.cli.runs import compile_engine
@@ -106,7 +106,7 @@ def progress() -> Iterator[Report]:
         return
     columns = (TextColumn("sweeping"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f} points"))
     failed = TextColumn("{task.fields[failed]}")
-    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+    times = TimeRemainingColumn(), TextColumn("left")
     with Progress(*columns, failed, *times, console=err, transient=True, refresh_per_second=MAX_TICKS) as bar:
         task = bar.add_task("sweeping", total=None, failed="", visible=False)
 

@@ -19,7 +19,7 @@ from sorosim.solvers.registry import METHODS
 
 FORMAT_VERSION = 1
 MAX_POINTS = 1_000_000
-MAX_BLOCK = 100_000
+MAX_BLOCK = 10_000
 STARTS = ("warm", "cold", "follow")
 REDUCTIONS = ("last", "min", "max", "mean", "rms", "range")
 COMMANDS = ("statics", "simulate")

@@ -239,8 +239,11 @@ class _Sweep:
         folder = sweep_folder(self.out)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if not self.done:  # runs of a sweep that is replaced
+                for old in folder.glob("point_*.h5*"):
+                    old.unlink()
         except OSError as error:
-            raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
+            raise FileError(str(folder), f"cannot be used for runs: {error.strerror or error}") from None
         return str(folder.absolute())
 
     def _keep(self, block: Block) -> None:

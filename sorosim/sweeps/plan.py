@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.drive import Partition
 from sorosim.errors import InputError, ModelError, SorosimError, nearest
 from sorosim.io import load_text
 from sorosim.io.problems import Collector
@@ -38,6 +39,7 @@ from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
 
 IntArray = NDArray[np.int64]
 
+COLUMNS = ("status", "message", "t", "n_evaluations")  # names that summaries may not have
 BLOCK_SIZES = {STATICS: 50, SIMULATE: 1}  # points that are computed one after the other
 
 
@@ -77,15 +79,18 @@ class Plan:
         readers = self.robot.instruments.readers
         return tuple(f"{name}.{channel}" for name, reader in readers.items() for channel in reader.channels)
 
-    def job(self, runs: str = "") -> Job:
-        """What the processes need to know; `runs` is the folder of whole runs."""
+    @cached_property
+    def _pickled(self) -> bytes:
         from joblib import wrap_non_picklable_objects  # knows how to send what was written in a notebook
 
+        return pickle.dumps(wrap_non_picklable_objects(self.robot, keep_wrapper=False))
+
+    def job(self, runs: str = "") -> Job:
+        """What the processes need to know; `runs` is the folder of whole runs."""
         varies = any(one.kind == FILE for one in self.parameters)
-        robot = b"" if varies else pickle.dumps(wrap_non_picklable_objects(self.robot, keep_wrapper=False))
         return Job(
-            robot, self.text if varies else "", self.parameters, self.held, self.command, self.options, self.outputs,
-            self.summary, self.start, len(self.driven), len(self.channels), runs,
+            b"" if varies else self._pickled, self.text if varies else "", self.parameters, self.held, self.command,
+            self.options, self.outputs, self.summary, self.start, len(self.driven), len(self.channels), runs,
         )  # fmt: skip
 
     def settings(self, point: int) -> dict[str, Any]:
@@ -185,7 +190,12 @@ class _Reader:
             return None
         self._check_file_values(points)
         driven = driven_names(self.robot, self.command, [*(one for one, _ in held), *parameters])
+        layout, motors = self.robot.engine.layout, self.robot.description.actuators
+        self.todo.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
         self._check_summary(driven, outputs)
+        q0, ndof = self.options.get("q0"), self.robot.ndof
+        if isinstance(q0, tuple) and len(q0) != ndof:
+            self.todo.add(("task", SIMULATE, "q0"), f"{ndof} coordinates", f"{len(q0)}")
         size = self.spec.block or BLOCK_SIZES[self.command]
         return Plan(
             self.robot, tuple(parameters), points.samples, points.units, held, self.command, self.options, outputs,
@@ -234,6 +244,8 @@ class _Reader:
             return
         known = quantities_of(self.robot, driven, outputs)
         for name, (how, what) in self.spec.summary.items():
+            if name in COLUMNS:
+                self.todo.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)
             if what not in known:
                 hint = nearest(what, known)
                 self.todo.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)

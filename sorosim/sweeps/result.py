@@ -39,7 +39,7 @@ class SweepResult:
     arrays: Mapping[str, NDArray[Any]] = field(repr=False)  # one row a point: q, lam, driven, poses...
     messages: tuple[str, ...] = field(repr=False)  # of the solvers; for points that failed, why
     versions: Mapping[str, str] = field(repr=False)
-    path: Path | None = None  # of its file, beside which whole runs are kept
+    folder: Path | None = None  # of whole runs, if there are any
 
     # -- the points ------------------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class SweepResult:
         point = self._found(i)
         if self.plan.command == STATICS:
             raise InputError("sweep", "a sweep of runs", "one of statics", "equilibrium(i) gives that of a point")
-        if self.path is not None and self.plan.keep_runs and (kept := self.path / run_name(point)).is_file():
+        if self.folder is not None and self.plan.keep_runs and (kept := self.folder / run_name(point)).is_file():
             found = open_run(kept)
             assert isinstance(found, Run)  # no sweep writes anything else there
             return found

@@ -186,6 +186,12 @@ def test_another_version_of_the_software_is_told(here, monkeypatch):
         sorosim.sweep("sweep.yaml", out="sweep.h5", resume=True)
 
 
+def test_a_sweep_is_no_run_to_resume(here):
+    sorosim.sweep("sweep.yaml", out="sweep.h5")
+    with pytest.raises(sorosim.InputError, match=r"sweep\.h5: expected the file of a run, got that of a sweep"):
+        sorosim.resume("sweep.h5")
+
+
 def test_other_readers_find_the_columns(here):
     sweep = sorosim.sweep("sweep.yaml", out="sweep.h5")
     with h5py.File("sweep.h5") as file:
