@@ -20,6 +20,7 @@ from sorosim.viz.space import axes_3d, settle
 Array = NDArray[np.float64]
 
 COLOURS = "viridis"
+ROUNDING = 1e-9  # what changes by less than this part of the others does not change
 UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 
@@ -52,7 +53,8 @@ def plot_sweep(
         if name not in known:
             raise InputError("y" if y else "output", "a column of numbers", f"'{name}'", nearest(name, known))
     # a robot that moves in a plane has nothing to show across it
-    moving = [name for name in shown if np.ptp(known[name][sweep.ok]) > 0.0]
+    spans = {name: float(np.ptp(known[name][sweep.ok])) for name in shown}
+    moving = [name for name, span in spans.items() if span > ROUNDING * max(spans.values())]
     shown, shape = moving or shown, sweep.shape
     with rc_context(STYLE):
         if len(sweep.names) == 1:
