@@ -24,14 +24,15 @@ from sorosim.errors import (
 if TYPE_CHECKING:
     from sorosim.analysis import follow, statics
     from sorosim.assembly import assemble
-    from sorosim.doctor import examine
     from sorosim.branching.tracing import continuation
+    from sorosim.doctor import examine
     from sorosim.io import load
     from sorosim.motion import resume, simulate
     from sorosim.opening import open_result as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
     from sorosim.steady_motion import steady
+    from sorosim.sweeps.driver import sweep
     from sorosim.viz.together import movie, play, still
 
 __version__ = "0.1.0"
@@ -47,8 +48,8 @@ __all__ = [
     "SorosimError",
     "SorosimWarning",
     "assemble",
-    "examine",
     "continuation",
+    "examine",
     "follow",
     "load",
     "movie",
@@ -61,14 +62,15 @@ __all__ = [
     "statics",
     "steady",
     "still",
+    "sweep",
 ]
 
 # public name -> (module, name there)
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.assembly", "assemble"),
-    "examine": ("sorosim.doctor", "examine"),
     "continuation": ("sorosim.branching.tracing", "continuation"),
+    "examine": ("sorosim.doctor", "examine"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
     "movie": ("sorosim.viz.together", "movie"),
@@ -81,6 +83,7 @@ _LAZY = {
     "statics": ("sorosim.analysis", "statics"),
     "steady": ("sorosim.steady_motion", "steady"),
     "still": ("sorosim.viz.together", "still"),
+    "sweep": ("sorosim.sweeps.driver", "sweep"),
 }
 
 

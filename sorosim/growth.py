@@ -63,8 +63,8 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
 def eigenpairs(M: Array, D: Array, K: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
     """Eigenvalues (2 n,) [1/s] of M qdd + D qd + K q = 0, and shapes (n, 2 n) of q.
 
-    In coordinates in which M is the unit matrix: symmetric where D and K are, and well scaled. LinAlgError where M is not
-    positive definite.
+    In coordinates in which M is the unit matrix: symmetric where D and K are, and well scaled. LinAlgError where M is
+    not positive definite.
     """
     n, U = len(K), scipy.linalg.cholesky(M)
 

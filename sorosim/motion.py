@@ -211,7 +211,12 @@ def resume(
     As `simulate` does.
     """
     if isinstance(run, str | Path):
+        from sorosim.io.sweep_store import KIND, kind_of
+
         out = run if out is None else out
+        if kind_of(run) == KIND:
+            hint = "sorosim.sweep(..., resume=True) goes on with it"
+            raise InputError(str(run), "the file of a run", "that of a sweep", hint)
         opened = open_run(run)
         if not isinstance(opened, Run):
             raise InputError(str(run), "the file of a run", "that of an equilibrium")

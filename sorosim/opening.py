@@ -1,4 +1,4 @@
-"""Result files of all kinds."""
+"""`open`: result files of every kind."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING
 
 from sorosim.branching.kept import curve_of
 from sorosim.io.results import read
+from sorosim.io.sweep_store import KIND, kind_of
 from sorosim.stored import opened
+from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
     from sorosim.branching.diagram import Continuation
     from sorosim.result import Equilibrium, Run
+    from sorosim.sweeps.result import SweepResult
 
 
-def open_result(path: str | Path) -> Run | Equilibrium | Continuation:
-    """Read a result file: a run, an equilibrium, or a continuation.
+def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
+    """Read a result file: a run, an equilibrium, a continuation or a sweep.
 
-    Where beside the file lies the journal of a run that has not finished, it is that run which is read.
+    Where beside the file lies the journal of a run or a sweep that has not finished, it is that one which is read.
 
     Raises
     ------
     FileError
         It cannot be read, is no result file, or is damaged.
     """
+    if kind_of(path) == KIND:
+        return open_sweep(path)
     stored = read(path)
     return curve_of(stored, path) if stored["kind"] == "continuation" else opened(stored, path)

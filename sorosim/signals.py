@@ -294,7 +294,7 @@ def _from_mapping(given: Mapping[str, Any]) -> TableSignal:
 
 def _from_csv(path: str | Path, column: str | int | None, interpolation: str) -> TableSignal:
     """Table from two columns of a file separated by commas, semicolons or tabs; # starts a comment line."""
-    rows = _csv_rows(path)
+    rows = csv_rows(path)
     if not rows:
         raise FileError(str(path), "expected rows of numbers, got none")
     header = [name.strip() for name in rows[0][1]] if _cell_number(rows[0][1][0]) is None else []
@@ -317,7 +317,7 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str) ->
     return TableSignal(np.array(times), np.array(values), interpolation)
 
 
-def _csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:
+def csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:
     """Line number and cells of every row that is neither empty nor a comment."""
     try:
         if Path(path).stat().st_size > MAX_CSV_BYTES:

@@ -70,6 +70,7 @@ LAYERS = (
     "doctor",
     "io",
     "sensitivity",
+    "sweeps",
     "viz",
     "branching",
     "opening",
@@ -82,7 +83,7 @@ ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code re
 NEVER = {"solvers": {"robot", "model", "kernels", "system"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
 LAZY_IMPORTERS, LAZY_TARGETS = (
-    {"__init__", "robot", "linear", "showing", "result", "stored", "integration", "motion"},
+    {"__init__", "robot", "linear", "showing", "result", "stored", "integration", "motion", "sweeps"},
     {"io", "viz", "modes"},
 )
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all

@@ -39,9 +39,8 @@ print(f"{run.robot.name}: {sum(link.rod is not None for link in run.robot.links)
 # A lamp that crouches, jumps and lands on its springs.
 
 run = sorosim.simulate(sorosim.load("jumping_lamp"))
-heights = run.q[:, run.robot.coordinate_names.index("base.prismatic")] if "base.prismatic" in run.robot.coordinate_names \
-    else run.q[:, 1]  # fmt: skip
-print(f"{run.robot.name}: it comes {1e3 * np.ptp(heights):.0f} mm high")
+heights = run.positions("base")[:, 1]
+print(f"{run.robot.name}: its base comes {1e3 * np.ptp(heights):.0f} mm high")
 run.still("jumping_lamp.png", t=[0.0, 0.6, 0.8, 1.0], view="side", **LOOK)
 
 # %%
@@ -53,7 +52,5 @@ print(f"{top.robot.name}: energy kept to {np.ptp(energy.total) / energy.kinetic.
 top.still("heavy_top.png", t=3.0, trails=True, size=LOOK["size"])
 
 particle = sorosim.simulate(sorosim.load("particle"))
-fall = 0.5 * 9.8 * particle.t**2
-print(
-    f"{particle.robot.name}: off its parabola by {np.abs(particle.q[:, 1] - particle.q[0, 1] - particle.qd[0, 1] * particle.t + fall).max():.0e} m"
-)  # noqa: E501
+flight = particle.q[0, 1] + particle.qd[0, 1] * particle.t - 0.5 * 9.8 * particle.t**2
+print(f"{particle.robot.name}: off its parabola by {np.abs(particle.q[:, 1] - flight).max():.0e} m")

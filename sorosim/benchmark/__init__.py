@@ -17,6 +17,7 @@ from sorosim.benchmark.closed import CLOSED
 from sorosim.benchmark.loaded import LOADED
 from sorosim.benchmark.report import YARDSTICK, Row, Timed, make_row, table, yardstick_row
 from sorosim.benchmark.setting import Setting, times
+from sorosim.benchmark.swept import SWEPT
 from sorosim.benchmark.touching import TOUCHING
 from sorosim.benchmark.varied import VARIED
 from sorosim.errors import InputError, nearest
@@ -36,7 +37,7 @@ __all__ = [
     "yardstick_row",
 ]
 
-CASES = (*OPEN, *CLOSED, *LOADED, *TOUCHING, *VARIED)
+CASES = (*OPEN, *CLOSED, *LOADED, *TOUCHING, *VARIED, *SWEPT)
 
 
 def time_case(case: Case, setting: Setting, quick: bool = False) -> Timed:

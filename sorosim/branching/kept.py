@@ -11,8 +11,8 @@ import numpy as np
 
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.errors import FileError
-from sorosim.io.results import save_curve, write_whole
 from sorosim.growth import Growth
+from sorosim.io.results import save_curve, write_whole
 from sorosim.robot import Robot
 from sorosim.stored import robot_of
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from sorosim.cli.kinds import kind_of
 from sorosim.cli.options import JsonOption, ResultArgument, SetOption
 from sorosim.cli.runs import load_changed
 from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
@@ -21,42 +22,36 @@ def is_result(name: str) -> bool:
     return name.endswith((".h5", ".hdf5")) or journal_of(name).exists()
 
 
-def a_result(found: Any) -> str:
-    """What a result that is no run is, in words."""
-    from sorosim.branching.diagram import Continuation
-
-    return "a continuation" if isinstance(found, Continuation) else "an equilibrium"
-
-
 def export(
     result: ResultArgument,
-    output: Annotated[Path, typer.Option("--out", help="A .csv or a MATLAB .mat file.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--out", help="A .csv file; of a run also .mat, of a sweep .parquet.", show_default=False)
+    ],
     readings: Annotated[
         bool, typer.Option("--readings", help="Write a table of each sensor; --out is their folder.")
     ] = False,
 ) -> None:
-    """Write the numbers of a run for other programs (the result file itself is HDF5, which many read).
+    """Write the numbers of a result for other programs (the result file itself is HDF5, which many read).
 
     Example: sorosim export run.h5 --out run.csv
     """
     import sorosim
-    from sorosim.branching.diagram import Continuation
-    from sorosim.result import Run
 
-    found = sorosim.open(result)
-    if isinstance(found, Continuation) and not readings and output.suffix == ".csv":
-        found.to_csv(output)
-        out.print(str(output))
-        return
-    if not isinstance(found, Run):
-        raise InputError(str(result), "a run", a_result(found), "any reader of HDF5 opens the file")
+    found: Any = sorosim.open(result)
+    kind, _ = kind_of(found)
+    if kind == "an equilibrium":
+        raise InputError(str(result), "a run, a sweep or a continuation", kind, "any reader of HDF5 opens the file")
     if readings:
+        if kind != "a run":
+            raise InputError(str(result), "a run, which has readings", kind)
         for path in found.readings_to_csv(output):
             out.print(str(path))
         return
-    if output.suffix not in (".csv", ".mat"):
-        raise InputError("--out", "a file name that ends in .csv or .mat", f"'{output}'")
-    found.to_csv(output) if output.suffix == ".csv" else found.to_mat(output)
+    writers = {".csv": "to_csv", ".mat": "to_mat", ".parquet": "to_parquet"}
+    able = [suffix for suffix, writer in writers.items() if hasattr(found, writer)]
+    if output.suffix not in able:
+        raise InputError("--out", f"a file name that ends in {' or '.join(able)}", f"'{output}'")
+    getattr(found, writers[output.suffix])(output)
     out.print(str(output))
 
 
@@ -87,12 +82,17 @@ def _result_info(source: str, json: bool) -> None:
     import sorosim
     from sorosim.branching.diagram import Continuation
     from sorosim.cli.curves import curve_facts, curve_summary
+    from sorosim.cli.sweeps import sweep_facts, sweep_summary
     from sorosim.io.results import read
     from sorosim.result import Run
+    from sorosim.sweeps.result import SweepResult
 
-    found, versions = sorosim.open(source), read(source).get("versions", {})
+    found = sorosim.open(source)
+    versions = dict(found.versions) if isinstance(found, SweepResult) else read(source).get("versions", {})
     made_by = ", ".join(f"{name} {version}" for name, version in versions.items())
-    if isinstance(found, Run):
+    if isinstance(found, SweepResult):
+        summary, rows = sweep_summary(found) | {"versions": versions}, sweep_facts(found) | {"made by": made_by}
+    elif isinstance(found, Run):
         summary = run_summary(found, Path(source)) | {"options": found.options, "versions": versions}
         rows = run_facts(summary) | {"message": found.message, "made by": made_by}
     elif isinstance(found, Continuation):
@@ -137,14 +137,16 @@ def new(
     out.print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
 
 
-def schema() -> None:
+def schema(
+    sweep: Annotated[bool, typer.Option("--sweep", help="That of sweep files.")] = False,
+) -> None:
     """Print the JSON Schema of robot files, for editors that complete and check while you type.
 
     Example: sorosim schema > sorosim.schema.json
     """
-    from sorosim.io import json_schema
+    from sorosim.io import json_schema, sweep_schema
 
-    as_json(json_schema())
+    as_json(sweep_schema() if sweep else json_schema())
 
 
 def convert(

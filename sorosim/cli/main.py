@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from sorosim.cli import curves, files, pictures, runs
+from sorosim.cli import curves, files, pictures, runs, sweeps
 from sorosim.cli.modes import modes
 from sorosim.cli.show import failed, warned
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
@@ -24,9 +24,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    runs.simulate, runs.resume, runs.statics, curves.continuation, modes, pictures.play, pictures.still, pictures.plot, pictures.movie,
-    pictures.web, pictures.gltf, files.export, runs.check, files.info, files.convert, files.robots, files.new,
-    files.schema, runs.bench,
+    runs.simulate, runs.resume, runs.statics, sweeps.sweep, curves.continuation, modes, pictures.play, pictures.still,
+    pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export, runs.check, files.info, files.convert,
+    files.robots, files.new, files.schema, runs.bench,
 ):  # fmt: skip
     app.command()(command)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sorosim.cli.files import is_result
+from sorosim.cli.kinds import kind_of
 from sorosim.cli.options import (
     ColourOption,
     FollowOption,
@@ -73,6 +74,10 @@ def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
     import sorosim
 
     found = [sorosim.open(name) if is_result(name) else as_built(load_changed(name, None)) for name in sources]
+    for name, one in zip(sources, found, strict=True):
+        kind, hint = kind_of(one)
+        if kind not in ("a run", "an equilibrium"):
+            raise InputError(name, "a run, an equilibrium or a robot", kind, hint)
     if len(found) == 1:
         if names is not None or overlay:
             raise InputError("--names" if names is not None else "--overlay", "two results or more", "one")
@@ -86,34 +91,42 @@ def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
 def plot(
     result: ResultArgument,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
-    what: Annotated[str, typer.Option(help="Names of plots, with commas, such as tip,energy.")] = "all",
+    what: Annotated[str, typer.Option(help="Names of plots of a run, with commas, such as tip,energy.")] = "all",
+    y: Annotated[
+        str | None, typer.Option("--y", metavar="COLUMN", help="Of a sweep or a continuation: what is drawn upwards.")
+    ] = None,
     formats: Annotated[str, typer.Option("--format", help="png, pdf, svg, jpg or tif; several with commas.")] = "png",
     style: Annotated[
         str | None, typer.Option(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
     ] = None,
 ) -> None:
-    """Draw tip, snapshots, coordinates, inputs, driven forces, energy and sensors of a run, or an equilibrium.
+    """Draw a result: tip, snapshots, coordinates, inputs, forces, energy and sensors of a run, one plot of others.
 
     Example: sorosim plot run.h5 --out figures --style paper --format pdf
     """
     import sorosim
-    from sorosim.result import Run
 
     found, suffixes = sorosim.open(result), listed(formats)
-    if isinstance(found, Run):
+    kind, _ = kind_of(found)
+    if y is not None and kind not in ("a sweep", "a continuation"):
+        raise InputError("--y", "the result of a sweep or a continuation beside it", f"that of {kind}")
+    if kind == "a run":
         from sorosim.viz.plots import plot_all
 
         written = plot_all(found, folder, suffixes, what=listed(what), style=style)
     else:
+        from sorosim.viz.styles import chosen
+
         if what != "all":
-            raise InputError("--what", "all of an equilibrium", f"'{what}'", "it has one plot")
+            raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
         written = [folder / f"{result.stem}.{suffix}" for suffix in suffixes]
         for path in written:
-            found.plot(path, style)
+            with chosen(style):
+                found.plot(path, **({"style": style} if kind == "an equilibrium" else {} if y is None else {"y": y}))
     for path in written:
         out.print(str(path))
 
@@ -154,7 +167,7 @@ def movie(
     }
     path, shown = output or Path(results[0]).with_suffix(".mp4"), _shown(results, overlay, names)
     if len(results) == 1 and not hasattr(shown, "t"):
-        raise InputError(results[0], "a run", "an equilibrium", "plot draws equilibria")
+        raise InputError(results[0], "a run", *kind_of(shown))
     film(shown, path, fps=fps, speed=speed, size=pixels(size), **look)
     out.print(str(path))
 

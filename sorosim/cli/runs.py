@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sorosim.cli.kinds import kind_of
 from sorosim.cli.options import (
     DrivenOption,
     InputOption,
@@ -171,7 +172,9 @@ def resume(
 
     before = sorosim.open(result)
     if not isinstance(before, Run):
-        raise InputError(str(result), "the file of a run", "that of an equilibrium")
+        kind, _ = kind_of(before)
+        hint = "sorosim sweep FILE --resume" if kind == "a sweep" else ""
+        raise InputError(str(result), "the file of a run", f"that of {kind}", hint)
     path, inputs = output or result, resumed(before, u)
     compile_engine(before.robot, before.options.get("method"))
     end = t_end if t_end is not None else before.options["t_end"]

@@ -13,7 +13,7 @@ from sorosim.errors import FileError, InputError, nearest
 if TYPE_CHECKING:
     from sorosim.robot import Robot
 
-__all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text"]
+__all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text", "sweep_schema"]
 
 
 def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | None = None) -> Robot:
@@ -64,7 +64,7 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
     return robot_from(expanded, folder=path.parent, text=document.text, name=path.stem or "robot")
 
 
-def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
+def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:
     """Read a robot from the text of its file, as result files keep it.
 
     Parameters
@@ -75,6 +75,8 @@ def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
     folder : Path, optional
         Where relative paths of tables and included files begin. Without it the signals of such tables fail when they
         are used, and an included file is an error.
+    set : mapping, optional
+        Values to replace, see `load`.
     """
     from sorosim.io.build import robot_from
     from sorosim.io.expand import expand
@@ -85,7 +87,7 @@ def load_text(text: str, file: str, folder: Path | None = None) -> Robot:
         hint = "its robot was built of Python objects; sorosim.io.results.read gives the arrays"
         raise FileError(file, f"expected the description of a robot, got a result without one; {hint}")
     document = read_text(text, file)
-    expanded = expand(nodes_of(document.data, file, document.positions), file, folder)
+    expanded = expand(nodes_of(document.data, file, document.positions), file, folder, set)
     return robot_from(expanded, folder=folder, text=text)
 
 
@@ -107,6 +109,13 @@ def json_schema() -> dict[str, Any]:
     from sorosim.io.schema_json import schema
 
     return schema()
+
+
+def sweep_schema() -> dict[str, Any]:
+    """JSON Schema of sweep files, likewise."""
+    from sorosim.io.schema_json import sweep_schema
+
+    return sweep_schema()
 
 
 def format_page() -> str:

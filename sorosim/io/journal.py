@@ -1,9 +1,9 @@
 """The journal of a run that is under way: an append-only file that opens again after the process was killed.
 
-Layout: `MAGIC`, then records of a kind (1 byte), the length and the CRC-32 of what follows (two unsigned 32-bit
-numbers, little endian), and that content. The first record (``h``) is JSON: what the run is. ``r`` are rows of float64
-(the columns of the head), ``c`` a checkpoint: counts as JSON, a line break, one row. From the first record on that is
-cut off or damaged, everything is left out.
+Layout: a line that says what it is (`MAGIC`), then records of a kind (1 byte), the length and the CRC-32 of what
+follows (two unsigned 32-bit numbers, little endian), and that content. The first record (``h``) is JSON: what the run
+is. ``r`` are rows of float64 (the columns of the head), ``c`` a checkpoint: counts as JSON, a line break, one row. From
+the first record on that is cut off or damaged, everything is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def journal_of(path: str | Path) -> Path:
     return Path(f"{path}{SUFFIX}")
 
 
-class Journal:
+class Records:
     """Writes a journal. Every record goes to the operating system at once: it outlives the process.
 
     Parameters
@@ -42,13 +42,15 @@ class Journal:
     path : path
         The result file; the journal lies beside it.
     head : dict
-        What the run is, as JSON takes it. ``columns`` names those of rows.
+        What comes about, as JSON takes it.
 
     Raises
     ------
     FileError
         It cannot be written; what was written before stays.
     """
+
+    magic = MAGIC
 
     def __init__(self, path: str | Path, head: dict[str, Any]) -> None:
         self.target, self.path = Path(path), journal_of(path)
@@ -61,8 +63,8 @@ class Journal:
             self._stream = open(self._beside, "wb", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._failure(error) from None
-        self._write(MAGIC)
-        self._record(b"h", json.dumps(head).encode())
+        self._write(self.magic)
+        self.record(b"h", json.dumps(head).encode())
 
     def begin(self) -> None:
         """Take the place of an older journal."""
@@ -73,17 +75,8 @@ class Journal:
         except OSError as error:
             raise self._failure(error) from None
 
-    def rows(self, rows: Array) -> None:
-        """Append rows (k, n_columns)."""
-        if len(rows):
-            self._record(b"r", np.ascontiguousarray(rows, dtype=_FLOAT).tobytes())
-
-    def checkpoint(self, row: Array, stats: dict[str, int]) -> None:
-        """Append a checkpoint: time, coordinates, rates, and the counts so far."""
-        self._record(b"c", json.dumps(stats).encode() + b"\n" + np.asarray(row, dtype=_FLOAT).tobytes())
-
     def remove(self) -> None:
-        """The run has its result file: the journal is not needed any more."""
+        """There is a result file: the journal is not needed any more."""
         self.close()
         for path in (self.path, self._beside):
             with contextlib.suppress(OSError):
@@ -95,7 +88,8 @@ class Journal:
             self._stream.close()
             self._stream = None
 
-    def _record(self, kind: bytes, content: bytes) -> None:
+    def record(self, kind: bytes, content: bytes) -> None:
+        """Append a record of a kind."""
         self._write(_RECORD.pack(kind, len(content), zlib.crc32(content)) + content)
 
     def _write(self, content: bytes) -> None:
@@ -114,10 +108,23 @@ class Journal:
         return FileError(str(self.target), f"cannot be written: {reason}")
 
 
-def is_journal(path: Path) -> bool:
+class Journal(Records):
+    """The journal of a run; ``columns`` of its head names those of rows."""
+
+    def rows(self, rows: Array) -> None:
+        """Append rows (k, n_columns)."""
+        if len(rows):
+            self.record(b"r", np.ascontiguousarray(rows, dtype=_FLOAT).tobytes())
+
+    def checkpoint(self, row: Array, stats: dict[str, int]) -> None:
+        """Append a checkpoint: time, coordinates, rates, and the counts so far."""
+        self.record(b"c", json.dumps(stats).encode() + b"\n" + np.asarray(row, dtype=_FLOAT).tobytes())
+
+
+def is_journal(path: Path, magic: bytes = MAGIC) -> bool:
     """Whether a file begins as a journal does."""
     with open(path, "rb") as stream:
-        return stream.read(len(MAGIC)) == MAGIC
+        return stream.read(len(magic)) == magic
 
 
 def read_journal(path: Path) -> dict[str, Any]:
@@ -137,7 +144,7 @@ def read_journal(path: Path) -> dict[str, Any]:
     checkpoints: list[Array] = []
     counts: list[dict[str, int]] = []
     try:
-        for kind, content in _records(data):
+        for kind, content in records(data, MAGIC, b"hrc"):
             if head is None:
                 head = json.loads(content)
                 width = len(head["columns"])
@@ -155,13 +162,13 @@ def read_journal(path: Path) -> dict[str, Any]:
     return {**head, "rows": all_rows, "checkpoints": np.array(checkpoints), "counts": counts}
 
 
-def _records(data: bytes) -> Any:
-    """The records that are whole, in order."""
-    at = len(MAGIC)
+def records(data: bytes, magic: bytes, kinds: bytes) -> Any:
+    """The records that are whole, in order: their kinds and contents."""
+    at = len(magic)
     while at + _RECORD.size <= len(data):
         kind, length, checksum = _RECORD.unpack_from(data, at)
         content = data[at + _RECORD.size : at + _RECORD.size + length]
-        if kind not in (b"h", b"r", b"c") or len(content) < length or zlib.crc32(content) != checksum:
+        if kind not in kinds or len(content) < length or zlib.crc32(content) != checksum:
             return
         yield kind, content
         at += _RECORD.size + length

@@ -55,7 +55,7 @@ def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
 
 def save_curve(content: Mapping[str, Any], robot: Any, path: str | Path) -> None:
     """Write a continuation of a robot."""
-    _write({**content, **_names(robot)}, "continuation", path)
+    _write({**content, **names_of(robot)}, "continuation", path)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -98,16 +98,13 @@ def read(path: str | Path) -> dict[str, Any]:
             if not 1 <= version <= FORMAT_VERSION:
                 hint = f"update sorosim, this is {__version__}"
                 raise FileError(file, f"expected a result of version {FORMAT_VERSION}, got version {version}; {hint}")
-            out = _load(root)
+            out = load_group(root)
     except FileError:
         raise
     except Exception as error:  # h5py raises what it likes on a damaged file
         raise FileError(file, f"expected a complete result file, got a damaged one: {_line(error)}") from None
     check_stored(out, file)
     return out
-
-
-# -- writing
 
 
 def _content(thing: Any, kind: str) -> dict[str, Any]:
@@ -118,10 +115,10 @@ def _content(thing: Any, kind: str) -> dict[str, Any]:
                 raise InputError(kind, f"an entry '{name}'", "a mapping without it")
         return {"text": "", **thing}
     out = {name: getattr(thing, name) for name in KINDS[kind] if name != "text"}
-    return out | _names(thing.robot) | (_extras(thing) if kind == "run" else _rest(thing))
+    return out | names_of(thing.robot) | (_extras(thing) if kind == "run" else _rest(thing))
 
 
-def _text_of(robot: Any) -> str:
+def text_of(robot: Any) -> str:
     """Text from which the robot can be built again; empty where there is none."""
     if robot.description.text:
         return str(robot.description.text)
@@ -133,9 +130,10 @@ def _text_of(robot: Any) -> str:
         return ""
 
 
-def _names(robot: Any) -> dict[str, Any]:
+def names_of(robot: Any) -> dict[str, Any]:
+    """What a result keeps of a robot: its text and names."""
     return {
-        "text": _text_of(robot),
+        "text": text_of(robot),
         "robot_name": robot.description.name,
         "coordinate_names": list(robot.coordinate_names),
         "actuator_names": list(robot.actuator_names),
@@ -177,7 +175,7 @@ def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) 
     names = robot.coordinate_names
     multipliers = [f"lam[{i}]" for i in range(robot.n_multipliers)]
     columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven, *multipliers]
-    head = {**_names(robot), "options": options, "driven": list(driven), "versions": _versions(), "columns": columns}
+    head = {**names_of(robot), "options": options, "driven": list(driven), "versions": versions(), "columns": columns}
     return {"ndof": robot.ndof, **head}
 
 
@@ -201,7 +199,8 @@ def _from_journal(path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of the software that makes a result."""
     numeric = {name: metadata.version(name) for name in ("numpy", "scipy")}
     return {"sorosim": __version__, **numeric, "python": platform.python_version()}
 
@@ -213,7 +212,7 @@ def _write(content: dict[str, Any], kind: str, path: str | Path) -> None:
     image = io.BytesIO()
     with h5py.File(image, "w", track_order=True) as root:
         root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
-        _store(root, {**content, "kind": kind, "versions": _versions()})
+        store(root, {**content, "kind": kind, "versions": versions()})
     write_whole(path, image.getbuffer())
 
 
@@ -254,13 +253,14 @@ def check_path(path: Any) -> None:
         raise InputError("path", "a path", repr(path)[:60])
 
 
-def _store(group: Any, content: Mapping[str, Any], depth: int = 0) -> None:
+def store(group: Any, content: Mapping[str, Any], depth: int = 0) -> None:
+    """Write a mapping into a group of HDF5."""
     import h5py
 
     for name, value in content.items():
         key = _escaped(str(name))
         if isinstance(value, Mapping) and depth < MAX_NESTING:
-            _store(group.create_group(key, track_order=True), value, depth + 1)
+            store(group.create_group(key, track_order=True), value, depth + 1)
         elif isinstance(value, str):
             group.create_dataset(key, data=_text(value), dtype=h5py.string_dtype())
         elif value is None:
@@ -311,7 +311,8 @@ def _unescaped(name: str) -> str:
 # -- reading
 
 
-def _load(group: Any, depth: int = 0) -> dict[str, Any]:
+def load_group(group: Any, depth: int = 0) -> dict[str, Any]:
+    """What `store` has written."""
     import h5py
 
     if depth > MAX_NESTING:
@@ -322,7 +323,7 @@ def _load(group: Any, depth: int = 0) -> dict[str, Any]:
         if not isinstance(group.get(key, getlink=True), h5py.HardLink):
             raise ValueError(f"{key!r} is a link")
         item = group[key]
-        out[_unescaped(key)] = _load(item, depth + 1) if isinstance(item, h5py.Group) else _data(item)
+        out[_unescaped(key)] = load_group(item, depth + 1) if isinstance(item, h5py.Group) else _data(item)
     return out
 
 

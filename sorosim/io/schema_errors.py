@@ -35,7 +35,7 @@ def check(data: Any) -> Checked:
         return Checked(RobotFile.model_validate(data), [], frozenset())
     except ValidationError as error:
         raw = error.errors(include_url=False)
-    problems, wrong = _problems(raw), [_path(entry["loc"])[0] for entry in raw]
+    problems, wrong = problems_of(raw), [_path(entry["loc"])[0] for entry in raw]
     # a block under a misspelt name may hold any names
     meant = [
         (name,) for name in RobotFile.model_fields for path in wrong if len(path) == 1 and close(str(path[0]), name)
@@ -59,7 +59,7 @@ def check_reuse(data: Any) -> list[Problem]:
     try:
         Reuse.model_validate({name: data[name] for name in Reuse.model_fields if name in data})
     except ValidationError as error:
-        return _problems(error.errors(include_url=False), Reuse)
+        return problems_of(error.errors(include_url=False), Reuse)
     return []
 
 
@@ -68,7 +68,7 @@ def check_imports(data: Any) -> list[Problem]:
     try:
         Imports.model_validate(data)
     except ValidationError as error:
-        return _problems(error.errors(include_url=False), Imports)
+        return problems_of(error.errors(include_url=False), Imports)
     return []
 
 
@@ -83,7 +83,8 @@ def _path(location: Sequence[str | int]) -> tuple[Path, bool]:
     return tuple(part for part in shown_parts if not str(part).startswith("<")), at_key
 
 
-def _problems(raw: Sequence[Any], root: type[Block] = RobotFile) -> list[Problem]:
+def problems_of(raw: Sequence[Any], root: type[Block] = RobotFile) -> list[Problem]:
+    """What pydantic found wrong with the data of a block, as problems."""
     unknown = [_path(entry["loc"])[0] for entry in raw if entry["type"] == "extra_forbidden"]
     found = []
     for entry in raw:

@@ -1,14 +1,22 @@
-"""JSON Schema of the file format, made of the models that check files."""
+"""JSON Schema of the file formats, made of the models that check files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from sorosim.io.blocks import Block
 from sorosim.io.descriptions import BLOCKS, TITLES
+from sorosim.io.descriptions_contact import Keys
+from sorosim.io.descriptions_sweep import SWEEP_ABOUT, SWEEP_BLOCKS, SWEEP_TITLES
 from sorosim.io.fields import FORMAT_VERSION
 from sorosim.io.schema import RobotFile
+from sorosim.io.schema_sweep import SweepFile
 from sorosim.io.yaml_reader import read_text
 
+ONE_KEY = (  # blocks of which one key is given
+    "MovingJoint", "DHBlock", "SectionBlock", "ActuatorBlock", "LoadBlock", "TableBox", "PointsBlock", "SweptRun",
+)  # fmt: skip
 # $name, for any value
 PARAMETER = {"type": "string", "pattern": r"^\$[^\W\d]\w*$"}
 ABOUT = (
@@ -21,24 +29,37 @@ ABOUT = (
 
 def schema() -> dict[str, Any]:
     """What `sorosim.io.json_schema` returns."""
-    out = RobotFile.model_json_schema(by_alias=True)
-    blocks = {**out.get("$defs", {}), "RobotFile": out}
-    for name, block in blocks.items():
-        block["title"] = TITLES[name]
-        _describe(name, block)
-    out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    out = _described(RobotFile, BLOCKS, TITLES, True)
     out["title"], out["description"] = "Robot of sorosim", ABOUT
     # parts may bring all links
     out["required"] = ["sorosim"]
     return out
 
 
-def _describe(name: str, block: dict[str, Any]) -> None:
+def sweep_schema() -> dict[str, Any]:
+    """What `sorosim.io.sweep_schema` returns."""
+    out = _described(SweepFile, SWEEP_BLOCKS, SWEEP_TITLES, False)
+    return out | {"description": SWEEP_ABOUT}
+
+
+def _described(
+    root: type[Block], known: Mapping[str, Keys], titles: Mapping[str, str], parametric: bool
+) -> dict[str, Any]:
+    """JSON Schema of a kind of file; `parametric`: parameters may stand in the place of values."""
+    out = root.model_json_schema(by_alias=True)
+    for name, block in {**out.get("$defs", {}), root.__name__: out}.items():
+        block["title"] = titles[name]
+        _describe(name, block, known[name], parametric)
+    out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return out
+
+
+def _describe(name: str, block: dict[str, Any], known: Keys, parametric: bool) -> None:
     """Title, meaning and example of every key of a block."""
-    if name in ("MovingJoint", "DHBlock", "SectionBlock", "ActuatorBlock", "LoadBlock", "TableBox"):
+    if name in ONE_KEY:
         block |= {"minProperties": 1, "maxProperties": 1}
     for key, value in block["properties"].items():
-        meaning, example = BLOCKS[name][key]
+        meaning, example = known[key]
         entry = _without_null(value)
         unit = unit_of(entry)
         described = {
@@ -46,7 +67,7 @@ def _describe(name: str, block: dict[str, Any]) -> None:
             "description": f"{meaning} [{unit}]" if unit else meaning,
             "examples": [data(example)],
         }
-        block["properties"][key] = {**_or_parameter(entry), **described}
+        block["properties"][key] = {**(_or_parameter(entry) if parametric else entry), **described}
 
 
 def _or_parameter(entry: Any) -> Any:

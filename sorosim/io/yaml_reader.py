@@ -18,6 +18,7 @@ from sorosim.errors import FileError
 from sorosim.io.bounded import read_bounded
 from sorosim.io.problems import Path, Position, dotted, shown
 
+ROBOT, EMPTY = "a robot", "; begin with the line 'sorosim: 1'"
 MAX_BYTES, MAX_NESTING, MAX_NODES = 1_000_000, 50, 100_000
 TOO_LARGE = "keep measured data in CSV files"
 
@@ -54,14 +55,14 @@ class Document(NamedTuple):
     text: str
 
 
-def read_file(path: str | FilePath, label: str = "") -> Document:
-    """Read a file; `label` is its name in messages."""
+def read_file(path: str | FilePath, label: str = "", what: str = ROBOT) -> Document:
+    """Read a file; `label` is its name in messages, `what` what it should hold."""
     file = label or str(path)
-    return read_text(_decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file), file)
+    return read_text(_decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file), file, what)
 
 
-def read_text(text: str, file: str) -> Document:
-    """Read YAML from a text; `file` is its name in messages.
+def read_text(text: str, file: str, what: str = ROBOT) -> Document:
+    """Read YAML from a text; `file` is its name in messages, `what` what it should hold.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def read_text(text: str, file: str) -> Document:
     except yaml.YAMLError as error:
         raise FileError(file, f"expected YAML, got {' '.join(str(error).split())}") from None
     if data is None:
-        raise FileError(file, "expected a robot, got an empty file; begin with the line 'sorosim: 1'")
+        raise FileError(file, f"expected {what}, got an empty file" + (EMPTY if what == ROBOT else ""))
     return Document(data, reader.positions, text)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.linear import Growth
+from sorosim.growth import Growth
 from sorosim.solvers.bordered import Scales, across, orientation
 
 Array = NDArray[np.float64]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,6 +17,7 @@ from sorosim.viz.camera import up_axis
 from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
+from sorosim.viz.styles import styled
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def plot_diagram(
     values = [_quantity(found.robot, curve, name) for curve in curves for name in (x, y or _most_moved(curves))]
     pairs = list(zip(values[::2], values[1::2], strict=True))
     chosen = _shapes(found, shapes)
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(10.0 if chosen else 6.5, 4.8)
         grid = figure.add_gridspec(1, 2 if chosen else 1, width_ratios=[1.25, 1.0] if chosen else [1.0])
         axes = figure.add_subplot(grid[0, 0])

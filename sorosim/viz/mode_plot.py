@@ -8,7 +8,6 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
@@ -16,6 +15,7 @@ from sorosim.errors import InputError
 from sorosim.modes import ModeRun, mode, shares, spoken
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
+from sorosim.viz.styles import styled
 
 FIRST = 6  # modes that are drawn where none are asked for
 MOST = 24
@@ -41,7 +41,7 @@ def plot_modes(lin: Any, path: str | os.PathLike[str] | None = None, modes: Sequ
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in wanted]
     geometry = coarse_geometry(lin.robot)
     columns = min(3, len(runs))
-    with rc_context(STYLE):
+    with styled(STYLE):
         figure = new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns))
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
         panels = []

@@ -1,0 +1,269 @@
+"""`sweep`: the door, the journal, and how a sweep is gone on with."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.analysis import check_robot
+from sorosim.compiled import is_cold
+from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
+from sorosim.io import load
+from sorosim.io.journal import journal_of
+from sorosim.io.results import check_path, names_of, versions
+from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
+from sorosim.io.sweep_store import SweepJournal, head_of
+from sorosim.robot import Robot
+from sorosim.sweeps.assemble import joined, taken_apart
+from sorosim.sweeps.plan import Plan, plan_of
+from sorosim.sweeps.pool import computed, starting
+from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
+from sorosim.sweeps.task import FAILED, Block
+
+Progress = Callable[[int, int, int], None]
+Blocks = dict[int, tuple[Any, list[str]]]
+
+
+def sweep(
+    source: Robot | str | Path,
+    points: Mapping[str, Any] | None = None,
+    task: str | Mapping[str, Any] | None = None,
+    *,
+    u: Mapping[str, float | str] | None = None,
+    driven: Mapping[str, float | str] | None = None,
+    outputs: Sequence[str | Mapping[str, Any]] | None = None,
+    summary: Mapping[str, Mapping[str, str]] | None = None,
+    start: str | None = None,
+    block: int | None = None,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> SweepResult:
+    """Equilibria or motions of a robot at many points.
+
+    Parameters
+    ----------
+    source : Robot, or path of a sweep file
+        A sweep file says all that `points` to `block` say; they are then left out here.
+    points : mapping
+        One of ``grid``, ``random``, ``latin_hypercube``, ``sobol``, ``path``, ``csv``, ``list``, and what a sweep file
+        has there (docs: sweeps). What varies are inputs, ``u.NAME``, driven coordinates, ``driven.NAME``, and values
+        of the robot's file by their paths, ``links.arm.rod.length``. Texts may have units.
+    task : "statics", "simulate" or {"simulate": options}
+        Options are t_end, dt_out, method, rtol, atol, step, spectral_radius, q0 and keep_runs. Default: statics.
+    u, driven : mapping
+        Inputs and driven coordinates with one value for all points. What nobody speaks of stands in the robot's file.
+    outputs : sequence of str or {"link": name, "s": number}
+        Places whose poses are kept. Default: the ends of all links with a body.
+    summary : mapping of names to {reduction: quantity}
+        What runs come down to, as in ``{"highest": {"max": "arm.z"}}``.
+    start : {"warm", "cold", "follow"}
+        Equilibria start from that of the point before, inside of a block; or each of them anew; or follow the curve of
+        equilibria from there. Where it fails to come from a neighbour, the point is tried anew. Default: warm.
+    block : int
+        Points that are computed one after the other. What is found depends on it, not on `jobs`. Default: 50 for
+        statics, 1 for runs.
+    jobs : int
+        Processes; -1: one for each processor. With 1 all is done in this one.
+    scheduler : str
+        Address of a Dask scheduler, ``tcp://host:port``, whose workers take the place of processes.
+    out : path
+        Result file (HDF5). While the sweep is under way it is a journal beside it, which `sorosim.open` reads too, also
+        after the process was killed. Whole runs are kept in the folder ``NAME_runs`` beside it.
+    resume : bool
+        Go on with what there is at `out`; where there is nothing, begin.
+    force : bool
+        Replace what there is at `out`.
+    progress : callable
+        Called after every block with the numbers of points that are done, of all points, and of those that failed.
+
+    Returns
+    -------
+    SweepResult
+
+    Raises
+    ------
+    FileError, ModelError, InputError
+        Something is wrong with the sweep; or there is a result at `out` already, or another one than is to be resumed.
+    Interrupted
+        Ctrl-C; ``partial`` is what there is, and it is in the file.
+
+    Notes
+    -----
+    The same bits come about with any number of processes, and whether a sweep was resumed or not.
+    """
+    said = {"points": points, "task": task, "u": u, "driven": driven, "outputs": outputs, "summary": summary,
+            "start": start, "block": block}  # fmt: skip
+    jobs = _jobs(jobs)
+    if resume and (force or out is None):
+        raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
+    if out is not None and not (resume or force):
+        _check_nothing(out)
+    # processes start while the robot is loaded
+    early = starting(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
+    robot, document = _document(source, {name: value for name, value in said.items() if value is not None})
+    plan = plan_of(document, robot)
+    if progress is not None and not callable(progress):
+        raise InputError("progress", "a function of the numbers of points", type(progress).__name__)
+    if plan.keep_runs and out is None:
+        raise InputError("out", "the path of a result file, beside which runs are kept", "none")
+    done: Blocks = _already(plan, Path(out)) if resume and out is not None else {}
+    if early is not None:
+        early.join()
+    return _Sweep(plan, out, done, progress).run(jobs, scheduler)
+
+
+def _document(source: Any, said: dict[str, Any]) -> tuple[Robot, SweepDocument]:
+    if isinstance(source, str | os.PathLike):
+        if said:
+            got = f"a sweep file and {', '.join(said)}"
+            raise InputError("sweep", "either a sweep file or a Robot with points", got, "change the file")
+        document = read_sweep(Path(source))
+        named = document.spec.robot
+        inside = document.folder / named
+        robot = load(inside if inside.is_file() else named, set=document.spec.set or None)
+        return robot, document
+    robot = check_robot(source)
+    if "points" not in said:
+        raise InputError("points", "the points of the sweep", "none", 'as in points={"grid": {"u.cable1": [0, 5]}}')
+    return robot, sweep_of({"sorosim_sweep": 1, "robot": robot.name or "robot", **said})
+
+
+def _jobs(jobs: Any) -> int:
+    if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or (jobs < 1 and jobs != -1):
+        raise InputError("jobs", "a number of processes, or -1 for all processors", f"{jobs!r}"[:40])
+    return int(jobs) if jobs > 0 else os.cpu_count() or 1
+
+
+def _check_nothing(out: str | Path) -> None:
+    """Refuse a path where there is something, a journal included: a sweep takes long."""
+    check_path(out)
+    if Path(out).exists() or journal_of(out).exists():
+        hint = "resume it (--resume), replace it (--force), or give another name"
+        raise FileError(str(out), f"expected no file yet, got one; {hint}")
+
+
+def _already(plan: Plan, path: Path) -> Blocks:
+    """Blocks that an earlier sweep has left at the path."""
+    if not (path.exists() or journal_of(path).exists()):
+        return {}
+    old = open_sweep(path)
+    _check_same(plan, old, str(path))
+    return taken_apart(old.plan, old.arrays, old.messages)
+
+
+def _check_same(plan: Plan, old: SweepResult, file: str) -> None:
+    """Refuse to go on with another sweep."""
+    hint = "give another file (--out), or begin anew (--force)"
+    if old.plan.text != plan.text:
+        raise FileError(file, f"expected the robot as it was when the sweep began, got one that has changed; {hint}")
+    mine, theirs = plan.as_data(), old.plan.as_data()
+    changed = [name for name in mine if mine[name] != theirs.get(name)]
+    if changed:
+        what = " and ".join(f"'{name}'" for name in changed)
+        raise FileError(file, f"expected the sweep that was begun, got another one: {what} changed; {hint}")
+    now = versions()
+    other = [f"{name} {old.versions.get(name)}, now {now[name]}" for name in now if old.versions.get(name) != now[name]]
+    if other:
+        told = f"{file}: begun with {', '.join(other)}; results may differ in their last digits from here on"
+        warnings.warn(told, SorosimWarning, stacklevel=3)
+
+
+class _Sweep:
+    """One call of `sweep`."""
+
+    def __init__(self, plan: Plan, out: str | Path | None, done: Blocks, progress: Progress | None) -> None:
+        self.plan, self.out, self.done, self.progress = plan, out, done, progress
+        self.versions = versions()
+        self.n_done = self.n_failed = 0
+        self.journal: SweepJournal | None = None
+        for arrays, _ in done.values():
+            self._count(arrays)
+
+    def run(self, jobs: int, scheduler: str | None) -> SweepResult:
+        """Compute what is not done yet, keep it, and hand all of it over."""
+        left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
+        runs = self._begin()
+        try:
+            self._tell()
+            if left and jobs > 1 and is_cold():  # compiled here once, not by every process
+                self._keep(next(computed(self.plan, self.plan.job(runs), left[:1], 1, None)))
+                del left[0]
+            with closing(computed(self.plan, self.plan.job(runs), left, min(jobs, len(left) or 1), scheduler)) as found:
+                for block in found:
+                    self._keep(block)
+        except KeyboardInterrupt:
+            told = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            raise Interrupted(told, self._result()) from None
+        except BrokenExecutor:
+            hint = f"if memory ran out, fewer processes need less{self._where()}"
+            raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
+        finally:
+            if self.journal is not None:
+                self.journal.close() if self.done else self.journal.remove()
+        result = self._result()
+        if self.journal is not None and self.out is not None:
+            try:
+                result.save(self.out)
+            except FileError as error:
+                raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
+            self.journal.remove()
+        return result
+
+    def _where(self) -> str:
+        """Where what is done already is kept."""
+        return f"; what there is is in {self.out}, and resume goes on with it" if self.out and self.done else ""
+
+    def _begin(self) -> str:
+        """Open the journal, with what is done already; returns the folder of whole runs."""
+        if self.out is None:
+            return ""
+        head = head_of({**names_of(self.plan.robot), "text": self.plan.text}, self.plan.as_data())
+        self.journal = SweepJournal(self.out, head)
+        for number, (arrays, messages) in sorted(self.done.items()):
+            self.journal.block(number, arrays, messages)
+        self.journal.begin()
+        if not self.plan.keep_runs:
+            return ""
+        folder = sweep_folder(self.out)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self.done:  # runs of a sweep that is replaced
+                for old in folder.glob("point_*.h5*"):
+                    old.unlink()
+        except OSError as error:
+            raise FileError(str(folder), f"cannot be used for runs: {error.strerror or error}") from None
+        return str(folder.absolute())
+
+    def _keep(self, block: Block) -> None:
+        """Keep what was found in a block."""
+        self.done[block.number] = block.arrays, block.messages
+        if self.journal is not None:
+            self.journal.block(*block)
+        self._count(block.arrays)
+        self._tell()
+
+    def _count(self, arrays: Mapping[str, ArrayLike]) -> None:
+        status = np.asarray(arrays["status"])
+        self.n_done += len(status)
+        self.n_failed += int((status == FAILED).sum())
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(self.n_done, len(self.plan.samples), self.n_failed)
+
+    def _result(self) -> SweepResult:
+        arrays, messages = joined(self.plan, self.done)
+        folder = None if self.out is None else sweep_folder(self.out)
+        return SweepResult(self.plan, arrays, tuple(messages), self.versions, folder)

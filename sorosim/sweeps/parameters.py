@@ -1,0 +1,140 @@
+"""What may vary in a sweep: inputs, driven coordinates and values of the robot's file, with their units.
+
+Every process that computes points imports this module, so what only reads files is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sorosim.door import as_real
+from sorosim.errors import InputError, ModelError, nearest
+from sorosim.io.units import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
+from sorosim.robot import Robot
+from sorosim.sweeps.samples import Value
+
+INPUT, DRIVEN, FILE = "u", "driven", "file"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One of the things that vary, or are held at a value of their own."""
+
+    name: str  # as it was written
+    kind: str  # INPUT, DRIVEN or FILE
+    target: str  # name of the actuator or coordinate, or path in the robot's file
+    dimension: str  # of `DIMENSIONS`; "" for what only the robot's file knows
+    timed: bool = False  # it may be an expression of t
+
+    def read(self, value: Any) -> Value:
+        """A value in SI units, or a word.
+
+        Raises
+        ------
+        ModelError
+            It is no quantity of this dimension.
+        """
+        from sorosim.io.fields import formula_or_quantity
+        from sorosim.io.quantities import quantity
+
+        if not self.dimension:
+            return _number_or_word(value)
+        if self.timed and isinstance(value, str):
+            formula = formula_or_quantity(value, self.dimension, ("t",))
+            return value if as_real(formula) is None else float(formula)  # type: ignore[arg-type]
+        return float(quantity(value, self.dimension))
+
+    def number(self, value: Any) -> float:
+        """A value in SI units; words are refused."""
+        from sorosim.io.problems import shown
+
+        found = self.read(value)
+        if isinstance(found, str):
+            raise ModelError("", "a number or a quantity", shown(found), "words and expressions can be listed only")
+        return found
+
+    def unit(self, written: Sequence[Any]) -> str:
+        """Unit of its values, "" where none is known; `written` is how they were given."""
+        from sorosim.io.fields import SI_UNITS
+
+        if self.dimension:
+            return SI_UNITS[self.dimension]
+        return next((unit for value in written if (unit := _unit(value))), "")
+
+
+def _number_or_word(value: Any) -> Value:
+    from sorosim.io.quantities import in_si, quantity
+
+    number = as_real(value)
+    if number is not None:
+        return float(quantity(number, "number"))
+    try:
+        return in_si(str(value))
+    except ModelError:
+        return str(value)
+
+
+def exponents_of(value: Any) -> Exponents | None:
+    """What kind of quantity a text is; None of a bare number or a word."""
+    try:
+        words = split(str(value))[1]
+        return combined(words, DIMENSIONS["number"].exponents)[2] if words else None
+    except WrongText:
+        return None
+
+
+def _unit(value: Any) -> str:
+    """SI unit of a quantity of any kind; "" of a bare number or a word."""
+    from sorosim.io.fields import SI_UNITS
+
+    exponents = exponents_of(value)
+    if exponents is None:
+        return ""
+    if not any(exponents):
+        return "rad"
+    return next((SI_UNITS[name] for name, known in DIMENSIONS.items() if known.exponents == exponents), "")
+
+
+def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
+    """The parameter of a name; what is neither u.NAME nor driven.NAME is a path in the robot's file.
+
+    Raises
+    ------
+    InputError
+        The robot has no actuator or coordinate of this name.
+    """
+    kind, _, target = name.strip().partition(".")
+    if kind == INPUT and target:
+        return input_parameter(robot, name, target, timed)
+    if kind == DRIVEN and target:
+        return driven_parameter(robot, name, target, timed)
+    path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
+    return Parameter(name, FILE, path, "")
+
+
+def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
+    """An input of an actuator."""
+    units = dict(zip(robot.actuator_names, robot.actuator_units, strict=True))
+    if target not in units:
+        raise InputError("", "the name of an actuator", f"'{target}'", nearest(target, units))
+    return Parameter(name, INPUT, target, OF_INPUT.get(units[target], "number"), timed)
+
+
+def driven_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
+    """A coordinate that is held or moved."""
+    layout = robot.engine.layout
+    return Parameter(name, DRIVEN, target, layout.dimensions[layout.coordinate(target, "")], timed)
+
+
+def settings_of(parameters: Sequence[Parameter], row: Mapping[str, Value]) -> dict[str, Any]:
+    """Values of the robot's file at a point, as `sorosim.load(..., set=...)` takes them."""
+    found: dict[str, Any] = {}
+    for one in parameters:
+        if one.kind == FILE:
+            value = row[one.name]
+            # what counts something has to be a whole number in a file
+            found[one.target] = int(value) if isinstance(value, float) and value.is_integer() else value
+    return found

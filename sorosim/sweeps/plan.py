@@ -1,0 +1,297 @@
+"""A sweep that was checked: its robot, its points, and what is computed there."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.drive import Partition
+from sorosim.errors import InputError, ModelError, SorosimError, nearest
+from sorosim.io import load_text
+from sorosim.io.problems import Collector
+from sorosim.io.problems import Path as Place
+from sorosim.io.results import text_of
+from sorosim.io.schema_sweep import PlaceBlock, SweepFile, SweptRun
+from sorosim.io.sweep_file import SweepDocument, wrong
+from sorosim.robot import Robot
+from sorosim.sweeps.parameters import (
+    DRIVEN,
+    FILE,
+    INPUT,
+    Parameter,
+    driven_parameter,
+    exponents_of,
+    input_parameter,
+    parameter,
+    settings_of,
+)
+from sorosim.sweeps.points import PointReader, Points
+from sorosim.sweeps.samples import Samples, Value, visiting_order
+from sorosim.sweeps.summaries import quantities_of
+from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
+
+IntArray = NDArray[np.int64]
+
+COLUMNS = ("status", "message", "t", "n_evaluations")  # names that summaries may not have
+BLOCK_SIZES = {STATICS: 50, SIMULATE: 1}  # points that are computed one after the other
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A sweep as it is carried out, and as its result keeps it."""
+
+    robot: Robot
+    parameters: tuple[Parameter, ...]
+    samples: Samples
+    units: tuple[str, ...]  # of the parameters
+    held: tuple[tuple[Parameter, Value], ...]
+    command: str
+    options: Mapping[str, Any]  # of simulate
+    outputs: tuple[Output, ...]
+    summary: Mapping[str, tuple[str, str]]
+    start: str
+    block: int
+    keep_runs: bool = False
+    text: str = field(default="")
+
+    @cached_property
+    def blocks(self) -> list[IntArray]:
+        """Numbers of the points of each block, in the order in which they are visited."""
+        slow = [one.name for one in self.parameters if one.kind == FILE]
+        order = visiting_order(self.samples, slow, self.block)
+        return [order[k : k + self.block] for k in range(0, len(order), self.block)]
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Names of the driven coordinates at all points, in the order of their forces."""
+        return driven_names(self.robot, self.command, [*(one for one, _ in self.held), *self.parameters])
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the channels of all sensors."""
+        readers = self.robot.instruments.readers
+        return tuple(f"{name}.{channel}" for name, reader in readers.items() for channel in reader.channels)
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        from joblib import wrap_non_picklable_objects  # knows how to send what was written in a notebook
+
+        return pickle.dumps(wrap_non_picklable_objects(self.robot, keep_wrapper=False))
+
+    def job(self, runs: str = "") -> Job:
+        """What the processes need to know; `runs` is the folder of whole runs."""
+        varies = any(one.kind == FILE for one in self.parameters)
+        return Job(
+            b"" if varies else self._pickled, self.text if varies else "", self.parameters, self.held, self.command,
+            self.options, self.outputs, self.summary, self.start, len(self.driven), len(self.channels), runs,
+        )  # fmt: skip
+
+    def settings(self, point: int) -> dict[str, Any]:
+        """Values of the robot's file at a point."""
+        return settings_of(self.parameters, self.samples.row(point))
+
+    def as_data(self) -> dict[str, Any]:
+        """All that decides about the result, as JSON takes it; equal where a sweep may be gone on with."""
+        samples = self.samples
+        return {
+            "points": {
+                "names": list(samples.names),
+                "columns": [list(column) for column in samples.columns],
+                "shape": None if samples.shape is None else list(samples.shape),
+                "ordered": samples.ordered,
+            },
+            "units": list(self.units),
+            "held": {one.name: value for one, value in self.held},
+            "task": self.command,
+            "options": {name: list(x) if isinstance(x, tuple) else x for name, x in self.options.items()},
+            "outputs": [list(place) for place in self.outputs],
+            "summary": {name: list(what) for name, what in self.summary.items()},
+            "start": self.start,
+            "block": self.block,
+            "keep_runs": self.keep_runs,
+        }
+
+
+def driven_names(robot: Robot, command: str, said: Sequence[Parameter]) -> tuple[str, ...]:
+    """Names of the driven coordinates: first those of the robot's file that nobody else speaks of."""
+    block = robot.description.statics if command == STATICS else robot.description.simulate
+    own = [one.target for one in said if one.kind == DRIVEN]
+    coordinate = robot.engine.layout.coordinate
+    taken = {coordinate(name, "driven") for name in own}
+    return (*(name for name in block.get("driven", {}) if coordinate(name, "driven") not in taken), *own)
+
+
+def plan_from_data(robot: Robot, data: Mapping[str, Any], text: str) -> Plan:
+    """The plan that `Plan.as_data` has written."""
+    points, timed = data["points"], data["task"] == SIMULATE
+    shape = None if points["shape"] is None else tuple(points["shape"])
+    columns = tuple(map(tuple, points["columns"]))
+    samples = Samples(tuple(points["names"]), columns, shape, points["ordered"])
+    held = tuple((parameter(robot, name, timed), value) for name, value in data["held"].items())
+    options = {name: tuple(x) if isinstance(x, list) else x for name, x in data["options"].items()}
+    return Plan(
+        robot, tuple(parameter(robot, name, timed) for name in samples.names), samples, tuple(data["units"]), held,
+        data["task"], options, tuple(Output(*place) for place in data["outputs"]),
+        {name: (how, what) for name, (how, what) in data["summary"].items()}, data["start"], data["block"],
+        data["keep_runs"], text,
+    )  # fmt: skip
+
+
+def plan_of(document: SweepDocument, robot: Robot) -> Plan:
+    """Check a sweep against its robot.
+
+    Raises
+    ------
+    FileError, ModelError
+        Names, paths and values that do not fit: all of them, at their places.
+    """
+    reader = _Reader(document, robot)
+    plan = reader.plan()
+    if reader.todo.problems or plan is None:
+        raise wrong(reader.todo.problems, document)
+    return plan
+
+
+class _Reader:
+    """Reads one sweep and collects what is wrong with it."""
+
+    def __init__(self, document: SweepDocument, robot: Robot) -> None:
+        self.spec: SweepFile = document.spec
+        self.robot, self.folder = robot, document.folder
+        self.todo = Collector(document.data)
+        self.command, self.options, self.keep_runs = self._task()
+        self.timed = self.command == SIMULATE
+        self.text = text_of(robot)
+
+    def _task(self) -> tuple[str, dict[str, Any], bool]:
+        task = self.spec.task
+        if not isinstance(task, SweptRun):
+            return str(task), {}, False
+        block = task.simulate
+        assert block is not None  # it is the only key
+        options = block.model_dump(exclude_none=True, exclude={"keep_runs"})
+        return SIMULATE, options, block.keep_runs
+
+    def plan(self) -> Plan | None:
+        points = PointReader(self.todo, self.robot, self.timed, Path(self.folder)).read(self.spec.points)
+        held = (*self._held(INPUT, self.spec.u), *self._held(DRIVEN, self.spec.driven))
+        outputs, parameters = self._outputs(), [] if points is None else points.parameters
+        self._check_once([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in held)])
+        if self.timed and self.options.get("t_end", self.robot.description.simulate.get("t_end")) is None:
+            self.todo.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
+        if points is None or self.todo.problems:
+            return None
+        self._check_file_values(points)
+        driven = driven_names(self.robot, self.command, [*(one for one, _ in held), *parameters])
+        layout, motors = self.robot.engine.layout, self.robot.description.actuators
+        self.todo.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
+        self._check_summary(driven, outputs)
+        q0, ndof = self.options.get("q0"), self.robot.ndof
+        if isinstance(q0, tuple) and len(q0) != ndof:
+            self.todo.add(("task", SIMULATE, "q0"), f"{ndof} coordinates", f"{len(q0)}")
+        size = self.spec.block or BLOCK_SIZES[self.command]
+        return Plan(
+            self.robot, tuple(parameters), points.samples, points.units, held, self.command, self.options, outputs,
+            dict(self.spec.summary), self.spec.start, size, self.keep_runs, self.text,
+        )  # fmt: skip
+
+    def _held(self, kind: str, given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Value]]:
+        """Inputs or driven coordinates with one value for all points."""
+        make = input_parameter if kind == INPUT else driven_parameter
+        for name, value in given.items():
+            path: Place = (kind, name)
+            found = self.todo.attempt(path, partial(make, self.robot, f"{kind}.{name}", name, self.timed), at_key=True)
+            if found is not None:
+                read = self.todo.attempt(path, partial(found.read, value))
+                if read is not None:
+                    yield found, read
+
+    def _check_once(self, said: Sequence[tuple[str, Parameter]]) -> None:
+        """Refuse what is said twice: the same input, or a coordinate by both of its names."""
+        seen: dict[Any, str] = {}
+        for where, one in said:
+            key: Any = one.kind, one.target
+            if one.kind == DRIVEN:
+                key = one.kind, self.robot.engine.layout.coordinate(one.target, "")
+            if key in seen:
+                got = f"'{one.name}' after '{seen[key]}'"
+                self.todo.add((where,), "every input, coordinate and value once", got)
+            seen[key] = one.name
+
+    def _outputs(self) -> tuple[Output, ...]:
+        names = [link.name for link in self.robot.links]
+        if self.spec.outputs is None:
+            with_body = [link.name for link in self.robot.links if link.rod is not None or link.body is not None]
+            return tuple(Output(name, name, 1.0) for name in with_body)
+        found = []
+        for i, block in enumerate(self.spec.outputs):
+            name, s = (block.link, block.s) if isinstance(block, PlaceBlock) else (block, 1.0)
+            path: Place = ("outputs", i) if isinstance(block, str) else ("outputs", i, "link")
+            if self.todo.known(path, "the name of a link", name, names):
+                found.append(Output(name if s == 1.0 else f"{name}({s:g})", name, s))
+        return tuple(dict.fromkeys(found))
+
+    def _check_summary(self, driven: Sequence[str], outputs: Sequence[Output]) -> None:
+        if self.spec.summary and self.command == STATICS:
+            self.todo.add(("summary",), "task: {simulate: ...} beside it", "statics", "an equilibrium has no history")
+            return
+        known = quantities_of(self.robot, driven, outputs)
+        for name, (how, what) in self.spec.summary.items():
+            if name in COLUMNS:
+                self.todo.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)
+            if what not in known:
+                hint = nearest(what, known)
+                self.todo.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)
+
+    def _check_file_values(self, points: Points) -> None:
+        """Build the robot at the least and the greatest value of each thing that varies in its file, and at words.
+
+        Of values with units one of each kind of quantity is tried as it was written.
+        """
+        varied = [(k, one) for k, one in enumerate(points.parameters) if one.kind == FILE]
+        if varied and not self.text:
+            hint = "its robot was built of Python objects that no file can express"
+            self.todo.add(("points",), "a robot with a file, whose values can vary", "none", hint)
+            return
+        for k, one in varied:
+            column = points.samples.columns[k]
+            numbers = [x for x in column if not isinstance(x, str)]
+            tried: list[Any] = [min(numbers), max(numbers)] if numbers else []
+            tried += [x for x in column if isinstance(x, str)]
+            kinds = {exponents_of(x): x for x in points.written[k]}
+            tried += [x for exponents, x in kinds.items() if exponents is not None]
+            for value in dict.fromkeys(tried):
+                settings = settings_of([one], {one.name: value})
+                try:
+                    robot = load_text(self.text, self.robot.name, set=settings)
+                except SorosimError as error:
+                    self._cannot_be(one, value, error)
+                    break
+                if robot.actuator_names != self.robot.actuator_names:
+                    self._cannot_be(one, value, ModelError("", "the same actuators at all points", "other ones"))
+                    break
+
+    def _cannot_be(self, one: Parameter, value: Value, error: Exception) -> None:
+        path = next((p for p in self._places(one.name)), ("points",))
+        if isinstance(error, InputError):  # the path leads nowhere
+            self.todo.add(path, error.expected, error.got, error.hint, at_key=True)
+            return
+        written = f"{value:g}" if isinstance(value, float) else f"'{value}'"
+        why = " ".join(str(error).removeprefix(f"{self.robot.name}: ").split())
+        self.todo.add(path, "values that the robot's file can have", f"{written} ({why})", at_key=True)
+
+    def _places(self, name: str) -> Iterator[Place]:
+        """Where a parameter of the points is written."""
+        points = self.todo.data.get("points", {})
+        for kind, block in points.items() if isinstance(points, dict) else ():
+            for path, entries in ((("points", kind), block), *((("points", kind, key), inner) for key, inner in
+                                  (block.items() if isinstance(block, dict) else ()))):  # fmt: skip
+                if isinstance(entries, dict) and name in entries:
+                    yield (*path, name)

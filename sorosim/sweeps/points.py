@@ -1,0 +1,198 @@
+"""From the block `points` of a sweep to its points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sorosim.errors import FileError, InputError, ModelError
+from sorosim.io.problems import Collector, Path, shown
+from sorosim.io.schema_sweep import MAX_POINTS, PathBlock, PointsBlock, SampledBlock, SpanBlock
+from sorosim.robot import Robot
+from sorosim.signals import csv_rows
+from sorosim.sweeps.parameters import Parameter, parameter
+from sorosim.sweeps.samples import Samples, Value, grid, latin_hypercube, listed, path, sobol, uniform
+
+SAMPLERS: dict[str, Callable[[Mapping[str, tuple[float, float]], int, int], Samples]] = {
+    "random": uniform, "latin_hypercube": latin_hypercube, "sobol": sobol,
+}  # fmt: skip
+
+
+class Points(NamedTuple):
+    """Points, what varies in them, its units, and its values as they were written (all, or those that bound them)."""
+
+    samples: Samples
+    parameters: list[Parameter]
+    units: tuple[str, ...]
+    written: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class PointReader:
+    """Reads points for a robot; `timed`: inputs may be expressions of t. `folder` is where relative paths begin."""
+
+    todo: Collector
+    robot: Robot
+    timed: bool
+    folder: FilePath
+
+    def read(self, block: PointsBlock) -> Points | None:
+        """The points; None if something is wrong with them, which is noted."""
+        kind, chosen = block.kind, block.chosen
+        kind = "list" if kind == "rows" else kind
+        at: Path = ("points", kind)
+        if kind == "grid":
+            return self._grid(at, chosen)
+        if isinstance(chosen, SampledBlock):
+            return self._sampled(at, kind, chosen)
+        if isinstance(chosen, PathBlock):
+            return self._path(at, chosen)
+        return self._csv(at, chosen) if kind == "csv" else self._list(at, chosen)
+
+    def _grid(self, at: Path, axes: Mapping[str, Any]) -> Points | None:
+        parameters = self._parameters(at, axes)
+        columns: dict[str, list[Value]] = {}
+        for one in parameters:
+            entry = axes[one.name]
+            if isinstance(entry, SpanBlock):
+                ends = [
+                    self.todo.attempt((*at, one.name, key), partial(one.number, v))
+                    for key, v in (("from", entry.from_), ("to", entry.to))
+                ]
+                if None not in ends:
+                    columns[one.name] = np.linspace(*ends, entry.n).tolist()  # type: ignore[call-overload]
+            else:
+                columns[one.name] = self._values((*at, one.name), one, entry, least=1)
+        n = float(np.prod([float(len(column)) for column in columns.values()]))
+        if n > MAX_POINTS:
+            self.todo.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", "fewer values, or a random sample")
+        if len(columns) < len(axes) or self.todo.problems:
+            return None
+        written = [[entry.from_, entry.to] if isinstance(entry, SpanBlock) else list(entry) for entry in axes.values()]
+        return self._points(grid(columns), parameters, written)
+
+    def _sampled(self, at: Path, kind: str, block: SampledBlock) -> Points | None:
+        at = (*at, "over")
+        parameters = self._parameters(at, block.over)
+        bounds: dict[str, tuple[float, float]] = {}
+        for one in parameters:
+            where = (*at, one.name)
+            ends = [self.todo.attempt((*where, i), partial(one.number, v)) for i, v in enumerate(block.over[one.name])]
+            if None in ends:
+                continue
+            low, high = (float(end) for end in ends if end is not None)
+            if low > high:
+                self.todo.add(where, "the least value before the greatest", f"{low:g} and {high:g}")
+            bounds[one.name] = low, high
+        if len(bounds) < len(block.over) or self.todo.problems:
+            return None
+        return self._points(
+            SAMPLERS[kind](bounds, block.n, block.seed), parameters, [list(x) for x in block.over.values()]
+        )
+
+    def _path(self, at: Path, block: PathBlock) -> Points | None:
+        at = (*at, "through")
+        parameters = self._parameters(at, block.through)
+        columns: dict[str, list[float]] = {}
+        for one in parameters:
+            entry = block.through[one.name]
+            found = [self.todo.attempt((*at, one.name, i), partial(one.number, v)) for i, v in enumerate(entry)]
+            columns[one.name] = [x for x in found if x is not None]
+            first = len(block.through[parameters[0].name])
+            if len(entry) < 2 or len(entry) != first:
+                expected = "two corners or more" if len(entry) < 2 else f"as many corners as the others, {first}"
+                self.todo.add((*at, one.name), expected, f"{len(entry)}")
+        if len(columns) < len(block.through) or self.todo.problems:
+            return None
+        return self._points(path(columns, block.steps), parameters, list(block.through.values()))
+
+    def _list(self, at: Path, rows: Sequence[Mapping[str, Any]]) -> Points | None:
+        if not rows:
+            self.todo.add(at, "one point or more", "none")
+            return None
+        names = list(rows[0])
+        for i, row in enumerate(rows):
+            if set(row) != set(names):
+                odd = sorted(set(row) ^ set(names))[0]
+                self.todo.add((*at, i), "the same names in every point, " + ", ".join(names), f"'{odd}' in some only")
+        if self.todo.problems:
+            return None
+        parameters = self._parameters((*at, 0), rows[0])
+        if len(parameters) < len(names):
+            return None
+        read = [
+            [self.todo.attempt((*at, i, one.name), partial(one.read, row[one.name])) for one in parameters]
+            for i, row in enumerate(rows)
+        ]
+        if self.todo.problems:
+            return None
+        values = [[x for x in row if x is not None] for row in read]
+        return self._points(listed(names, values), parameters, [[row[name] for row in rows] for name in names])
+
+    def _csv(self, at: Path, name: str) -> Points | None:
+        """Points of a table whose first row are the names."""
+        try:
+            rows = csv_rows(self.folder / name)
+        except FileError as error:
+            self.todo.add(at, "a CSV file", str(error), "relative paths begin in the folder of the sweep file")
+            return None
+        if len(rows) < 2:
+            self.todo.add(at, "a row of names and a row for each point", f"{len(rows)} rows in {shown(name)}")
+            return None
+        names = [cell.strip() for cell in rows[0][1]]
+        parameters = self._parameters(at, names, at_key=False)
+        table: list[list[Value]] = []
+        for line, cells in rows[1:]:
+            if len(cells) != len(names):
+                self.todo.add(at, f"{len(names)} columns", f"{len(cells)} in line {line} of {shown(name)}")
+                break
+            row: list[Value] = []
+            for one, cell in zip(parameters, cells, strict=False):
+                try:
+                    row.append(one.read(_number(cell)))
+                except (ModelError, InputError) as error:
+                    got = f"{error.got} in line {line} of {shown(name)}, column {shown(one.name)}"
+                    self.todo.add(at, error.expected, got, error.hint)
+            table.append(row)
+        if self.todo.problems:
+            return None
+        written = [list(column) for column in zip(*(cells for _, cells in rows[1:]), strict=True)]
+        return self._points(listed(names, table), parameters, written)
+
+    # -- parts
+
+    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Parameter]:
+        if not names:
+            self.todo.add(at, "something that varies, such as u.cable1", "nothing")
+        if len(set(names)) < len(names):
+            self.todo.add(at, "names that differ", ", ".join(map(str, names))[:60])
+        found = [
+            self.todo.attempt(
+                (*at, name) if at_key else at, partial(parameter, self.robot, name, self.timed), at_key=at_key
+            )
+            for name in names
+        ]
+        return [one for one in found if one is not None]
+
+    def _values(self, at: Path, one: Parameter, given: Sequence[Any], least: int) -> list[Value]:
+        if len(given) < least:
+            self.todo.add(at, "a list of values, or {from, to, n}", "an empty list")
+        found = [self.todo.attempt((*at, i), partial(one.read, v)) for i, v in enumerate(given)]
+        return [value for value in found if value is not None]
+
+    def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:
+        units = tuple(one.unit(values) for one, values in zip(parameters, written, strict=True))
+        return Points(samples, parameters, units, written)
+
+
+def _number(cell: str) -> float | str:
+    text = cell.strip()
+    try:
+        return float(text) if "_" not in text else text
+    except ValueError:
+        return text

@@ -1,0 +1,287 @@
+"""The result of a sweep, and what a user asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.analysis import statics
+from sorosim.errors import FileError, InputError, nearest
+from sorosim.io import load_text
+from sorosim.io.journal import journal_of
+from sorosim.io.meshes import check_unchanged
+from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
+from sorosim.result import Equilibrium, Run
+from sorosim.robot import Robot
+from sorosim.stored import open_run
+from sorosim.sweeps.assemble import empty, joined
+from sorosim.sweeps.plan import Plan, plan_from_data
+from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_name
+
+Array = NDArray[np.float64]
+
+STATUS = {OK: "ok", FAILED: "failed", PENDING: "pending"}
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """What was found at the points of a sweep.
+
+    A point that failed is kept with its reason; its numbers are NaN. ``len`` is the number of points.
+    """
+
+    plan: Plan = field(repr=False)
+    arrays: Mapping[str, NDArray[Any]] = field(repr=False)  # one row a point: q, lam, driven, poses...
+    messages: tuple[str, ...] = field(repr=False)  # of the solvers; for points that failed, why
+    versions: Mapping[str, str] = field(repr=False)
+    folder: Path | None = None  # of whole runs, if there are any
+
+    # -- the points ------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot, as its file has it; `robot_at` has the changes of a point."""
+        return self.plan.robot
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what varies."""
+        return self.plan.samples.names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of what varies, "" where none is known."""
+        return self.plan.units
+
+    @cached_property
+    def values(self) -> Array:
+        """Values (n, n_names) at the points [SI]; of words their number in the order in which they first come."""
+        return self.plan.samples.values
+
+    def point(self, i: int) -> dict[str, Any]:
+        """Values at a point by name, words as they are."""
+        return self.plan.samples.row(self._index(i))
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Numbers of values along each parameter of a grid; None: it is none."""
+        return self.plan.samples.shape
+
+    @cached_property
+    def status(self) -> NDArray[np.str_]:
+        """Of each point (n,): ok, failed, or pending where the sweep did not come to it."""
+        return np.array([STATUS[int(one)] for one in self.arrays["status"]], dtype="U7")
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which points (n,) have a result."""
+        return np.asarray(self.arrays["status"] == OK)
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """Numbers of the points that failed, and why."""
+        return {int(i): self.messages[i] for i in np.flatnonzero(self.arrays["status"] == FAILED)}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the sweep has come to all of its points."""
+        return bool((self.arrays["status"] != PENDING).all())
+
+    # -- what was found --------------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (n, ndof), at the end of runs; where robots have fewer than others, NaN follows."""
+        return self.arrays["q"]
+
+    @property
+    def qd(self) -> Array:
+        """Rates (n, ndof) at the end of runs; zero at equilibria."""
+        return self.arrays.get("qd", np.where(np.isnan(self.q), np.nan, 0.0))
+
+    @property
+    def lam(self) -> Array:
+        """Multipliers (n, n_multipliers) of loops."""
+        return self.arrays["lam"]
+
+    @property
+    def driven(self) -> dict[str, Array]:
+        """Name of a driven coordinate -> generalised forces (n,) that it needs."""
+        return dict(zip(self.plan.driven, self.arrays["driven"].T, strict=True))
+
+    @property
+    def poses(self) -> dict[str, Array]:
+        """Name of an output -> poses (n, 4, 4) in the world."""
+        return {place.label: self.arrays["poses"][:, k] for k, place in enumerate(self.plan.outputs)}
+
+    def tip(self, output: str | None = None) -> Array:
+        """Positions (n, 3) of an output in the world [m]; default: the last one."""
+        known = [place.label for place in self.plan.outputs]
+        name = known[-1] if output is None and known else output
+        if name not in known:
+            raise InputError("output", "the name of an output", f"'{name}'", nearest(str(name), known))
+        return self.poses[str(name)][:, :3, 3]
+
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Everything that is one number a point, by name: parameters, status, tips, energies, forces, readings."""
+        from sorosim.sweeps.tables import columns
+
+        return columns(self)
+
+    @property
+    def numbers(self) -> dict[str, NDArray[Any]]:
+        """Those of `columns` that were found, without parameters and words."""
+        from sorosim.sweeps.tables import numbers
+
+        return numbers(self)
+
+    def robot_at(self, i: int) -> Robot:
+        """The robot of a point."""
+        settings = self.plan.settings(self._index(i))
+        return load_text(self.plan.text, self.robot.name, set=settings) if settings else self.robot
+
+    def equilibrium(self, i: int) -> Equilibrium:
+        """The equilibrium of a point, to play, to draw, to go on from.
+
+        Its coordinates and multipliers are those of the sweep; the rest is computed again from there.
+
+        Raises
+        ------
+        InputError
+            There is none: the point failed, or the sweep is one of runs.
+        """
+        point = self._found(i)
+        if self.plan.command != STATICS:
+            raise InputError("sweep", "a sweep of statics", "one of runs", "run(i) gives the run of a point")
+        robot = self.robot_at(point)
+        u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
+        q = np.array(self.q[point, : robot.ndof])
+        found = statics(robot, u, driven, q)
+        return replace(found, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
+
+    def run(self, i: int) -> Run:
+        """The run of a point: the one that was kept, else computed again.
+
+        Raises
+        ------
+        InputError
+            There is none: the point failed, or the sweep is one of statics.
+        """
+        from sorosim.motion import simulate
+
+        point = self._found(i)
+        if self.plan.command == STATICS:
+            raise InputError("sweep", "a sweep of runs", "one of statics", "equilibrium(i) gives that of a point")
+        if self.folder is not None and self.plan.keep_runs and (kept := self.folder / run_name(point)).is_file():
+            found = open_run(kept)
+            assert isinstance(found, Run)  # no sweep writes anything else there
+            return found
+        robot = self.robot_at(point)
+        u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
+        return simulate(robot, u=u, driven=driven, **self.plan.options)
+
+    # -- elsewhere -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file; `sorosim.open` reads it."""
+        from sorosim.sweeps.assemble import content_of
+
+        save_sweep(content_of(self), path)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write `columns` as a table, names in its first line, one row a point."""
+        from sorosim.sweeps.tables import write_csv
+
+        write_csv(self, path)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write `columns` as a Parquet file; needs the package pyarrow (extra ``tables``)."""
+        from sorosim.sweeps.tables import write_parquet
+
+        write_parquet(self, path)
+
+    def to_xarray(self) -> Any:
+        """The sweep as an `xarray.Dataset`; needs the package xarray (extra ``tables``).
+
+        A grid has one dimension for each parameter, other points have the dimension ``point``.
+        """
+        from sorosim.sweeps.tables import to_xarray
+
+        return to_xarray(self)
+
+    def plot(self, path: str | Path | None = None, y: str | None = None, output: str | None = None) -> Any:
+        """Picture (matplotlib), written to `path` if given; see `sorosim.viz.sweep_plot.plot_sweep`."""
+        from sorosim.viz.sweep_plot import plot_sweep
+
+        return plot_sweep(self, path, y, output)
+
+    def __repr__(self) -> str:
+        counts = {word: int(np.sum(self.arrays["status"] == code)) for code, word in STATUS.items()}
+        told = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        over = ", ".join(self.names)
+        return f"<SweepResult of '{self.robot.name}': {self.plan.command} at {len(self)} points over {over}; {told}>"
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def _index(self, i: int) -> int:
+        if not isinstance(i, int | np.integer) or not -len(self) <= i < len(self):
+            raise InputError("point", f"the number of a point, up to {len(self) - 1}", f"{i!r}"[:40])
+        return int(i) % len(self)
+
+    def _found(self, i: int) -> int:
+        point = self._index(i)
+        if self.arrays["status"][point] != OK:
+            got = f"point {point}, which {'failed' if self.arrays['status'][point] == FAILED else 'is pending'}"
+            why = self.messages[point]
+            raise InputError("point", "one that has a result", got + (f" ({why})" if why else ""))
+        return point
+
+
+def sweep_folder(path: str | Path) -> Path:
+    """Folder of the whole runs of a sweep, beside its file."""
+    return Path(path).with_suffix("").with_name(f"{Path(path).stem}_runs")
+
+
+def open_sweep(path: str | Path) -> SweepResult:
+    """Read the result of a sweep; of one that was killed, or is under way, what there is of it.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or its robot cannot be built again.
+    """
+    blocks: Mapping[int, Any] | None = None
+    if journal_of(path).is_file():
+        stored, blocks = read_blocks(path)
+    else:
+        stored = read_whole(path)
+    if not stored["text"]:
+        hint = "its robot was built of Python objects; any reader of HDF5 gives `columns` and `arrays`"
+        raise FileError(str(path), f"expected the description of a robot, got a result without one; {hint}")
+    robot = load_text(stored["text"], str(path))
+    check_unchanged(robot.links, stored.get("meshes", {}), str(path))
+    try:
+        plan = plan_from_data(robot, stored["plan"], stored["text"])
+        if blocks is None:
+            arrays, messages = stored["arrays"], stored["messages"]
+        else:
+            arrays, messages = joined(plan, blocks)
+        n = len(plan.samples)
+        if len(messages) != n or any(len(array) != n for array in arrays.values()):
+            raise ValueError(f"{n} points, but results of {len(messages)}")
+        missing = [name for name in empty(plan, 0) if name not in arrays]
+        if missing:
+            raise ValueError(f"no '{missing[0]}'")
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise FileError(str(path), f"expected the result of a sweep, got a damaged one: {error}") from None
+    return SweepResult(plan, arrays, tuple(messages), stored["versions"], sweep_folder(path))

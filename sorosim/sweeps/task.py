@@ -1,0 +1,263 @@
+"""What is computed at the points of a sweep, a block of neighbours at a time, in whatever process.
+
+What comes about depends on the block alone: on its points, their order, and that the first of them starts cold.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim import __version__
+from sorosim.analysis import statics
+from sorosim.errors import ConvergenceError, InputError, SorosimError, SorosimWarning
+from sorosim.motion import simulate
+from sorosim.result import Equilibrium, Run
+from sorosim.robot import Robot
+from sorosim.signals import as_signal
+from sorosim.solvers.base import one_blas_thread
+from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
+from sorosim.sweeps.samples import Value
+from sorosim.sweeps.summaries import reduced
+
+Array = NDArray[np.float64]
+
+STATICS, SIMULATE = "statics", "simulate"
+PENDING, OK, FAILED = 0, 1, 2
+ENERGIES = ("kinetic", "elastic", "gravity")
+
+
+class Output(NamedTuple):
+    """A place on a link whose pose is kept."""
+
+    label: str
+    link: str
+    s: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done at every point; it travels to the processes that do it."""
+
+    robot: bytes  # pickled; empty where every point has a robot of its own
+    text: str  # of the robot's file, from which those are made
+    parameters: tuple[Parameter, ...]
+    held: tuple[tuple[Parameter, Value], ...]  # inputs and driven coordinates with a value for all points
+    command: str
+    options: Mapping[str, Any]
+    outputs: tuple[Output, ...]
+    summary: Mapping[str, tuple[str, str]]
+    start: str  # "warm", "cold" or "follow"
+    n_driven: int
+    n_readings: int
+    runs: str = ""  # folder in which whole runs are kept
+    version: str = field(default=__version__)
+
+
+class Found(NamedTuple):
+    """An equilibrium, and what its robot's file was changed by."""
+
+    equilibrium: Equilibrium
+    settings: str
+
+
+class Block(NamedTuple):
+    """What was found at the points of a block."""
+
+    number: int
+    arrays: dict[str, NDArray[Any]]  # one row a point
+    messages: list[str]
+
+
+def ready() -> None:
+    """Called in a process that will compute: by then it has imported what it needs."""
+
+
+def compute_block(job: Job, number: int, points: Sequence[int], rows: Sequence[Mapping[str, Value]]) -> Block:
+    """Compute the points of a block one after the other; `rows` are the values of the parameters there."""
+    if job.version != __version__:
+        hint = "install the same one everywhere"
+        raise InputError("worker", f"sorosim {job.version} on every worker", f"version {__version__}", hint)
+    last: Found | None = None
+    found, messages = [], []
+    with one_blas_thread():
+        for point, row in zip(points, rows, strict=True):
+            cells, message, last = _point(job, point, row, last)
+            found.append(cells)
+            messages.append(message)
+    return Block(number, stacked(found), messages)
+
+
+def _point(
+    job: Job, point: int, row: Mapping[str, Value], last: Found | None
+) -> tuple[dict[str, Any], str, Found | None]:
+    """What is found at a point, what is to be said about it, and the equilibrium to start the next one from."""
+    cells: dict[str, Any] = {"status": FAILED, **nothing(job)}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            settings = json.dumps(settings_of(job.parameters, row))
+            robot = _robot(job.robot, job.text, settings)
+            if job.command == STATICS:
+                near = None if last is None else _near(job, robot, last.equilibrium, settings == last.settings)
+                eq, warm = _rest(job, robot, row, near)
+                message, cells = eq.message, {"status": OK, "warm": warm, **_of_rest(job, eq)}
+                last = Found(eq, settings)
+            else:
+                run = _motion(job, robot, row, point)
+                message, cells = run.message, {"status": OK, **_of_run(job, run)}
+        except ConvergenceError as error:
+            message = str(error)
+            if isinstance(error.partial, Run) and len(error.partial.t):
+                cells["t"] = error.partial.t[-1]
+        except SorosimError as error:
+            message = str(error)
+        except Exception as error:  # of a plug-in, say: the other points are none the worse for it
+            message = f"{type(error).__name__}: {error}"
+    told = [str(one.message) for one in said if issubclass(one.category, SorosimWarning)]
+    return cells, "; ".join([message, *dict.fromkeys(told)]), last
+
+
+@lru_cache(maxsize=8)
+def _robot(pickled: bytes, text: str, settings: str) -> Robot:
+    """The robot of a point; the last few are kept."""
+    if pickled:
+        robot: Robot = pickle.loads(pickled)
+        return robot
+    from sorosim.io import load_text
+
+    return load_text(text, "robot", set=json.loads(settings))
+
+
+# -- statics
+
+
+def _rest(job: Job, robot: Robot, row: Mapping[str, Value], near: Any) -> tuple[Equilibrium, bool]:
+    """The equilibrium of a point, and whether it was found from its neighbour; if not so, then from the cold."""
+    u, driven = prescribed(job, robot, row)
+    if near is not None:
+        try:
+            return statics(robot, u, driven, near), True
+        except ConvergenceError:
+            pass
+    return statics(robot, u, driven), False
+
+
+def _near(job: Job, robot: Robot, last: Equilibrium, same: bool) -> Any:
+    """Where to start a point from, after that of a neighbour with the same robot or another; None: from the cold."""
+    if job.start == "cold" or last.robot.coordinate_names != robot.coordinate_names:
+        return None
+    touches = robot.engine.loading.touches  # surfaces must not pass through each other on the way
+    if same and (job.start == "follow" or touches):
+        return last
+    return None if touches else last.q
+
+
+def _of_rest(job: Job, eq: Equilibrium) -> dict[str, Any]:
+    zero = np.zeros(eq.robot.ndof)
+    return {
+        "q": eq.q, "lam": eq.lam, "driven": np.array(list(eq.driven.values())), "residual": eq.residual_norm,
+        "stable": eq.stable, "n_evaluations": eq.n_evaluations, "poses": _poses(job, eq.robot, eq.q),
+        "energy": np.array(eq.robot.energy(eq.q, zero)[:3]), "readings": _flat(eq.measure()),
+    }  # fmt: skip
+
+
+# -- dynamics
+
+
+def _motion(job: Job, robot: Robot, row: Mapping[str, Value], point: int) -> Run:
+    u, driven = prescribed(job, robot, row)
+    out = Path(job.runs) / run_name(point) if job.runs else None
+    return simulate(robot, u=u, driven=driven, out=out, **job.options)
+
+
+def run_name(point: int) -> str:
+    """File of the whole run of a point."""
+    return f"point_{point:06d}.h5"
+
+
+def _of_run(job: Job, run: Run) -> dict[str, Any]:
+    robot, q, qd, last = run.robot, run.q[-1], run.qd[-1], run[-1]
+    readings = {name: kept.values[-1] for name, kept in run.readings.items()}
+    values = [reduced(run, how, what, job.outputs) for how, what in job.summary.values()]
+    return {
+        "q": q, "qd": qd, "lam": run.lam[-1], "driven": np.array([force[0] for force in last.driven.values()]),
+        "t": run.t[-1], "n_evaluations": run.stats.get("n_rhs", 0), "poses": _poses(job, robot, q),
+        "energy": np.array(robot.energy(q, qd)[:3]), "balance": np.abs(run.energy().balance).max(),
+        "readings": _flat(readings), "summary": np.array(values, dtype=float),
+    }  # fmt: skip
+
+
+# -- parts
+
+
+def prescribed(job: Job, robot: Robot, row: Mapping[str, Value]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Inputs and driven coordinates of a point; what the sweep does not say stands in the robot's file."""
+    block = robot.description.statics if job.command == STATICS else robot.description.simulate
+    said = [*job.held, *((one, row[one.name]) for one in job.parameters)]
+    u = {**block.get("u", {})} | {one.target: _signal(one, value) for one, value in said if one.kind == INPUT}
+    moved = {one.target: _signal(one, value) for one, value in said if one.kind == DRIVEN}
+    coordinate = robot.engine.layout.coordinate
+    named = {coordinate(name, "driven") for name in moved}
+    rest = {name: x for name, x in block.get("driven", {}).items() if coordinate(name, "driven") not in named}
+    return u, rest | moved
+
+
+def _signal(one: Parameter, value: Value) -> Any:
+    if not isinstance(value, str):
+        return value
+    from sorosim.io.fields import formula_or_quantity
+
+    return as_signal(formula_or_quantity(value, one.dimension, ("t",)))
+
+
+def _poses(job: Job, robot: Robot, q: Array) -> Array:
+    return np.array([robot.pose(q, place.link, place.s) for place in job.outputs]).reshape(-1, 4, 4)
+
+
+def _flat(readings: Mapping[str, Array]) -> Array:
+    return np.concatenate([np.zeros(0), *readings.values()])
+
+
+def nothing(job: Job) -> dict[str, Any]:
+    """The cells of a point of which nothing is known."""
+    nan = np.full
+    cells: dict[str, Any] = {
+        "q": np.zeros(0), "lam": np.zeros(0), "driven": nan(job.n_driven, np.nan),
+        "poses": nan((len(job.outputs), 4, 4), np.nan), "energy": nan(3, np.nan),
+        "readings": nan(job.n_readings, np.nan),
+    }  # fmt: skip
+    if job.command == STATICS:
+        return cells | {"residual": np.nan, "stable": False, "n_evaluations": 0, "warm": False}
+    summary = nan(len(job.summary), np.nan)
+    return cells | {"qd": np.zeros(0), "t": np.nan, "n_evaluations": 0, "balance": np.nan, "summary": summary}
+
+
+def stacked(cells: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
+    """Rows of points as arrays; coordinates of robots with fewer of them are followed by NaN."""
+    out: dict[str, NDArray[Any]] = {"ndof": np.array([len(one["q"]) for one in cells])}
+    for name in cells[0]:
+        values = [np.asarray(one[name]) for one in cells]
+        out[name] = np.stack(padded(values)) if name in RAGGED else np.array(values)
+    return out
+
+
+RAGGED = ("q", "qd", "lam")
+
+
+def padded(values: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The same values, NaN behind those that are short."""
+    width = max(value.shape[-1] for value in values)
+    return [
+        np.concatenate([value, np.full((*value.shape[:-1], width - value.shape[-1]), np.nan)], axis=-1)
+        for value in values
+    ]

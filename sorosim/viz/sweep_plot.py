@@ -1,0 +1,182 @@
+"""Pictures of sweeps: lines along one parameter, maps over two, workspaces."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from sorosim.errors import InputError, nearest
+from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
+from sorosim.viz.space import axes_3d, settle
+from sorosim.viz.styles import styled
+
+Array = NDArray[np.float64]
+
+COLOURS = "viridis"
+ROUNDING = 1e-9  # what changes by less than this part of the others does not change
+UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
+
+
+def plot_sweep(
+    sweep: Any, path: str | os.PathLike[str] | None = None, y: str | None = None, output: str | None = None
+) -> Figure:  # fmt: skip
+    """A sweep as lines along one parameter, as maps over the two of a grid, or as a workspace.
+
+    Parameters
+    ----------
+    sweep : SweepResult
+    path : path-like, optional
+        Where it is written.
+    y : str, optional
+        A column to draw. Default: the position of an output.
+    output : str, optional
+        Whose position is drawn. Default: the last one.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, or no point with a result.
+    """
+    if not sweep.ok.any():
+        raise InputError("sweep", "a point with a result", "none", "`failed` says why")
+    label = output or (sweep.plan.outputs[-1].label if sweep.plan.outputs else "")
+    shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
+    known = _numeric(sweep)
+    for name in shown:
+        if name not in known:
+            raise InputError("y" if y else "output", "a column of numbers", f"'{name}'", nearest(name, known))
+    # a robot that moves in a plane has nothing to show across it
+    spans = {name: float(np.ptp(known[name][sweep.ok])) for name in shown}
+    moving = [name for name, span in spans.items() if span > ROUNDING * max(spans.values())]
+    shown, shape = moving or shown, sweep.shape
+    with styled(STYLE):
+        if len(sweep.names) == 1:
+            figure = _lines(sweep, shown)
+        elif shape is not None and len(shape) == 2 and min(shape) > 1:
+            figure = _maps(sweep, shown)
+        else:
+            figure = _workspace(sweep, y or sweep.names[0], output)
+    return finish(figure, path)
+
+
+def _numeric(sweep: Any) -> dict[str, Array]:
+    """Columns that are numbers."""
+    return {name: np.asarray(x, dtype=float) for name, x in sweep.columns.items() if x.dtype.kind in "fiub"}
+
+
+def unit_of(sweep: Any, name: str) -> str:
+    """Unit of a column in brackets, "" where it has none."""
+    units = dict(zip(sweep.names, sweep.units, strict=True))
+    if name in units:
+        return f" [{units[name]}]" if units[name] else ""
+    last = name.rpartition(".")[2]
+    if name.startswith("energy."):
+        return " [J]"
+    if name.startswith("force("):
+        return " [N]"
+    if name.startswith("moment("):
+        return " [N m]"
+    return " [m]" if last in ("x", "y", "z") else " [s]" if name == "t" else ""
+
+
+def _lines(sweep: Any, shown: list[str]) -> Figure:
+    """Columns along the one parameter; a line is broken where points failed, rings are unstable equilibria."""
+    name, table = sweep.names[0], _numeric(sweep)
+    words = name not in table
+    x = sweep.values[:, 0]
+    order = np.arange(len(x)) if sweep.plan.samples.ordered else np.argsort(x, kind="stable")
+    unstable = sweep.ok & ~np.asarray(sweep.columns["stable"], dtype=bool) if "stable" in sweep.columns else None
+    figure = new_figure(7.5, 0.8 + 2.2 * len(shown))
+    first = None
+    for k, column in enumerate(shown):
+        first = axes = figure.add_subplot(len(shown), 1, k + 1, sharex=first)
+        values = table[column]
+        style: dict[str, Any] = {"linestyle": "", "marker": "o"} if words else {"marker": "." if len(x) < 80 else ""}
+        axes.plot(x[order], values[order], color=PALETTE[k % len(PALETTE)], **style)
+        if unstable is not None and unstable.any():
+            axes.plot(x[unstable], values[unstable], "o", markerfacecolor="none", color=UNSTABLE, label="unstable")
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        for at in x[sweep.status == "failed"]:
+            axes.axvline(at, color=FAILED, linestyle=":", linewidth=1.0)
+        axes.set_ylabel(f"{column}{unit_of(sweep, column)}")
+        axes.tick_params(labelbottom=k == len(shown) - 1)
+    axes.set_xlabel(f"{name}{unit_of(sweep, name)}" + (", dotted: failed" if sweep.failed else ""))
+    if words:
+        column = sweep.columns[name]
+        axes.set_xticks(np.unique(x), [column[list(x).index(at)] for at in np.unique(x)])
+    figure.align_ylabels()
+    figure.suptitle(sweep.robot.name)
+    return figure
+
+
+def _maps(sweep: Any, shown: list[str]) -> Figure:
+    """Columns over the two parameters of a grid; what failed is left empty, hatched is what is unstable."""
+    table, shape = _numeric(sweep), sweep.shape
+    grid = [sweep.values[:, k].reshape(shape) for k in range(2)]
+    x, y = grid[0][:, 0], grid[1][0, :]
+    order = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
+    figure = new_figure(1.0 + 4.3 * len(shown), 4.2)
+    for k, column in enumerate(shown):
+        axes = figure.add_subplot(1, len(shown), k + 1)
+        axes.grid(False)
+        values = table[column].reshape(shape)[np.ix_(*order)].T
+        image = axes.pcolormesh(x[order[0]], y[order[1]], values, cmap=COLOURS, shading="nearest")
+        figure.colorbar(image, ax=axes, label=f"{column}{unit_of(sweep, column)}")
+        if (
+            "stable" in sweep.columns
+            and not (stable := np.asarray(sweep.columns["stable"], dtype=bool))[sweep.ok].all()
+        ):
+            loose = np.where(sweep.ok & ~stable, 1.0, np.nan).reshape(shape)[np.ix_(*order)].T
+            marks = np.argwhere(loose == 1.0)
+            axes.plot(x[order[0]][marks[:, 1]], y[order[1]][marks[:, 0]], "x", color="white", markersize=4.0)
+        axes.set_xlabel(f"{sweep.names[0]}{unit_of(sweep, sweep.names[0])}")
+        axes.set_ylabel(f"{sweep.names[1]}{unit_of(sweep, sweep.names[1])}")
+        for axis, name, at in ((axes.xaxis, sweep.names[0], x), (axes.yaxis, sweep.names[1], y)):
+            if name not in table:  # words
+                names = list(dict.fromkeys(sweep.columns[name].tolist()))
+                axis.set_ticks(sorted(set(at.tolist())), names)
+    figure.suptitle(sweep.robot.name)
+    return figure
+
+
+def _workspace(sweep: Any, colour: str, output: str | None) -> Figure:
+    """Positions of an output at all points, coloured by a column."""
+    tips, ok, table = sweep.tip(output), sweep.ok, _numeric(sweep)
+    words = colour not in table
+    values = sweep.values[:, sweep.names.index(colour)] if words else table[colour]
+    figure = new_figure(8.6, 6.0)
+    axes, room = axes_3d(figure, 111, sweep.robot, tips[ok])
+    levels = np.unique(values[ok])
+    cmap = colormaps[COLOURS]
+    scale: Any = Normalize(levels[0], levels[-1] if levels[-1] > levels[0] else levels[0] + 1.0)
+    if words:
+        scale = BoundaryNorm(np.arange(len(levels) + 1) - 0.5, cmap.N)
+    size = float(np.clip(1200.0 / max(ok.sum(), 1), 4.0, 30.0))
+    stable = np.asarray(sweep.columns.get("stable", ok), dtype=bool)
+    settled, loose = ok & stable, ok & ~stable
+    axes.scatter(*tips[settled].T, c=values[settled], cmap=cmap, norm=scale, s=size, depthshade=False, linewidths=0.0)
+    handles = []
+    if loose.any():
+        axes.scatter(*tips[loose].T, c=values[loose], cmap=cmap, norm=scale, s=2.0 * size, depthshade=False,
+                     marker="x", linewidths=0.8)  # fmt: skip
+        handles = [Line2D([], [], linestyle="", marker="x", color="black", label="unstable")]
+    if sweep.plan.samples.ordered and ok.all():
+        axes.plot(*tips.T, color="black", linewidth=0.6, alpha=0.5)
+    bar = figure.colorbar(ScalarMappable(scale, cmap), ax=room, label=f"{colour}{unit_of(sweep, colour)}", shrink=0.7)
+    if words:
+        bar.set_ticks(levels.tolist(), labels=list(dict.fromkeys(sweep.columns[colour].tolist())))
+    if handles:
+        figure.legend(handles=handles, loc="outside lower left")
+    name = output or sweep.plan.outputs[-1].label
+    missing = f", {len(sweep) - int(ok.sum())} without result" if not ok.all() else ""
+    figure.suptitle(f"{sweep.robot.name}: {name} at {int(ok.sum())} points{missing}")
+    settle(figure, axes, room)
+    return figure

@@ -1,0 +1,255 @@
+"""sorosim sweep and its kin on the command line; what is said of mistakes in sweep files; pictures."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+import sorosim
+from sorosim import cli
+from sorosim.io import sweep_schema
+from sorosim.io.yaml_reader import read_file
+from sorosim.viz.sweep_plot import plot_sweep
+
+ARM = """sorosim: 1
+name: arm
+materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 5 kPa*s}}
+links:
+  turn:
+    joint: {revolute: {axis: [0, 1, 0]}}
+    body: {mass: 20 g, inertia: [1e-6, 1e-6, 1e-6]}
+  arm:
+    parent: turn
+    rod: {length: 20 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
+actuators: {tendon: {tendon: {rod: arm, y: 0, z: 5 mm}}, side: {tendon: {rod: arm, y: 5 mm, z: 0}}}
+statics: {driven: {turn: 0}}
+"""
+SWEEP = """sorosim_sweep: 1
+robot: arm.yaml
+points:
+  grid:
+    u.tendon: {from: 0, to: 3 N, n: 4}
+    driven.turn: [0, 20 deg]
+"""
+EXAMPLES = sorted((Path(sorosim.__file__).parents[1] / "examples" / "sweeps").glob("*.yaml"))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
+    (tmp_path / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run the command line in this process: exit code, output, errors."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return run
+
+
+def test_a_sweep_is_made_looked_at_drawn_and_exported(here, call):
+    code, out, err = call("sweep", "sweep.yaml")
+    assert (code, err) == (0, "")
+    assert "statics at 8 points (4 x 2)" in out
+    assert "u.tendon [N], driven.turn [rad]" in out
+    assert "8 ok" in out
+    sweep = sorosim.open("sweep.h5")
+    assert np.array_equal(sweep.q, sorosim.sweep("sweep.yaml").q)
+    code, out, err = call("info", "sweep.h5")
+    assert (code, err) == (0, "")
+    assert "8 ok" in out
+    code, out, _ = call("info", "sweep.h5", "--json")
+    told = json.loads(out)
+    assert (told["points"], told["ok"], told["failed"]) == (8, 8, {})
+    assert told["parameters"] == {"u.tendon": "N", "driven.turn": "rad"}
+    code, out, _ = call("plot", "sweep.h5", "--out", "pictures", "--y", "moment(turn)")
+    assert (code, out) == (0, "pictures/sweep.png\n")
+    assert (here / "pictures" / "sweep.png").stat().st_size > 10_000
+    for name in ("sweep.csv", "sweep.parquet"):
+        code, out, _ = call("export", "sweep.h5", "--out", name)
+        assert (code, out) == (0, f"{name}\n")
+        assert (here / name).stat().st_size > 500
+
+
+def test_resume_and_force(here, call):
+    assert call("sweep", "sweep.yaml", "--resume")[0] == 0  # nothing to go on with: it begins
+    code, out, err = call("sweep", "sweep.yaml")
+    assert (code, out) == (2, "")
+    assert err == ("error: sweep.h5: expected no file yet, got one; resume it (--resume), replace it (--force), "
+                   "or give another name\n")  # fmt: skip
+    assert call("sweep", "sweep.yaml", "--force")[0] == 0
+    code, out, _ = call("sweep", "sweep.yaml", "--resume", "--json")
+    assert (code, json.loads(out)["ok"]) == (0, 8)
+    code, _, err = call("sweep", "sweep.yaml", "--resume", "--force")
+    assert (code, err) == (2, "error: resume: expected the path `out` of what to go on with, got `force` too\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("movie", "sweep.h5"), "expected a run, got a sweep; plot draws sweeps"),
+        (("play", "sweep.h5"), "expected a run, an equilibrium or a robot, got a sweep"),
+        (("still", "sweep.h5", "--out", "a.png"), "expected a run, an equilibrium or a robot, got a sweep"),
+        (("export", "sweep.h5", "--out", "a.mat"), "expected a file name that ends in .csv or .parquet"),
+        (("plot", "sweep.h5", "--y", "arm.zz"), "y: expected a column of numbers, got 'arm.zz'; did you mean"),
+        (("resume", "sweep.h5"), "expected the file of a run, got that of a sweep; sorosim sweep FILE --resume"),
+        (("sweep", "sweep.yaml", "--jobs", "0", "--force"), "jobs: expected a number of processes"),
+        (("sweep", "arm.yaml", "--out", "b.h5"), "arm.yaml:1:1: expected a sweep, whose first line is"),
+        (("sweep", "nothing.yaml"), "nothing.yaml: cannot be read: No such file or directory"),
+        (("sweep", "sweep.yaml", "--out", "sweep.yaml"), "--out: expected a file name that ends in .h5"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(here, call, words, message):
+    assert call("sweep", "sweep.yaml")[0] == 0
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+MISTAKES = [
+    ("sorosim_sweep: 1", "sorosim_sweep: 2", "1:16: sorosim_sweep: expected 1, the version of the format, got 2"),
+    ("arm.yaml", "arms.yaml", "arms.yaml: expected a file or the name of a bundled robot, got neither"),
+    ("u.tendon", "u.tendn", "5:5: points.grid.'u.tendn': expected the name of an actuator, got 'tendn'; did you mean"),
+    ("driven.turn", "driven.arm",
+     "6:5: points.grid.'driven.arm': expected the name of a link with a joint, or of a coordinate, got 'arm'"),
+    ("driven.turn", "links.arms.rod.length",
+     "6:5: points.grid.'links.arms.rod.length': expected a known key, got 'arms'; did you mean arm?"),
+    ("driven.turn: [0, 20 deg]", "links.arm.rod.length: [20 cm, 3 kg]",
+     "6:5: points.grid.'links.arm.rod.length': expected values that the robot's file can have, got '3 kg'"),
+    ("3 N", "3 m", "5:29: points.grid.'u.tendon'.to: expected a force such as 5 N, got '3 m', a length"),
+    ("20 deg", "20 dag", "6:22: points.grid.'driven.turn'[1]: expected an angle such as 45 deg, got '20 dag'"),
+    ("n: 4", "n: 1", "5:37: points.grid.'u.tendon'.n: expected a whole number from 2 to 1000000, got 1"),
+    ("  grid:", "  gird:", "4:3: points.gird: expected {grid: ...}, {random: ...}"),
+    ("points:", "task: dynamics\npoints:", "3:7: task: expected statics or simulate, got 'dynamics'"),
+    ("points:", "task: simulate\npoints:", "3:7: task: expected the end t_end of the runs, got none"),
+    ("points:", "summary: {a: {max: arm.z}}\npoints:", "3:10: summary: expected task: {simulate: ...} beside it"),
+    ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {max: arm.zz}}\npoints:",
+     "4:20: summary.a.max: expected a quantity of a run, got 'arm.zz'; did you mean arm.z"),
+    ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {top: arm.z}}\npoints:",
+     "4:14: summary.a: expected a mapping of one of last, min, max, mean, rms, range to a quantity, got 'top'"),
+    ("points:", "task: {simulate: {t_end: 1}}\nsummary: {t: {max: arm.z}}\npoints:",
+     "4:11: summary.t: expected a name that no other column has, got 't'"),
+    ("points:", "task: {simulate: {t_end: 1, q0: [0, 1]}}\npoints:", "task.simulate.q0: expected 7 coordinates, got 2"),
+    ("points:", "outputs: [arm, hand]\npoints:", "3:16: outputs[1]: expected the name of a link, got 'hand'"),
+    ("points:", "u: {tendon: 1 N}\npoints:", "'u.tendon' after 'u.tendon'"),
+    ("points:", "driven: {turn.revolute: 0}\npoints:", "every input, coordinate and value once"),
+    ("points:", "start: hot\npoints:", "3:8: start: expected warm, cold or follow, got 'hot'"),
+    ("points:", "blok: 3\npoints:", "3:1: blok: expected a known key, got 'blok'; did you mean block?"),
+    ("points:", "set: {links.arm.rod.lenght: 3 cm}\npoints:", "set links.arm.rod.lenght: expected a known key"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES, ids=[new[:40] for _, new, _ in MISTAKES])
+def test_mistakes_in_sweep_files_are_found_at_their_places(here, old, new, message):
+    (here / "sweep.yaml").write_text(SWEEP.replace(old, new), encoding="utf-8")
+    with pytest.raises(sorosim.SorosimError) as caught:
+        sorosim.sweep("sweep.yaml", out="sweep.h5")
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert not (here / "sweep.h5").exists()
+    assert not (here / "sweep.h5.part").exists()
+
+
+POINTS = [
+    ("{list: []}", "expected one point or more, got none"),
+    ("{list: [{u.tendon: 1}, {u.side: 1}]}", "points.list[1]: expected the same names in every point, u.tendon"),
+    ("{list: [{u.tendon: 1}, {u.tendon: 1 m}]}", "points.list[1].'u.tendon': expected a force such as 5 N"),
+    ("{path: {through: {u.tendon: [0]}}}", "expected two corners or more, got 1"),
+    ("{path: {through: {u.tendon: [0, 1], u.side: [0, 1, 2]}}}", "expected as many corners as the others, 2, got 3"),
+    ("{random: {n: 5, over: {u.tendon: [3, 1]}}}", "expected the least value before the greatest, got 3 and 1"),
+    ("{random: {n: 5, over: {u.tendon: 3}}}", "expected two values, [least, greatest], got 3"),
+    ("{random: {n: 5, over: {}}}", "points.random.over: expected something that varies, such as u.cable1, got nothing"),
+    ("{csv: none.csv}", "points.csv: expected a CSV file, got none.csv: cannot be read"),
+    ("{csv: bad.csv}", "points.csv: expected a force such as 5 N, got '3 m', a length in line 3 of 'bad.csv', column"),
+    ("{grid: {u.tendon: {from: 0, to: 1, n: 2000}, u.side: {from: 0, to: 1, n: 2000}}}",
+     "expected at most 1000000 points, got 4e+06"),
+    ("{grid: {u.tendon: [0, t]}}", "points.grid.'u.tendon'[1]: expected a force such as 5 N, got 't'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("points", "message"), POINTS)
+def test_mistakes_in_points(here, points, message):
+    (here / "bad.csv").write_text("u.tendon\n1\n3 m\n")
+    (here / "sweep.yaml").write_text(f"sorosim_sweep: 1\nrobot: arm.yaml\npoints: {points}\n", encoding="utf-8")
+    with pytest.raises(sorosim.FileError) as caught:
+        sorosim.sweep("sweep.yaml")
+    assert message in str(caught.value)
+    assert caught.value.line == 3
+
+
+def test_arguments_in_python_are_checked_by_the_same_schema(here):
+    robot = sorosim.load("arm.yaml")
+    grid = {"grid": {"u.tendon": [0, 1]}}
+    for given, message in (
+        ({}, "points: expected the points of the sweep, got none"),
+        ({"points": {"grid": {"u.tendn": [0]}}}, "points.grid.'u.tendn': expected the name of an actuator"),
+        ({"points": grid, "task": {"simulate": {"keep_runs": True, "t_end": 1}}}, "out: expected the path"),
+        ({"points": grid, "jobs": 1.5}, "jobs: expected a number of processes, or -1 for all processors, got 1.5"),
+        ({"points": grid, "resume": True}, "resume: expected the path `out`"),
+        ({"points": grid, "start": "hot"}, "start: expected warm, cold or follow"),
+    ):
+        with pytest.raises(sorosim.SorosimError) as caught:
+            sorosim.sweep(robot, **given)
+        assert message in str(caught.value)
+    with pytest.raises(sorosim.InputError, match="either a sweep file or a Robot with points"):
+        sorosim.sweep("sweep.yaml", grid)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_valid_by_the_json_schema(example):
+    schema = sweep_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    data = read_file(example).data
+    assert not list(validator.iter_errors(data))
+    assert list(validator.iter_errors({**data, "pionts": 1}))
+
+
+def test_every_key_has_a_meaning_and_an_example_that_is_right():
+    """The example of each key of the file, in a file."""
+    schema = sweep_schema()
+    validator = Draft202012Validator(schema)
+    whole = {"sorosim_sweep": 1, "robot": "arm.yaml", "points": {"grid": {"u.tendon": [0]}}}
+    for key, block in schema["properties"].items():
+        assert block["description"]
+        assert not list(validator.iter_errors({**whole, key: block["examples"][0]})), key
+    for key, block in schema["$defs"]["PointsBlock"]["properties"].items():
+        assert not list(validator.iter_errors({**whole, "points": {key: block["examples"][0]}})), key
+
+
+@pytest.mark.parametrize(
+    ("points", "panels"),
+    [
+        ({"grid": {"u.tendon": {"from": 0, "to": 3, "n": 5}}}, 2),  # it moves in a plane: x and z
+        ({"grid": {"u.tendon": [0, 1, 3], "u.side": [0, 1]}}, 3 + 3),  # maps and their scales
+        ({"grid": {"u.tendon": [0, 1], "u.side": [0, 1], "driven.turn": [0, 1]}}, 3),  # space, its room, a scale
+        ({"path": {"through": {"u.tendon": [0, 3], "u.side": [0, 1]}, "steps": 4}}, 3),
+        ({"grid": {"links.arm.rod.material": ["rubber"]}}, 3),
+        ({"list": [{"links.arm.rod.material": "rubber", "u.tendon": x} for x in (0, 1, 2)]}, 3),
+    ],
+)
+def test_pictures_of_sweeps(here, points, panels):
+    sweep = sorosim.sweep(sorosim.load("arm.yaml"), points)
+    figure = sweep.plot("sweep.png")
+    assert len(figure.axes) == panels
+    assert (here / "sweep.png").stat().st_size > 10_000
+
+
+def test_lines_are_the_columns(here):
+    sweep = sorosim.sweep(sorosim.load("arm.yaml"), {"list": [{"u.tendon": x} for x in (0, 2, 1)]})
+    (axes,) = plot_sweep(sweep, y="moment(turn)").axes
+    assert axes.get_ylabel() == "moment(turn) [N m]"
+    assert np.array_equal(axes.lines[0].get_xydata(), np.column_stack([[0, 2, 1], sweep.driven["turn"]]))
