@@ -29,9 +29,7 @@ run.still("soft_gripper.png", t=[0.0, 1.5, 3.0], **LOOK)
 parallel = sorosim.simulate(sorosim.load("soft_gripper_parallel"), t_end=2.0)
 parallel.still("soft_gripper_parallel.png", t=[0.0, 1.0, 2.0], view="side", **LOOK)
 for one in (run, parallel):
-    print(
-        f"{one.robot.name}: {one.robot.ndof} coordinates, {one.stats['wall_time'] / one.t[-1]:.2f} s for a second of motion"
-    )
+    print(f"{one.robot.name}: {one.robot.ndof} coordinates")
 
 # %%
 # The fin-ray finger closes on a cylinder.

@@ -36,7 +36,6 @@ run.still("puma560.png", t=[0.0, 1.5, 4.0], trails=True, **LOOK)
 # A polypeptide of alanine as a model kit: springs in its torsions fold it into a helix.
 
 run = sorosim.simulate(sorosim.load("polypeptide"), t_end=2.0)
-print(
-    f"{run.robot.name}: from {1e3 * np.linalg.norm(run.tip()[0]):.0f} to {1e3 * np.linalg.norm(run.tip()[-1]):.0f} mm long"
-)
+before, after = 1e3 * np.linalg.norm(run.tip()[[0, -1]], axis=1)
+print(f"{run.robot.name}: from {before:.0f} to {after:.0f} mm long")
 run.still("polypeptide.png", t=[0.0, 2.0], **LOOK)

@@ -35,7 +35,7 @@ def test_figures_for_papers_have_the_widths_of_columns(run):
     assert widths["tip"] == widths["coordinates"] == 7.0 + GUTTER
 
 
-@pytest.mark.parametrize("name", PLOTS.keys() - {"driven"})
+@pytest.mark.parametrize("name", sorted(PLOTS.keys() - {"driven"}))
 def test_letters_for_papers_are_small_but_legible_and_nothing_is_cut_off(name, run):
     figure = plot_run(run, what=name, style="paper")[name]
     sizes = sizes_of_letters(figure)
