@@ -31,42 +31,38 @@ RECORD = DOCS.parent / ".benchmarks" / "peers.json"
 ROUNDS = 3
 RANDOM = np.random.default_rng(1)
 
-# one curve each: code, label, the requests along it
 Request = dict[str, Any]
+
+
+def along(method: str, *pairs: tuple[int, float]) -> list[Request]:
+    """Requests of one method, by order of the polynomials and tolerance."""
+    return [{"order": order, "method": method, "rtol": rtol} for order, rtol in pairs]
+
+
+# one curve each: label, code, the requests along it
 SWINGS: dict[str, tuple[str, list[Request]]] = {
-    "sorosim, cvode": (
-        "sorosim",
-        [
-            {"order": order, "method": "cvode", "rtol": rtol}
-            for order, rtol in ((2, 1e-3), (3, 1e-3), (4, 1e-4), (5, 1e-5), (6, 1e-6))
-        ],
-    ),
+    "sorosim, cvode": ("sorosim", along("cvode", (2, 1e-3), (4, 1e-3), (6, 1e-3), (6, 1e-4), (8, 1e-4))),
     "sorosim, generalized-alpha": (
         "sorosim",
-        [
-            {"order": order, "method": "generalized-alpha", "rtol": rtol}
-            for order, rtol in ((2, 1e-2), (3, 1e-3), (4, 1e-4))
-        ],
+        along("generalized-alpha", (2, 1e-2), (4, 1e-2), (4, 1e-3), (6, 1e-4), (6, 1e-5)),
     ),
-    "soromox, tsit5": (
-        "soromox",
-        [
-            {"order": order, "method": "tsit5", "rtol": rtol}
-            for order, rtol in ((2, 1e-3), (4, 1e-3), (4, 1e-4), (6, 1e-5), (6, 1e-6))
-        ],
-    ),
+    "soromox, tsit5": ("soromox", along("tsit5", (2, 1e-3), (4, 1e-3), (6, 1e-3))),
     "PyElastica, as in its examples": ("elastica", [{"n": n, "longer": False} for n in (10, 20, 40, 80, 160)]),
     "PyElastica, half an element longer": ("elastica", [{"n": n, "longer": True} for n in (10, 20, 40, 80, 160)]),
 }
-REFERENCE = ("sorosim", {"order": 8, "method": "cvode", "rtol": 1e-8})
-SECOND = ("soromox", {"order": 6, "method": "tsit5", "rtol": 1e-8})  # the same equations, other code
+REFERENCE = ("sorosim", along("cvode", (10, 1e-7))[0])
 FINEST = ("elastica", {"n": 320, "longer": True})
+SAME = along("cvode", (6, 1e-7))[0], along("tsit5", (6, 1e-6))[0]  # the same equations by two codes
+DAMPED = {
+    "sorosim": along("cvode", (4, 1e-3))[0] | {"damping": 1e4},
+    "soromox": along("tsit5", (4, 1e-3))[0] | {"damping": 1e4},
+}
 SAGS = {
-    "sorosim": {"order": 4},
-    "soromox": {"order": 4},
+    "sorosim": {"order": 6},
+    "soromox": {"order": 6},
     "elastica": {"n": 40, "longer": True, "damping": 5.0, "seconds": 6.0},
 }
-ORDERS = (2, 4, 6)  # of the single calls
+ORDERS = (2, 4)  # of the single calls
 LOOKS = {"sorosim": "C0", "soromox": "C1", "elastica": "C2"}
 
 
@@ -128,8 +124,10 @@ def measure(peers: str) -> dict[str, Any]:
             "machine": f"{platform.machine()}, {os.cpu_count()} cores shared with other work",
             "versions": {name: worker.versions for name, worker in team.items()},
         }
-        for name, (code, request) in (("reference", REFERENCE), ("second", SECOND), ("finest", FINEST)):
+        for name, (code, request) in (("reference", REFERENCE), ("finest", FINEST)):
             found[name] = team[code].ask("swing", request)
+        found["same"] = [team[code].ask("swing", r) for code, r in zip(("sorosim", "soromox"), SAME, strict=True)]
+        found["damped"] = {code: team[code].ask("swing", request) for code, request in DAMPED.items()}
         states = {order: state(order) for order in ORDERS}
         rounds: list[dict[str, Any]] = []
         for _ in range(ROUNDS):
@@ -142,7 +140,8 @@ def measure(peers: str) -> dict[str, Any]:
                 str(order): {code: team[code].ask("calls", states[order]) for code in ("sorosim", "soromox")}
                 for order in ORDERS
             }
-            rounds.append({"swings": swings, "sags": sags, "calls": calls})
+            damped = team["sorosim"].ask("swing", DAMPED["sorosim"])
+            rounds.append({"damped": damped, "swings": swings, "sags": sags, "calls": calls})
     return found | {"rounds": rounds}
 
 
@@ -249,7 +248,16 @@ def table(found: dict[str, Any]) -> str:
 
 def notes(found: dict[str, Any]) -> None:
     """What the page says in words: how far the limits are from each other, agreement of calls, first calls."""
-    print("second code, same equations, off by", off(found["second"]["tip"], found["reference"]["tip"]))
+    print("two codes, the same equations: apart by", off(*(answer["tip"] for answer in found["same"])))
+    damped = {code: found["damped"][code]["tip"] for code in ("sorosim", "soromox")}
+    print(
+        "with damping: apart by",
+        off(*damped.values()),
+        "CPU",
+        middle(found, "damped", "cpu"),
+        found["damped"]["soromox"]["cpu"],
+    )
+    print("orders against the reference", {k: [(w, f"{e:.1e}") for w, _, e, _ in v] for k, v in curves(found).items()})
     print("finest PyElastica off the reference by", off(found["finest"]["tip"], found["reference"]["tip"]))
     first = found["rounds"][0]
     for order, answers in first["calls"].items():

@@ -1,7 +1,7 @@
 """What sorosim, PyElastica and soromox compute for the page that compares them; `make_peers.py` asks, these answer.
 
-Each code runs in a process of its own: python docs/peers_workers.py NAME. It reads requests as lines of JSON, {"do": name
-of a function, and its arguments}, and answers each with one line. Times are CPU times of the process, in seconds.
+Each code runs in a process of its own: python docs/peers_workers.py NAME. It reads requests as lines of JSON, {"do": a
+function, and its arguments}, and answers each with one line. Times are CPU times of the process, in seconds.
 Everything runs on one thread. A code's packages are imported by its own class only.
 """
 
@@ -50,8 +50,8 @@ class Sorosim:
         self.package, self.robots = sorosim, {}
         self.versions = {name: version(name) for name in ("sorosim", "numpy", "scipy", "numba")}
 
-    def robot(self, order: int) -> Any:
-        if order not in self.robots:
+    def robot(self, order: int, damping: float = 0.0) -> Any:
+        if (order, damping) not in self.robots:
             strain = {"basis": "legendre", **dict.fromkeys(("torsion", "bending", "elongation", "shear"), order)}
             rod = {
                 "length": LENGTH,
@@ -60,20 +60,21 @@ class Sorosim:
                 "strain": strain,
                 "quadrature": max(5, order + 2),
             }
-            self.robots[order] = self.package.load(
+            material = {"young": YOUNG, "poisson": POISSON, "density": DENSITY, "damping": damping}
+            self.robots[order, damping] = self.package.load(
                 {
                     "sorosim": 1,
                     "name": "rod",
                     "gravity": list(GRAVITY),
-                    "materials": {"silicone": {"young": YOUNG, "poisson": POISSON, "density": DENSITY}},
+                    "materials": {"silicone": material},
                     "links": {"arm": {"joint": "fixed", "rod": rod}},
                 }
             )
-        return self.robots[order]
+        return self.robots[order, damping]
 
-    def swing(self, order: int, method: str, rtol: float) -> dict[str, Any]:
+    def swing(self, order: int, method: str, rtol: float, damping: float = 0.0) -> dict[str, Any]:
         """Released from straight: path of the tip."""
-        robot = self.robot(order)
+        robot = self.robot(order, damping)
         options = {"t_end": T_END, "dt_out": DT_OUT, "method": method, "rtol": rtol, "atol": 0.01 * rtol}
         run, cpu = timed(lambda: self.package.simulate(robot, **options))
         return {"tip": run.tip().tolist(), "cpu": cpu}
@@ -109,12 +110,12 @@ class Soromox:
         self.jax, self.robots, self.swings = jax, {}, {}
         self.versions = {name: version(name) for name in ("soromox", "jax", "diffrax")}
 
-    def robot(self, order: int) -> Any:
+    def robot(self, order: int, damping: float = 0.0) -> Any:
         from soromox.systems import GVS
         from soromox.systems.components import JointSpec, LinkSpec
         from soromox.systems.gvs import GVSSegment, StrainBasisSpec
 
-        if order not in self.robots:
+        if (order, damping) not in self.robots:
             link = LinkSpec.circular(
                 length=LENGTH,
                 radius=RADIUS,
@@ -122,24 +123,25 @@ class Soromox:
                 reference_strain=[0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
                 young_modulus=YOUNG,
                 poisson_ratio=POISSON,
+                material_damping_coefficient=damping,
             )
             basis = StrainBasisSpec("legendre", [1] * 6, order)
             segment = GVSSegment(link=link, joint=JointSpec.fixed(), basis=basis, num_gauss_points=max(5, order + 2))
             array = self.jax.numpy.array
-            self.robots[order] = GVS.from_segments(
+            self.robots[order, damping] = GVS.from_segments(
                 [segment],
                 gravity=array(GRAVITY),
                 base_pose=array([1.0, 0, 0, 0, 0, 0, 0]),
                 scale_rotational_basis_by_length=True,
             )
-        return self.robots[order]
+        return self.robots[order, damping]
 
-    def run(self, order: int, method: str) -> Any:
+    def run(self, order: int, method: str, damping: float) -> Any:
         """A compiled roll-out: (state, tolerance) -> path of the tip. Tolerances are arguments and compile nothing."""
         import diffrax
         from soromox.systems import SystemState
 
-        jax, robot = self.jax, self.robot(order)
+        jax, robot = self.jax, self.robot(order, damping)
         solver = {"tsit5": diffrax.Tsit5, "kvaerno5": diffrax.Kvaerno5}[method]()
 
         def path(y0: Any, rtol: Any) -> Any:
@@ -157,13 +159,13 @@ class Soromox:
 
         return jax.jit(path)
 
-    def swing(self, order: int, method: str, rtol: float) -> dict[str, Any]:
+    def swing(self, order: int, method: str, rtol: float, damping: float = 0.0) -> dict[str, Any]:
         """Released from straight: path of the tip; `first` is the first call, compilation included."""
-        first, y0 = 0.0, self.jax.numpy.zeros(2 * self.n(order))
-        if (order, method) not in self.swings:
-            self.swings[order, method] = self.run(order, method)
-            first = timed(lambda: self.jax.block_until_ready(self.swings[order, method](y0, 1e-2)))[1]
-        path, cpu = timed(lambda: self.jax.block_until_ready(self.swings[order, method](y0, rtol)))
+        first, y0, case = 0.0, self.jax.numpy.zeros(2 * self.n(order)), (order, method, damping)
+        if case not in self.swings:
+            self.swings[case] = self.run(*case)
+            first = timed(lambda: self.jax.block_until_ready(self.swings[case](y0, 1e-2)))[1]
+        path, cpu = timed(lambda: self.jax.block_until_ready(self.swings[case](y0, rtol)))
         return {"tip": path.tolist(), "cpu": cpu, "first": first}
 
     def n(self, order: int) -> int:
