@@ -49,7 +49,7 @@ test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks,
 
 validation: $(INSTALLED) ## run the comparisons of docs/validation.md and write its tables anew
 	@mkdir -p build
-	$(PYTEST) tests/validation --agreements build/agreements.json $(PYTEST_ARGS)
+	$(PYTEST) tests/validation --agreements=build/agreements.json $(PYTEST_ARGS)
 	$(BIN)/python docs/make_validation.py build/agreements.json
 
 bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table

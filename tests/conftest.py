@@ -21,8 +21,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if getattr(session.config.option, "numprocesses", None) and not hasattr(session.config, "workerinput"):
         import sorosim
 
+        robot = sorosim.load("pendulum")
         for method in ("bdf", "generalized-alpha"):
-            sorosim.simulate(sorosim.load("pendulum"), 0.01, method=method)
+            sorosim.simulate(robot, 0.01, method=method)
+        found = sorosim.sensitivities(robot, list(sorosim.scalars(robot))[:1])
+        found.inverse_dynamics([0.1], [0.0], [0.0])
 
 
 @pytest.fixture

@@ -208,7 +208,7 @@ def test_mistakes_end_in_one_line_and_code_2(finger, call, words, message):
 def test_movie_of_an_equilibrium_is_refused(finger, call):
     call("statics", "finger.yaml", "--out", "eq.h5")
     code, _, err = call("movie", "eq.h5")
-    assert (code, err) == (2, "error: eq.h5: expected a run, got an equilibrium; plot draws equilibria\n")
+    assert (code, err) == (2, "error: eq.h5: expected a run, got an equilibrium; plot draws it\n")
 
 
 def test_a_solver_that_gives_up_saves_what_it_had(finger, call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sorosim.analysis import statics
 from sorosim.contact_check import total_mass
 from sorosim.drive import driven_motion, input_motion
-from sorosim.errors import ConvergenceError, SorosimError
+from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
 from sorosim.model.link import WORLD, Link
@@ -183,12 +184,14 @@ class Patient:
     def linear(self) -> Linearization | None:
         """Small motions about the rest, about the start where there is none; None where they have no equations."""
         rest = self.rest
-        try:
-            if isinstance(rest, str):
-                return self.robot.linearize(self.robot.initial_q)
-            return self.robot.linearize(rest.q, rest.u, free=rest.free)
-        except (SorosimError, np.linalg.LinAlgError):
-            return None
+        with warnings.catch_warnings():  # where there is no equilibrium the start is as good as any
+            warnings.simplefilter("ignore", SorosimWarning)
+            try:
+                if isinstance(rest, str):
+                    return self.robot.linearize(self.robot.initial_q)
+                return self.robot.linearize(rest.q, rest.u, free=rest.free)
+            except (SorosimError, np.linalg.LinAlgError):
+                return None
 
     @cached_property
     def frequencies(self) -> Array:

@@ -283,7 +283,7 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
             if point.good:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step
-    return best, f"stopped at {100.0 * highest:.4g} % of the load after {steps} steps{past}"
+    return best, f"stopped at {round(100.0 * highest, 4):.4g} % of the load after {steps} steps{past}"
 
 
 def _tangent(counter: _Counter, z: Array, r: Array, J: Array, along: Array) -> Array:

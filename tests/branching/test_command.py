@@ -61,8 +61,15 @@ def test_it_finds_eulers_load_and_writes_what_other_commands_read(call, tmp_path
     assert (tmp_path / "column.csv").read_text().startswith("curve,parameter,")
 
 
-@pytest.mark.parametrize("words", [("movie", "column.h5"), ("still", "column.h5", "--out", "a.png"),
-                                   ("export", "column.h5", "--out", "a.mat"), ("play", "column.h5")])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("movie", "column.h5"),
+        ("still", "column.h5", "--out", "a.png"),
+        ("export", "column.h5", "--out", "a", "--readings"),
+        ("play", "column.h5"),
+    ],
+)
 def test_commands_for_runs_say_what_they_were_given(call, words):
     call("continuation", "column.yaml", "--along", "u.cord", "--to", "1 N", "--out", "column.h5")
     code, _, err = call(*words)

@@ -99,7 +99,7 @@ def test_resume_and_force(here, call):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("movie", "sweep.h5"), "expected a run, got a sweep; plot draws sweeps"),
+        (("movie", "sweep.h5"), "expected a run, an equilibrium or a robot, got a sweep; plot draws it"),
         (("play", "sweep.h5"), "expected a run, an equilibrium or a robot, got a sweep"),
         (("still", "sweep.h5", "--out", "a.png"), "expected a run, an equilibrium or a robot, got a sweep"),
         (("export", "sweep.h5", "--out", "a.mat"), "expected a file name that ends in .csv or .parquet"),
