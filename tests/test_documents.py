@@ -29,6 +29,7 @@ import yaml
 import sorosim
 from sorosim.cli import show
 from sorosim.cli.main import app, main
+from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
 from sorosim.plug_ins import ACTUATORS, LOADS
 from sorosim.viz import movie as films
@@ -178,7 +179,15 @@ def test_robot_of_the_readme_bends_towards_its_tendon(tmp_path):
     assert sorosim.statics(finger, u={"tendon": 2.0}).tip()[2] > sorosim.statics(finger, u={}).tip()[2] + 0.01
 
 
-@pytest.mark.parametrize("example", sorted((REPO / "examples").glob("*.py")), ids=lambda p: p.stem)
+EXAMPLES = sorted([*(REPO / "examples").glob("*.py"), *(REPO / "examples" / "robots").glob("*.py")])
+
+
+def test_every_bundled_robot_is_in_the_gallery():
+    shown = "".join(file.read_text(encoding="utf-8") for file in EXAMPLES if file.parent.name == "robots")
+    assert not [name for name in bundled_robots() if f'sorosim.load("{name}")' not in shown]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_example_runs(example, tmp_path):
     done = subprocess.run(
         [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False

@@ -16,10 +16,10 @@ LOOK = {"size": (900, 540), "ghosts": "time"}
 # %%
 # The manipulator hangs in a cylinder and hits it, section 6.2 of the paper.
 
-run = sorosim.simulate(sorosim.load("contact_cylinder"), t_end=2.0)
-pressure = np.linalg.norm(run.contacts.force, axis=1)
+run = sorosim.simulate(sorosim.load("contact_cylinder"), t_end=6.0)
+pressure = np.linalg.norm(run.contacts.contacts.force, axis=1)
 print(f"{run.robot.name}: contacts press with up to {pressure.max():.1f} N")
-run.still("contact_cylinder.png", t=[0.0, 0.7, 1.2, 2.0], **LOOK)
+run.still("contact_cylinder.png", t=[0.0, 2.0, 4.0, 6.0], **LOOK)
 
 # %%
 # Three tendon-driven fingers on a palm, and two fingers of strips and rungs.
@@ -42,7 +42,7 @@ grasp.still("finray_grasp.png", t=[0.0, 1.5], view="side", ghosts="fade", size=L
 # Three fingers grasp a ball and lift it. This one takes a while longer, so here is only its closing.
 
 ball = sorosim.simulate(sorosim.load("gripper_grasps_sphere"), t_end=1.0)
-print(f"{ball.robot.name}: {len(ball)} rows")
+print(f"{ball.robot.name}: {ball.contacts.at(len(ball) - 1).n} contacts")
 ball.still("gripper_grasps_sphere.png", t=1.0, size=LOOK["size"])
 
 # %%

@@ -34,7 +34,7 @@ run.still("hybrid_serial.png", t=[0.0, 1.5, 3.0, 4.0], trails=True, **LOOK)
 
 robot = sorosim.load("pneumatic_bellow")
 run = sorosim.simulate(robot, t_end=4.0)
-print(f"{robot.name}: the tip goes round on {1e3 * np.ptp(run.tip()[-200:, 0]):.0f} mm")
+print(f"{robot.name}: the tip goes round, over {1e3 * np.ptp(run.tip()[-200:, 0]):.0f} mm")
 run.still("pneumatic_bellow.png", t=[2.0, 2.5, 3.0, 3.5], trails=True, **LOOK)
 
 # %%
