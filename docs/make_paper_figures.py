@@ -17,9 +17,10 @@ from matplotlib.figure import Figure
 
 from sorosim.benchmark import inversion
 from sorosim.benchmark.cases import REFERENCE_YARDSTICK, amount
-from sorosim.benchmark.rigid import again, caught, seconds
+from sorosim.benchmark.rigid import Call, again, caught, seconds
 from sorosim.benchmark.setting import Setting
 from sorosim.compiled import entry
+from sorosim.kernels.evaluate import evaluate
 from sorosim.solvers.base import one_blas_thread
 
 DOCS = Path(__file__).resolve().parent
@@ -168,8 +169,10 @@ def of_real(folder: Path, name: str) -> dict[str, Callable[[], Any]]:
     call = partial(robot.inverse_dynamics_derivatives, q, qd, qdd)
     for ours, theirs in zip(call(), other.inverse_dynamics_derivatives(q, qd, qdd), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10 * np.abs(theirs).max())
-    with caught(robot.engine, "_evaluate") as calls:
+    calls: list[Call] = []
+    with caught(calls, robot.engine, {"_evaluate": evaluate}):
         call()
+    calls = [(entry(function, *arguments), arguments) for function, arguments in calls]
     motion = other.motion(q, qd, qdd)
     state = other.configuration(q), other.there(motion.v), other.there(motion.vdot)
     return {
