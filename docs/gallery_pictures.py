@@ -6,7 +6,7 @@ from typing import Any
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Write the figures, and move the files, that are new since the block before; see sphinx-gallery, custom scrapers."""
+    """Write figures and move files that are new since the block before; see sphinx-gallery, custom scrapers."""
     from matplotlib.figure import Figure
     from sphinx_gallery.scrapers import figure_rst
 

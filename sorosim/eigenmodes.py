@@ -43,7 +43,7 @@ class Modes:
 
     @property
     def damping_ratios(self) -> Array:
-        """-Re/|eigenvalue| (n,): 0 undamped, 1 decays without oscillation, negative grows, NaN for rigid bodies."""
+        """-Re/abs(eigenvalue) (n,): 0 undamped, 1 decays without oscillation, negative grows, NaN for rigid bodies."""
         size = np.abs(self.eigenvalues)
         found: Array = np.divide(0.0 - self.eigenvalues.real, size, out=np.full(len(size), np.nan), where=size > 0.0)
         return found

@@ -109,8 +109,9 @@ def simulate(
     projection : bool
         Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
         loops closed; coordinates are closed anyway.
-    events : sequence of f(t, q, qd) -> float
-        Zeros are located; attributes `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
+    events : sequence of functions
+        ``f(t, q, qd)`` gives a number, whose zeros are located; attributes `terminal` (bool) and `direction`
+        (+1, -1, 0) as in scipy.
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     progress : callable

@@ -82,7 +82,7 @@ def continuation(
         Whether to follow what leaves the branch points, too; a number: and the branches of these, so many times.
     step, max_step, min_step : float
         First, longest and shortest step along the curve. Its length is the root of the squares of the parameter over
-        |to - begin| and of the mean square of how all points turn [rad] and move, over the robot's size.
+        abs(to - begin) and of the mean square of how all points turn [rad] and move, over the robot's size.
     max_points : int
         How many equilibria at most, each way and each branch.
     stability : bool

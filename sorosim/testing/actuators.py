@@ -55,8 +55,8 @@ def check_actuator(
         What messages call the actuator.
     n_states, seed : int
         How many random states of moderate size, every other one at rest.
-    states : sequence of (q, qd), optional
-        States to try instead.
+    states : sequence of pairs of arrays, optional
+        Coordinates and rates to try instead.
     tolerance : float
         How far derivatives may be off, in the size of their own blocks.
 

@@ -73,8 +73,8 @@ def check_load(
         What messages call the load.
     n_states, seed : int
         How many random states of moderate size, every other one at rest.
-    states : sequence of (q, qd), optional
-        States to try instead: those where a contact touches, for instance.
+    states : sequence of pairs of arrays, optional
+        Coordinates and rates to try instead: those where a contact touches, for instance.
     t : float
         Time [s].
     invariant : bool
