@@ -15,6 +15,7 @@ import pytest
 import sorosim
 from sorosim import cli
 from sorosim.cli.main import app
+from sorosim.io import bundled_robots
 
 FINGER = """sorosim: 1
 name: finger
@@ -487,3 +488,30 @@ def test_pictures_that_cannot_be(finger, call):
         assert (code, out) == (2, "")
         assert message in err
         assert err.count("\n") == 1
+
+
+# -- first steps
+
+
+def test_robots_are_listed_with_what_they_are(call):
+    code, out, err = call("robots")
+    assert (code, err) == (0, "")
+    rows = dict(line.split("  ", 1) for line in out.splitlines())
+    assert set(rows) == set(bundled_robots())
+    assert (
+        rows["fin_ray"].strip()
+        == "A fin-ray finger: two flexible walls that meet in an apex, and ribs on hinges between them"
+    )
+    assert all(len(words.strip()) > 15 for words in rows.values())
+    assert set(json.loads(call("robots", "--json")[1])) == set(rows)
+
+
+def test_the_version_is_told(call):
+    code, out, err = call("--version")
+    assert (code, out, err) == (0, f"sorosim {sorosim.__version__}\n", "")
+
+
+def test_a_misspelt_file_is_met_with_its_neighbour(finger, call):
+    code, _, err = call("info", "fingr.yaml")
+    assert code == 2
+    assert err.endswith("did you mean finger.yaml?\n")

@@ -112,15 +112,20 @@ def _result_info(source: str, json: bool) -> None:
     as_json(summary) if json else facts(found.robot.name, rows)
 
 
-def robots() -> None:
-    """List the bundled robots.
+def robots(json: JsonOption = False) -> None:
+    """List the bundled robots, and what they are.
 
     Example: sorosim robots
     """
-    from sorosim.io import bundled_robots
+    from sorosim.io import bundled_robots, robot_words
 
-    for name in bundled_robots():
-        out.print(name)
+    found = {name: robot_words(name) for name in bundled_robots()}
+    if json:
+        as_json(found)
+        return
+    width = max(map(len, found), default=0)
+    for name, words in found.items():
+        out.print(f"{name:<{width}}  {words}", markup=False, highlight=False, soft_wrap=True)
 
 
 def new(

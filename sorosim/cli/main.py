@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
+from typing import Annotated
 
 import typer
 
 from sorosim.cli import curves, files, pictures, runs, sweeps
 from sorosim.cli.modes import modes
-from sorosim.cli.show import failed, warned
+from sorosim.cli.show import failed, out, warned
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 
 OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -29,6 +30,23 @@ for command in (
     files.robots, files.new, files.schema, runs.bench,
 ):  # fmt: skip
     app.command()(command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from sorosim import __version__
+
+        out.print(f"sorosim {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
 
 
 def _say(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

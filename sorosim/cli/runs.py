@@ -43,7 +43,7 @@ def compile_engine(robot: Any, method: str | None = None) -> None:
 
     if is_cold():
         begin = time.monotonic()
-        err.print("compiling the engine, once after each installation; this takes up to a minute ...", soft_wrap=True)
+        err.print("compiling the engine, once after each installation; this takes a minute or two ...", soft_wrap=True)
         zero = [0.0] * robot.ndof
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)

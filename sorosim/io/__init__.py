@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +133,15 @@ def bundled_robots() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in folder.glob("*.yaml"))) if folder else ()
 
 
+def robot_words(name: str) -> str:
+    """What a bundled robot is: the first sentence of its file."""
+    folder = _robots_folder()
+    assert folder is not None  # it has bundled robots
+    lines = (folder / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    comment = " ".join(line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
+    return re.split(r"(?<=[\w)])\.(?=\s|$)", comment)[0].strip()
+
+
 def _robots_folder() -> Path | None:
     package = Path(__file__).resolve().parents[1]
     if (package / "_robots").is_dir():
@@ -138,6 +149,14 @@ def _robots_folder() -> Path | None:
     # an editable install or a clone: the folder of the repository
     repository = package.parent
     return repository / "robots" if (repository / "pyproject.toml").is_file() else None
+
+
+def _robots_in(folder: Path) -> list[str]:
+    """Names of files in a folder that may be robots."""
+    try:
+        return [file.name for file in folder.iterdir() if file.suffix.lower() in (".yaml", ".yml", ".urdf")]
+    except OSError:
+        return []
 
 
 def _find(source: Any) -> Path:
@@ -162,4 +181,6 @@ def _find(source: Any) -> Path:
     if path.with_name(f"{path.name}.yaml").is_file():
         raise FileError(text, f"expected a file or the name of a bundled robot, got neither; did you mean {text}.yaml?")
     hint = nearest(path.stem, bundled_robots()).replace("known:", "bundled robots:")
+    if near := get_close_matches(path.name, _robots_in(path.parent), n=1):
+        hint = f"did you mean {path.with_name(near[0])}?"
     raise FileError(text, f"expected a file or the name of a bundled robot, got neither; {hint}")

@@ -13,7 +13,7 @@ from sorosim.errors import SorosimError
 
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"  # the variable by which VTK (9.4 or newer) is told how to draw
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
-INSTEAD = "make a movie with `sorosim movie`, or pictures with `sorosim plot`, instead"
+INSTEAD = "`sorosim web` makes a page for a browser elsewhere, `sorosim movie` a film, `sorosim plot` pictures"
 PATIENCE = 120.0  # seconds; the first import after an installation is slow
 
 # draws one red picture and looks at a pixel of it

@@ -192,7 +192,7 @@ def test_no_window_without_a_screen(run, monkeypatch):
         play(run)
     assert str(caught.value) == (
         "cannot open a window: there is no screen (DISPLAY is not set); "
-        "make a movie with `sorosim movie`, or pictures with `sorosim plot`, instead"
+        "`sorosim web` makes a page for a browser elsewhere, `sorosim movie` a film, `sorosim plot` pictures"
     )
 
 
