@@ -85,6 +85,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
 
 
 def scalars_of(robot: Robot) -> Scalars:
+    """The scalars of a robot's file, or of what `to_yaml` writes; anything but a robot is refused."""
     if not isinstance(robot, Robot):
         raise InputError("robot", "a Robot", type(robot).__name__)
     return Scalars(robot.description.text or robot.to_yaml(), robot.name)

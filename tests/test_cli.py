@@ -515,3 +515,18 @@ def test_a_misspelt_file_is_met_with_its_neighbour(finger, call):
     code, _, err = call("info", "fingr.yaml")
     assert code == 2
     assert err.endswith("did you mean finger.yaml?\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "place"), [("movie", "sorosim.viz.movie.movie"), ("play", "sorosim.viz.player.play")]
+)
+def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch, command, place):
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    seen = {}
+    monkeypatch.setattr(place, lambda *arguments, **options: seen.update(options))
+    words = ("--loads", "--joints", "--gravity", "--frames", "--trails", "--follow", "finger", "--orbit", "30")
+    assert call(command, "run.h5", *words)[0] == 0
+    assert {name: seen[name] for name in ("loads", "joints", "gravity", "frames", "trails")} == dict.fromkeys(
+        ("loads", "joints", "gravity", "frames", "trails"), True
+    )
+    assert (seen["follow"], seen["orbit"]) == ("finger", 30.0)

@@ -57,14 +57,9 @@ def play(
     from sorosim.viz.player import play as show
 
     look: dict[str, Any] = {
-        "view": view,
-        "colour": colour,
-        "trails": trails,
-        "tips": listed(tips),
-        "frames": frames,
-        "follow": follow,
-        "orbit": orbit,
-    }
+        "view": view, "colour": colour, "trails": trails, "tips": listed(tips), "frames": frames, "follow": follow,
+        "orbit": orbit, "loads": loads, "joints": joints, "gravity": gravity,
+    }  # fmt: skip
     shown = _shown(sources, overlay, names)
     show(shown, speed=speed, **look)
 
@@ -157,14 +152,9 @@ def movie(
     from sorosim.viz.movie import movie as film
 
     look: dict[str, Any] = {
-        "view": view,
-        "colour": colour,
-        "trails": trails,
-        "tips": listed(tips),
-        "frames": frames,
-        "follow": follow,
-        "orbit": orbit,
-    }
+        "view": view, "colour": colour, "trails": trails, "tips": listed(tips), "frames": frames, "follow": follow,
+        "orbit": orbit, "loads": loads, "joints": joints, "gravity": gravity,
+    }  # fmt: skip
     path, shown = output or Path(results[0]).with_suffix(".mp4"), _shown(results, overlay, names)
     if len(results) == 1 and not hasattr(shown, "t"):
         raise InputError(results[0], "a run", *kind_of(shown))

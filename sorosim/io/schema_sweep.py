@@ -75,6 +75,8 @@ class Bounds(Field):
 
 
 class SampledBlock(Block):
+    """Points at random, or in a pattern, between bounds."""
+
     n: Annotated[int, Whole(1, MAX_POINTS)] = Key(examples=["1000"])
     seed: Annotated[int, Whole(0, 2**32 - 1)] = 0
     over: dict[ParameterPath, Annotated[tuple[float | str, float | str], Bounds()]] = Key(
@@ -83,11 +85,15 @@ class SampledBlock(Block):
 
 
 class PathBlock(Block):
+    """Points on straight ways from one place to the next."""
+
     through: dict[ParameterPath, list[Number]] = Key(examples=["{u.cable1: [0, 10 N, 10 N]}"])
     steps: Annotated[int, Whole(1, MAX_POINTS)] = Key(10, examples=["10"])
 
 
 class PointsBlock(OneOf):
+    """Where a sweep looks: one kind of points."""
+
     grid: dict[ParameterPath, Values] | None = None
     random: SampledBlock | None = None
     latin_hypercube: SampledBlock | None = None
@@ -115,6 +121,8 @@ class SweptRunBlock(Block):
 
 
 class SweptRun(OneOf):
+    """A task with options."""
+
     simulate: SweptRunBlock | None = None
 
 
@@ -144,6 +152,8 @@ class Reduction(Field):
 
 
 class PlaceBlock(Block):
+    """A place on a link."""
+
     link: Annotated[str, Text("the name of a link")] = Key(examples=["arm"])
     s: Annotated[float, fields.Fraction()] = 1.0
 
@@ -155,6 +165,8 @@ OutputBlock = Annotated[
 
 
 class SweepFile(Block):
+    """A sweep file."""
+
     sorosim_sweep: Annotated[int, Version()] = Key(examples=["1"])
     robot: Annotated[str, Text("the file of a robot, or the name of a bundled one")] = Key(
         examples=["cable_manipulator"]

@@ -104,6 +104,7 @@ def widest(points: Array, up: Array) -> Plane:
 
 
 def axis_name(axis: Array) -> str:
+    """Name of the axis of the world that a unit vector is, with its sign: "x", "-z"."""
     k = int(np.argmax(np.abs(axis)))
     return ("-" if axis[k] < 0.0 else "") + AXES[k]
 
