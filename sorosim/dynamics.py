@@ -341,6 +341,8 @@ class Dynamics:
         if failed or (np.diag(factor) ** 2 <= CLEAR * np.diag(mass)).any():  # names the coordinate, or finds it good
             zero, none = np.zeros(self.ndof), self.inputs(None)
             self.engine.inertial.evaluate(task.FORWARD, q, zero, zero.copy(), none, known=held)
+        if failed:  # whatever the other factor has made of its rounding
+            raise self.engine.idle_error(int(rows[failed - 1]))
 
 
 # gaps beyond this need not be known to find onsets [m]

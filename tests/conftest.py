@@ -34,6 +34,22 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture
+def call(monkeypatch, capsys):
+    """Run the command line in this process: exit code, output, errors."""
+
+    def run(*words):
+        from sorosim import cli
+
+        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
 def agrees(record_property) -> Agrees:
     """Compares a quantity with a reference and notes it for the page on validation."""
     return Agrees(record_property)

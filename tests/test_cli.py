@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim import cli
 from sorosim.cli.main import app
 from sorosim.io import bundled_robots
 
@@ -38,20 +37,6 @@ def finger(tmp_path, monkeypatch):
     (tmp_path / "finger.yaml").write_text(FINGER, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Run the command line in this process: exit code, output, errors."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return run
 
 
 def test_simulate_writes_a_result_that_opens_again(finger, call):

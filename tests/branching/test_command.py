@@ -1,12 +1,10 @@
 """`sorosim continuation`: what it prints, what it writes, how it ends; its files in other commands."""
 
 import json
-import sys
 
 import pytest
 
 import sorosim
-from sorosim import cli
 
 COLUMN = """sorosim: 1
 name: column
@@ -27,20 +25,11 @@ loads: {press: {wrench: {link: column, s: 1, force: [-1 N, 0, 0]}}}
 PRESS = "loads.press.wrench.force[0]"
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Run the command line in a folder with the column: exit code, output, errors."""
+@pytest.fixture(autouse=True)
+def column(tmp_path, monkeypatch):
+    """Every test is in a folder with the column."""
     (tmp_path / "column.yaml").write_text(COLUMN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return run
 
 
 def test_it_finds_eulers_load_and_writes_what_other_commands_read(call, tmp_path):

@@ -1,7 +1,6 @@
 """sorosim sweep and its kin on the command line; what is said of mistakes in sweep files; pictures."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import sorosim
-from sorosim import cli
 from sorosim.io import sweep_schema
 from sorosim.io.yaml_reader import read_file
 from sorosim.viz.sweep_plot import plot_sweep
@@ -43,20 +41,6 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Run the command line in this process: exit code, output, errors."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["sorosim", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return run
 
 
 def test_a_sweep_is_made_looked_at_drawn_and_exported(here, call):
