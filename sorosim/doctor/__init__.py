@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from sorosim.analysis import check_robot
-from sorosim.doctor.actuators import actuators, inputs
+from sorosim.doctor.actuators import actuators
 from sorosim.doctor.contacts import contacts
 from sorosim.doctor.derivatives import derivatives
 from sorosim.doctor.discretisation import discretisation
 from sorosim.doctor.driven import driven, possible
 from sorosim.doctor.finding import LEVELS, NOTE, ODD, OK, WRONG, Finding
+from sorosim.doctor.fluids import fluids
+from sorosim.doctor.inputs import inputs
 from sorosim.doctor.joints import joints
 from sorosim.doctor.loads import loads
 from sorosim.doctor.locked import locked
@@ -22,10 +24,13 @@ from sorosim.doctor.loops import loops
 from sorosim.doctor.masses import gravity, link_mass, masses, solids
 from sorosim.doctor.materials import materials
 from sorosim.doctor.patient import Patient
+from sorosim.doctor.placement import placement
 from sorosim.doctor.quadrature import quadrature
 from sorosim.doctor.rest import equilibrium, motions
 from sorosim.doctor.rods import rods, siblings
 from sorosim.doctor.runs import runs
+from sorosim.doctor.signals import signals
+from sorosim.doctor.springs import springs
 from sorosim.robot import Robot
 
 __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "examine", "link_mass"]
@@ -35,8 +40,9 @@ NOTHING_ODD = "nothing looks odd"
 # of the description and of single states; and what computes equilibria, which need a robot that can move at all
 CHECKS = (
     ("materials", materials), ("rods", rods), ("siblings", siblings), ("quadrature", quadrature),
-    ("gravity", gravity), ("bodies", solids), ("masses", masses), ("joints", joints), ("driven", driven),
-    ("loops", loops), ("actuators", actuators), ("inputs", inputs), ("loads", loads), ("contacts", contacts),
+    ("gravity", gravity), ("bodies", solids), ("placement", placement), ("masses", masses), ("joints", joints),
+    ("driven", driven), ("loops", loops), ("actuators", actuators), ("inputs", inputs), ("loads", loads),
+    ("springs", springs), ("fluids", fluids), ("contacts", contacts), ("signals", signals),
     ("derivatives", derivatives),
 )  # fmt: skip
 CHECKS_OF_MOTION = (

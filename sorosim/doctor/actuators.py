@@ -1,4 +1,4 @@
-"""Actuators: without effect or doubled, and inputs that are absurd or never used."""
+"""Actuators: without effect, doubled, along the middle of a rod, larger than it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.route import place_values
 from sorosim.actuation.tendon import Tendon
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.states import some_state
+from sorosim.expressions import Expression
 from sorosim.model.basis import STRAINS
 
 Array = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
-STRAIN = 1.0  # estimated, under the largest input
+MIDDLE = 1e-9  # of the thickness, from the middle of a rod
+APART = 50.0  # of half of the thickness: a route beyond is in another unit
 
 
 def actuators(patient: Patient) -> Iterator[Finding]:
@@ -41,6 +45,39 @@ def actuators(patient: Patient) -> Iterator[Finding]:
                 what = f"does the same as '{robot.actuator_names[i]}' in every state"
                 remedy = "leave one of them out, or look whether its route was meant to be another"
                 yield Finding(ODD, f"actuators.{name}", what, remedy, float(sizes[j] / sizes[i]))
+    for name, actuator in robot.description.actuators.items():
+        if isinstance(actuator, Tendon | Chamber):
+            yield from _route(patient, f"actuators.{name}", actuator)
+
+
+def _route(patient: Patient, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
+    """Where a tendon or a chamber runs in its rods: along the middle, in another unit, with more room than there is."""
+    away, room, filled = 0.0, 0.0, 0.0
+    for run in actuator.runs:
+        for place in patient.places:
+            link = patient.robot.engine.layout.links[place.link.name]
+            X = place.piece.start + place.inside
+            assert place.link.rod is not None  # for the type checker: it has a division
+            if place.link.name != run.rod or not run.start <= np.mean(X) / place.link.rod.length <= run.end:
+                continue
+            d, _ = run.route(link, place.piece, X)
+            half = 0.5 * place.thickness.max(axis=1)
+            away = max(away, float((np.linalg.norm(d, axis=1) / half).max()))
+            if isinstance(actuator, Chamber):
+                area = actuator.area
+                values = place_values(where, area, link, place.piece, X)[:, 0] if isinstance(area, Expression) else area
+                within = place.division.section.properties(place.inside, place.division.length).A
+                worst = int(np.argmax(values / within))
+                filled, room = max((filled, room), (float((values / within)[worst]), float(within[worst])))
+    if away < MIDDLE:
+        what = "runs along the middle: it shortens or stretches the rod, and bends it nowhere"
+        yield Finding(NOTE, where, what, "y and z say how far from the middle it is, in m", away)
+    elif away > APART:
+        what = f"runs {away:.3g} times half of the thickness away from the middle"
+        yield Finding(ODD, where, what, "were y and z meant in mm?", away)
+    if filled > 1.0:
+        what = f"its area is {filled:.3g} times that of the section, {room:.3g} m^2"
+        yield Finding(ODD, where, what, "was it meant in mm^2 or cm^2?", filled)
 
 
 def _effect(patient: Patient, seed: int) -> Array:
@@ -66,30 +103,3 @@ def _why_idle(patient: Patient, actuator: Any) -> str:
         if missing and place.link.name in getattr(actuator, "rods", ()):
             locked.append(f"'{place.link.name}' has no {', '.join(missing)}")
     return f"{asked} {'; '.join(locked)}".rstrip()
-
-
-def inputs(patient: Patient) -> Iterator[Finding]:
-    """Inputs of the file's blocks: pulls that push, inputs that are always zero, and ones that tear the robot apart."""
-    robot, description = patient.robot, patient.robot.description
-    if not robot.actuator_names or not (description.simulate or description.statics):
-        return
-    at_rest = robot.inputs(description.statics.get("u"))
-    for j, name in enumerate(robot.actuator_names):
-        over, actuator = np.append(patient.inputs[:, j], at_rest[j]), description.actuators[name]
-        least, most = float(over.min()), float(np.abs(over).max())
-        if most == 0.0 and (name in (description.simulate.get("u") or {}) or "u" not in description.simulate):
-            yield Finding(NOTE, f"actuators.{name}", "its input is zero all the time", "see simulate.u", 0.0)
-        if isinstance(actuator, Tendon) and not actuator.pushes and least < -1e-9 * most:
-            what = (
-                f"its {'tension' if actuator.stiffness is None else 'input'} goes down to {least:.3g} {actuator.unit}"
-            )
-            remedy = "a tendon is slack there, and pulls nothing: pull the one on the other side, or give pushes: true"
-            yield Finding(ODD, f"actuators.{name}", what, remedy, least, actuator.unit)
-        B = robot.internal_force_derivatives(robot.initial_q, np.zeros(robot.ndof), 0.0 * at_rest).B[:, j]
-        strain, place = patient.largest_strain(patient.yields(B * most))
-        if place is not None and strain > STRAIN:
-            unit = robot.actuator_units[j]
-            what = f"its largest input, {most:.3g} {unit}, would strain '{place.link.name}' by about {strain:.2g}"
-            yield Finding(
-                ODD, f"actuators.{name}", what, f"{0.3 * most / strain:.1g} {unit} strains it by 30 %", strain
-            )

@@ -1,4 +1,4 @@
-"""Loads: on nothing that moves, larger than the robot can bear, fluids of another unit."""
+"""Loads: on nothing that moves, larger than the robot can bear, written twice."""
 
 from __future__ import annotations
 
@@ -8,31 +8,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.contact_check import contacts_of
-from sorosim.doctor.finding import NOTE, ODD, Finding, outside
+from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed
 
 Array = NDArray[np.float64]
 
 LOOKS = 101  # at loads over a run
-HEAVY = 1e4  # times the weight
+HEAVY, SIZE = 1e4, 0.1  # times the weight, of robots of so many m; weight falls faster with the size than forces do
 STRAIN = 1.0  # estimated
-FLUID = 0.05, 2e4  # kg/m^3: from thin gases to mercury
-COEFFICIENT = 1e-3, 50.0  # of drag and lift
 NOTHING = 1e-12
+TIMES, SAME = 5, 1e-12  # looks at what two loads do, and how far it may differ
 
 
 def loads(patient: Patient) -> Iterator[Finding]:
-    """Every load that is no contact, over the file's run."""
+    """Every load that is neither contact nor fluid, over the file's run; and all that are there twice."""
     robot = patient.robot
     touching = contacts_of(robot)
     for name, load in robot.description.loads.items():
-        where = f"loads.{name}"
-        if isinstance(load, Fluid):
-            yield from _fluid(patient, where, load)
-        elif name not in touching:
+        if not isinstance(load, Fluid) and name not in touching:
             yield from _size(patient, name)
+    yield from _twice(patient, [name for name in robot.description.loads if name not in touching])
+
+
+def _twice(patient: Patient, names: list[str]) -> Iterator[Finding]:
+    """Loads that do the same as another one, on the same nodes, whenever it is looked at."""
+    robot, rng = patient.robot, np.random.default_rng(4)
+    qd = 1e-3 * rng.uniform(-1.0, 1.0, robot.ndof)
+    times = np.linspace(0.0, patient.times[-1], TIMES)
+    nodes = {name: robot.engine.loading.nodes_of(name) for name in names}
+    acts = {
+        name: np.concatenate([robot.engine.load_wrenches(name, float(t), robot.initial_q, qd) for t in times])
+        for name in names
+    }
+    for k, name in enumerate(names):
+        for other in names[:k]:
+            if not np.array_equal(nodes[name], nodes[other]) or not acts[name].any():
+                continue
+            if np.abs(acts[name] - acts[other]).max() <= SAME * np.abs(acts[name]).max():
+                remedy = "leave one of them out, or look whether its place was meant to be another"
+                yield Finding(ODD, f"loads.{name}", f"does the same as '{other}'", remedy, 1.0)
+                break
 
 
 def _size(patient: Patient, name: str) -> Iterator[Finding]:
@@ -65,41 +81,6 @@ def _size(patient: Patient, name: str) -> Iterator[Finding]:
         what = f"{size:.3g} {unit} would strain '{place.link.name}' by about {strain:.2g}"
         remedy = f"{0.3 * size / strain:.1g} {unit} strains it by 30 %; look for a wrong unit"
         yield Finding(ODD, where, what, remedy, strain)
-    elif force > HEAVY * patient.weight:
+    elif force > HEAVY * max(1.0, SIZE / patient.extent) * patient.weight:
         what = f"{force:.3g} N on a robot that weighs {patient.weight:.3g} N"
         yield Finding(ODD, where, what, "look for a wrong unit", force, "N")
-
-
-def _fluid(patient: Patient, where: str, fluid: Fluid) -> Iterator[Finding]:
-    if outside(fluid.density, FLUID):
-        remedy = "water has 1000, air 1.2 kg/m^3"
-        yield Finding(ODD, where, f"density {fluid.density:g} kg/m^3", remedy, fluid.density, "kg/m^3")
-    elif 0.5 <= fluid.density <= 1.1:
-        what = f"density {fluid.density:g} kg/m^3, that of air"
-        yield Finding(NOTE, where, what, "water has 1000 kg/m^3", fluid.density, "kg/m^3")
-    densities = [place.division.material.density for place in patient.places]
-    if densities and fluid.density > 10.0 * max(densities):
-        what = f"density {fluid.density:g} kg/m^3, {fluid.density / max(densities):.2g} times that of the heaviest rod"
-        yield Finding(
-            ODD, where, what, f"were rods meant in g/cm^3? They have {max(densities):g} kg/m^3", fluid.density
-        )
-    if fluid.density > 100.0 and patient.gravity == 0.0:
-        yield Finding(NOTE, where, "without gravity nothing floats or sinks in it", "gravity: [0, 0, -9.81]?", 0.0)
-    links = fluid.links.items() if hasattr(fluid.links, "items") else ()  # type: ignore[union-attr]
-    for link, immersed in links:
-        if isinstance(immersed, Immersed):
-            yield from _coefficients(f"{where}.links.{link}", immersed)
-
-
-def _coefficients(where: str, immersed: Immersed) -> Iterator[Finding]:
-    for name in ("drag", "lift", "added_mass"):
-        given = getattr(immersed, name)
-        try:
-            values = np.abs(np.atleast_1d(np.asarray(given, dtype=float)))
-        except (TypeError, ValueError):
-            continue  # tables and formulas
-        values = values[np.isfinite(values) & (values > 0.0)]
-        if len(values) and (values.max() > COEFFICIENT[1] or values.max() < COEFFICIENT[0]):
-            what = f"coefficient of {name.replace('_', ' ')} {values.max():.3g}"
-            remedy = "it has no unit and is about 1; of a rod across the stream 1.2"
-            yield Finding(ODD, where, what, remedy, float(values.max()))

@@ -8,16 +8,20 @@ import numpy as np
 
 from sorosim.doctor.finding import NOTE, ODD, OK, WRONG, Finding, outside
 from sorosim.doctor.patient import Patient
+from sorosim.loads.fluid import Fluid
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.mesh import Mesh
 from sorosim.robot import Robot
 
 SOLID_DENSITY = 10.0, 25e3  # of a part of a body, hollows included
 LARGE_MESH = 5.0  # m, of a file without a unit
-GRAVITY = 0.1, 30.0  # m/s^2: from asteroids to Jupiter
+GRAVITY = 0.1, 30.0  # m/s^2: from the largest asteroids to Jupiter
+MICRO = 1e-3  # m/s^2: what is less is that of small asteroids and of orbits, and no slip of a unit
 SLANTED = 1e-3  # rad
-RANGE = 1e5  # of masses of links
+RANGE, BULK = 1e6, 50.0  # of masses of links, and kg for a robot of a metre
 FAR = 10.0  # of the size of the robot
+POINT = 1e-4  # of the size of the robot, below which mass is spread like that of a point
+AIRY = 0.05, 10.0  # kg/m^3 of gases, and of what floats in them
 SINGULAR = 1e-13  # of a mass matrix with a unit diagonal
 
 
@@ -28,7 +32,8 @@ def gravity(patient: Patient) -> Iterator[Finding]:
         yield Finding(OK, "gravity", "none", value=0.0, unit="m/s^2")
         return
     if outside(g, GRAVITY):
-        yield Finding(ODD, "gravity", f"{g:g} m/s^2", "on Earth it is 9.81: [0, 0, -9.81]", g, "m/s^2")
+        level = NOTE if g < MICRO else ODD
+        yield Finding(level, "gravity", f"{g:g} m/s^2", "on Earth it is 9.81: [0, 0, -9.81]", g, "m/s^2")
     axis = int(np.argmax(np.abs(v)))
     if v[axis] > 0.0 and np.abs(np.delete(v, axis)).max() == 0.0:
         what = f"it points along +{'xyz'[axis]}, {g:g} m/s^2"
@@ -48,9 +53,11 @@ def _solids(robot: Robot) -> Iterator[tuple[str, Solid]]:
 
 def solids(patient: Patient) -> Iterator[Finding]:
     """Densities of the parts of rigid bodies, sizes of meshes, where centres are and how far mass is spread."""
+    fluids = [load.density for load in patient.robot.description.loads.values() if isinstance(load, Fluid)]
+    airborne = any(AIRY[0] <= density <= AIRY[1] for density in fluids)
     for where, solid in _solids(patient.robot):
         density = solid.properties.mass / solid.shape.moments.volume
-        if outside(density, SOLID_DENSITY):
+        if outside(density, SOLID_DENSITY) and not (airborne and AIRY[0] <= density <= SOLID_DENSITY[0]):
             what = f"density {density:.4g} kg/m^3" + (" by its mass" if solid.mass is not None else "")
             remedy = "was a size meant in mm or cm?" if solid.mass is not None else "was it meant in g/cm^3?"
             yield Finding(ODD, where, what, remedy, density, "kg/m^3")
@@ -70,6 +77,9 @@ def solids(patient: Patient) -> Iterator[Finding]:
             if size > FAR * patient.extent:
                 words = f"its {what} {size:.3g} m, in a robot of {patient.extent:.2g} m"
                 yield Finding(ODD, where, words, "was it meant in mm, or g cm^2?", size, "m")
+        if spread < POINT * patient.extent:
+            words = f"its radius of gyration is {spread:.2g} m, that of a point in a robot of {patient.extent:.2g} m"
+            yield Finding(NOTE, where, words, "was its inertia meant in g cm^2, or kg mm^2?", spread, "m")
 
 
 def masses(patient: Patient) -> Iterator[Finding]:
@@ -82,11 +92,24 @@ def masses(patient: Patient) -> Iterator[Finding]:
         return
     heavy, light = max(carried, key=carried.__getitem__), min(carried, key=carried.__getitem__)
     if carried[heavy] > RANGE * carried[light]:
-        what = f"{carried[light]:.3g} kg beside {carried[heavy]:.3g} kg of '{heavy}'"
-        yield Finding(ODD, f"links.{light}", what, "look for a wrong unit", carried[light], "kg")
+        # the one that most others are unlike; of two, that which is farther from a mass for their size
+        usual = list(carried.values()) if len(carried) > 2 else [BULK * patient.extent**3]
+        middle = float(np.median(np.log(usual)))
+        odd, other = (
+            (light, heavy) if middle - np.log(carried[light]) > np.log(carried[heavy]) - middle else (heavy, light)
+        )
+        # a marker that is fixed to something hurts nothing
+        level = NOTE if odd == light and not _moves(robot, light) else ODD
+        what = f"{carried[odd]:.3g} kg beside {carried[other]:.3g} kg of '{other}'"
+        yield Finding(level, f"links.{odd}", what, "look for a wrong unit", carried[odd], "kg")
     yield from _without_inertia(patient)
     total = sum(carried.values())
     yield Finding(OK, "links", f"mass {total:.4g} kg in all", value=total, unit="kg")
+
+
+def _moves(robot: Robot, name: str) -> bool:
+    link = next(link for link in robot.links if link.name == name)
+    return bool(link.joint.n) or link.rod is not None
 
 
 def _without_inertia(patient: Patient) -> Iterator[Finding]:

@@ -16,6 +16,8 @@ from sorosim.drive import driven_motion, input_motion
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
+from sorosim.loads.immersion import half_extents
+from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD, Link
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot
@@ -47,12 +49,30 @@ class Patient:
         """Size of the robot where it starts, from end to end [m]; a metre if it has none."""
         if not self.robot.n_points:
             return 1.0
-        q = self.robot.initial_q
-        points = self.robot.engine.poses(self.robot.engine.layout.points, q, np.zeros_like(q))[0][:, :3, 3]
         size = max(
-            float(np.linalg.norm(np.ptp(points, axis=0))), max((p.division.length for p in self.places), default=0.0)
+            float(np.linalg.norm(np.ptp(self.points, axis=0))),
+            max((p.division.length for p in self.places), default=0.0),
         )
         return size or 1.0
+
+    @cached_property
+    def points(self) -> Array:
+        """Its points where it starts (n, 3) [m]."""
+        q = self.robot.initial_q
+        return self.robot.engine.poses(self.robot.engine.layout.points, q, np.zeros_like(q))[0][:, :3, 3]
+
+    @cached_property
+    def largest_part(self) -> float:
+        """Longest of rods, shapes and the usual distance of links [m]; a metre if there is none."""
+        sizes = [link.rod.length for link in self.robot.links if link.rod is not None]
+        for link in self.robot.links:
+            body = link.body
+            if isinstance(body, Assembly):
+                sizes += [2.0 * float(half_extents(p.shape).max()) for p in body.parts if isinstance(p, Solid)]
+            elif isinstance(body, RigidBody) and body.mass:
+                sizes.append(2.0 * float(np.sqrt(max(body.inertia[:3]) / body.mass)))
+        away = [float(np.linalg.norm(link.at[:3, 3])) for link in self.robot.links if link.parent != WORLD]
+        return max([*sizes, float(np.median(away)) if len(away) > 2 else 0.0], default=0.0) or 1.0
 
     @cached_property
     def mass(self) -> float:
@@ -130,14 +150,18 @@ class Patient:
     @cached_property
     def loose(self) -> str:
         """What nothing holds: a floating link, or a coordinate along which no force changes, in words; "" if none."""
-        robot = self.robot
-        for link in robot.links:
-            if robot.loop_names or link.parent != WORLD or link.joint.kind != "free":
-                continue
-            if not robot.engine.layout.links[link.name].link.joint.is_wound:
-                return f"'{link.name}' floats freely"
-        name = "" if robot.loop_names else self._loose_coordinate()
+        if self.floating:
+            return f"'{self.floating}' floats freely"
+        name = "" if self.robot.loop_names else self._loose_coordinate()
         return f"nothing holds '{name}'" if name else ""
+
+    @cached_property
+    def floating(self) -> str:
+        """The first link that floats, on no spring and in no loop; "" if none."""
+        if self.robot.loop_names:
+            return ""
+        free = (link for link in self.robot.links if link.parent == WORLD and link.joint.kind == "free")
+        return next((link.name for link in free if not link.joint.is_wound), "")
 
     def _loose_coordinate(self) -> str:
         """The first coordinate that no force depends on, and none along it on any other: it is everywhere the same."""
@@ -182,13 +206,18 @@ class Patient:
 
     @cached_property
     def linear(self) -> Linearization | None:
-        """Small motions about the rest, about the start where there is none; None where they have no equations."""
+        """Small motions about the rest, about the start where there is none; None where they have no equations.
+
+        What falls freely feels no weight: there it is the motion of its rods and springs alone.
+        """
         rest = self.rest
         with warnings.catch_warnings():  # where there is no equilibrium the start is as good as any
             warnings.simplefilter("ignore", SorosimWarning)
             try:
                 if isinstance(rest, str):
-                    return self.robot.linearize(self.robot.initial_q)
+                    return self.robot.linearize(
+                        self.robot.initial_q, stiffness=self.stiffness if self.floating else None
+                    )
                 return self.robot.linearize(rest.q, rest.u, free=rest.free)
             except (SorosimError, np.linalg.LinAlgError):
                 return None

@@ -107,8 +107,10 @@ def motions(patient: Patient) -> Iterator[Finding]:
     known = patient.frequencies
     if not len(known):
         return
+    assert patient.linear is not None  # for the type checker: it has frequencies
     low, high = float(known.min()), float(known.max())
-    step = 1.0 / (np.pi * high)
+    # Euler's and central differences are stable up to 2 over the largest eigenvalue, which damping makes larger
+    step = 2.0 / max(float(np.abs(patient.linear.eigenvalues).max()), 2.0 * np.pi * high)
     what = f"natural frequencies from {low:.3g} to {high:.3g} Hz; explicit methods would need steps of {step:.1e} s"
     remedy = (
         "implicit methods (all of ours) do not mind; locking the stiffest strain saves steps" if high > FAST else ""

@@ -12,49 +12,82 @@ from sorosim.doctor.finding import NOTE, ODD, OK, Finding, graded, outside
 from sorosim.doctor.patient import Patient
 from sorosim.model.basis import STRAINS
 from sorosim.model.profile import Table
+from sorosim.model.section import Properties
 from sorosim.strains import Place
 
 Array = NDArray[np.float64]
 
 LENGTH = 1e-4, 100.0  # m
-THIN = 2e3  # length over thickness of a hair
+THIN_NOTE, THIN = 2e3, 5e3  # length over thickness of a hair, of the string of a guitar; and of what is in a wrong unit
+GAP = 1e-6  # of its length between one rod and another that it is taken for a part of
+STRAIGHT = 0.3  # rad by which one rod may go on from another that it is taken for a part of
+THICKEST = 0.5  # curvature of the unloaded rod times half of its thickness: inside, its fibres are half as long
+STRETCH = 0.2, 5.0  # of an unloaded rod
+SLANTED = 1.0  # shear of an unloaded rod
+TUBE_NOTE, TUBE = 8.0, 1e3  # times Iy + Iz of a disc of its area: a tube whose wall is an eighth of its radius, a foil
 # what shear adds to the deflection of a cantilever with a force at its tip, relative to what bending gives
 SHEAR_NOTE, SHEAR_ODD = 0.01, 0.02
 SHEAR_FACTOR = 0.9  # of a round section
 CONDITION = 1e8  # of the Gram matrix of a basis: half of the digits are gone
 BULK = 0.99  # a disc has the least polar moment of all sections of an area
-SPIKE = 3.0  # an entry of a table by so many times what its neighbours say
+SPIKE, END = 3.0, 6.0  # an entry of a table by so many times what its neighbours say, inside and at its ends
+MOMENTS = {"area": "m^2", "Iy": "m^4", "Iz": "m^4", "J": "m^4", "polar": "m^4"}  # all other sizes are lengths
 SIBLINGS, ALIKE, APART = 2, 30.0, 300.0  # so many others, alike within a factor, and how far off one is called odd
 
 
 def rods(patient: Patient) -> Iterator[Finding]:
     """Every division of every rod for itself."""
+    whole = _unbroken(patient)
     for place in patient.places:
         L = place.division.length
         if outside(L, LENGTH):
             better = f"{L / 1e3:g} m if it was meant in mm" if L > 1.0 else f"{L * 1e3:g} m if a prefix is too much"
-            yield Finding(ODD, place.where, f"length {L:g} m", f"was it meant in cm or mm? {better}", L, "m")
-        yield from _slender(place)
+            # what is as small all over is meant so
+            level = NOTE if LENGTH[0] > L and 2.0 < L / place.thickness.max() < THIN_NOTE else ODD
+            yield Finding(level, place.where, f"length {L:g} m", f"was it meant in cm or mm? {better}", L, "m")
+        yield from _slender(place, whole[place.link.name])
+        yield from _reference(place)
         yield from _section(place)
         yield from _tables(place)
         yield from _basis(place)
 
 
-def _slender(place: Place) -> Iterator[Finding]:
-    division, d = place.division, place.thickness
+def _unbroken(patient: Patient) -> dict[str, float]:
+    """Length of the rod that each link with a rod is a part of: with what it is fixed to in a line, tip to base [m]."""
+    links = {link.name: link for link in patient.robot.links}
+    before: dict[str, str] = {}
+    for link in links.values():  # of several that go on from one tip none is its part
+        parent = links.get(link.parent)
+        if link.rod is None or parent is None or parent.rod is None or link.joint.n or link.s < 1.0:
+            continue
+        if link.at[0, 0] > np.cos(STRAIGHT) and np.linalg.norm(link.at[:3, 3]) < GAP * parent.rod.length:
+            before[link.name] = link.parent
+    once = {name for name in before.values() if list(before.values()).count(name) == 1}
+    before = {name: parent for name, parent in before.items() if parent in once}
+    first = {name: name for name, link in links.items() if link.rod is not None}
+    for name in first:  # parents first
+        first[name] = first[before[name]] if name in before else name
+    total = dict.fromkeys(first.values(), 0.0)
+    for name in first:
+        total[first[name]] += links[name].rod.length  # type: ignore[union-attr]
+    return {name: total[base] for name, base in first.items()}
+
+
+def _slender(place: Place, whole: float) -> Iterator[Finding]:
+    division, d = place.division, np.maximum(place.thickness, np.finfo(float).tiny)
     counts = dict(zip(STRAINS, division.strain.count_per_strain, strict=True))
     # thick only where it bends: a leaf in its plane is as thin as it is
     bends = [d[:, k].max() for k, bending in enumerate(("bending_z", "bending_y")) if counts[bending]]
-    slender = division.length / float(max(bends, default=d.max(axis=0).min()))
+    slender = whole / float(max(bends, default=d.max(axis=0).min()))
     ratio = f"length is {slender:.3g} thicknesses"
-    if slender > THIN:
-        yield Finding(ODD, place.where, ratio, "thinner than a hair: was the section meant in cm or mm?", slender)
+    if (level := graded(slender, THIN_NOTE, THIN)) != OK:
+        yield Finding(level, place.where, ratio, "thinner than a hair: was the section meant in cm or mm?", slender)
     if slender < 1.0:
         yield Finding(ODD, place.where, ratio, "thicker than long: was the section meant in mm?", slender)
     missing = [strain for strain in STRAINS[4:] if not counts[strain]]
     # Timoshenko's cantilever: E I/(k G A L^2) over 1/3, of the deflections along y and z
     part = 3.0 * division.material.young / (SHEAR_FACTOR * division.material.shear_modulus) / 16.0
-    parts = dict(zip(STRAINS[4:], part * (d.mean(axis=0) / division.length) ** 2, strict=True))
+    parts = dict(zip(STRAINS[4:], part * (d.mean(axis=0) / whole) ** 2, strict=True))
     for axis, bending in (("shear_y", "bending_z"), ("shear_z", "bending_y")):
         if not counts[bending]:
             parts[axis] = 0.0  # what does not bend lacks no shear
@@ -65,6 +98,26 @@ def _slender(place: Place) -> Iterator[Finding]:
                       100.0 * worst, "%")  # fmt: skip
 
 
+def _reference(place: Place) -> Iterator[Finding]:
+    """What the rod is like unloaded: curvatures in 1/mm or degrees, elongations that are strains."""
+    division = place.division
+    xi, half = np.abs(division.reference.values(place.inside, division.length)), 0.5 * place.thickness
+    curved = np.maximum(xi[:, 1] * half[:, 1], xi[:, 2] * half[:, 0])
+    worst = int(np.argmax(curved))
+    if curved[worst] > THICKEST:
+        radius = 1e3 / float(np.hypot(xi[worst, 1], xi[worst, 2]))
+        what = f"unloaded, it is bent by a radius of {radius:.3g} mm, {1 / curved[worst]:.2g} halves of its thickness"
+        remedy = "was a curvature meant in 1/m? It is the angle in rad over the length"
+        yield Finding(ODD, f"{place.where}.reference", what, remedy, float(curved[worst]))
+    stretch = float(xi[:, 3].min()) if outside(float(xi[:, 3].min()), STRETCH) else float(xi[:, 3].max())
+    if outside(stretch, STRETCH):
+        what, remedy = f"unloaded, it is {stretch:.3g} times as long as its length", "elongation: 1 is no stretch"
+        yield Finding(ODD, f"{place.where}.reference", what, remedy, stretch)
+    if (shear := float(xi[:, 4:].max())) >= SLANTED:
+        what = f"unloaded, it is sheared by {shear:.3g}, {np.degrees(np.arctan(shear)):.3g} degrees"
+        yield Finding(ODD, f"{place.where}.reference", what, "its sections are across it where shear is 0", shear)
+
+
 def _section(place: Place) -> Iterator[Finding]:
     a = place.division.section.properties(place.inside, place.division.length)
     bulk = (a.Iy + a.Iz) / (a.A**2 / (2.0 * np.pi))
@@ -72,6 +125,10 @@ def _section(place: Place) -> Iterator[Finding]:
         what = f"Iy + Iz is {bulk.min():.2g} of what a disc of its area has, and no section has less"
         remedy = f"of a disc of {np.mean(a.A):.3g} m^2, Iy = Iz = {np.mean(a.A**2) / (4.0 * np.pi):.3g} m^4"
         yield Finding(ODD, f"{place.where}.section", what, remedy, float(bulk.min()))
+    elif isinstance(place.division.section, Properties) and bulk.max() > TUBE_NOTE:
+        what = f"Iy + Iz is {bulk.max():.3g} times what a disc of its area has, as that of a thin tube or truss"
+        remedy = f"of a disc of {np.mean(a.A):.3g} m^2, Iy = Iz = {np.mean(a.A**2) / (4.0 * np.pi):.3g} m^4"
+        yield Finding(NOTE if bulk.max() < TUBE else ODD, f"{place.where}.section", what, remedy, float(bulk.max()))
     twist = a.Jt / (a.Iy + a.Iz)
     if twist.max() > 1.01:
         what = f"its torsion constant is {twist.max():.3g} times Iy + Iz, and no section has more than that"
@@ -91,15 +148,35 @@ def _tables(place: Place) -> Iterator[Finding]:
         if not isinstance(value, Table) or len(value.values) < 3:
             continue
         s, v = np.asarray(value.s, dtype=float), np.asarray(value.values, dtype=float)
-        between = v[:-2] + (v[2:] - v[:-2]) * (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
-        off = np.maximum(v[1:-1], 1e-300) / np.maximum(between, 1e-300)
-        off = np.maximum(off, 1.0 / off)
-        worst = int(np.argmax(off))
-        if off[worst] > SPIKE:
-            is_at = f"{name} at s = {s[worst + 1]:.3g} is {v[worst + 1]:.3g} m"
-            what = f"{is_at}, where its neighbours say {between[worst]:.3g}"
-            yield Finding(ODD, f"{place.where}.section", what, f"was it meant to be about {between[worst]:.3g} m?",
-                          float(v[worst + 1]), "m")  # fmt: skip
+        expected, k = spike(s, v)
+        if k < 0:
+            continue
+        unit = MOMENTS.get(name, "m")
+        what = f"{name} at s = {s[k]:.3g} is {v[k]:.3g} {unit}, where its neighbours say {expected:.3g}"
+        yield Finding(ODD, f"{place.where}.section", what, f"was it meant to be about {expected:.3g} {unit}?",
+                      float(v[k]), unit)  # fmt: skip
+
+
+def spike(s: Array, v: Array) -> tuple[float, int]:
+    """Which entry of a table is a slip, and what its neighbours say instead; -1: none.
+
+    An entry inside is compared with the line between its neighbours, one at an end with the next. A slip spoils what is
+    said of its neighbours too: of all that stand out it is the one that is farthest from the middle of the table. A
+    tip may be as thin as it likes.
+    """
+    inside = v[:-2] + (v[2:] - v[:-2]) * (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
+    expected = np.concatenate([v[1:2], inside, v[-2:-1]])
+    tiny = np.finfo(float).tiny
+    off = np.abs(np.log(np.maximum(v, tiny) / np.maximum(expected, tiny)))
+    limits = np.concatenate([[END], np.full(len(inside), SPIKE), [END]])
+    out = off > np.log(limits)
+    out[-1] &= v[-1] > v[-2]
+    out[v == 0.0] = False  # pointed
+    if not out.any():
+        return 0.0, -1
+    far = np.where(out, np.abs(np.log(np.maximum(v, tiny) / max(float(np.median(v)), tiny))), -1.0)
+    k = int(np.argmax(far))
+    return float(expected[k]), k
 
 
 def _basis(place: Place) -> Iterator[Finding]:
