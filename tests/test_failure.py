@@ -12,23 +12,9 @@ from sorosim.errors import ConvergenceError
 from sorosim.failure import Failure
 from sorosim.loads.base import LoadValues
 from sorosim.result import Equilibrium, Run
+from tests.helpers.arms import rubber_arm
 
-ARM = {
-    "sorosim": 1,
-    "name": "arm",
-    "materials": {"rubber": {"young": "1 MPa", "poisson": 0.5, "density": "1000 kg/m^3", "damping": "5 kPa*s"}},
-    "links": {
-        "arm": {
-            "rod": {
-                "length": "30 cm",
-                "section": {"circle": {"radius": "1 cm"}},
-                "material": "rubber",
-                "strain": {"bending": 3, "elongation": 1},
-            }
-        }
-    },
-    "actuators": {"pull": {"tendon": {"rod": "arm", "y": 0, "z": "5 mm"}}},
-}
+ARM = rubber_arm()
 METHODS = ["bdf", "radau", "lsoda", "cvode", "ida", "newmark", "generalized-alpha"]
 
 

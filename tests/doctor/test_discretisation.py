@@ -9,15 +9,12 @@ from sorosim.doctor.finding import ODD, OK
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.refined import refined, transfer
 from sorosim.result import Equilibrium
+from tests.helpers.arms import changed, rubber_arm
 
-CANTILEVER = {
-    "sorosim": 1,
-    "materials": {"rubber": {"young": "1 MPa", "poisson": 0.5, "density": "1000 kg/m^3", "damping": "5 kPa*s"}},
-    "links": {"arm": {"rod": {"length": "40 cm", "section": {"circle": {"radius": ["1 cm", "5 mm"]}},
-                              "material": "rubber", "strain": {"bending": 2}}}},
-    "actuators": {"pull": {"tendon": {"rod": "arm", "y": 0, "z": "0.6*r"}}},
-    "statics": {"u": {"pull": "0.5 N"}},
-}  # fmt: skip
+CANTILEVER = changed(
+    rubber_arm(["1 cm", "5 mm"], "40 cm", bending=2),
+    {"actuators.pull.tendon.z": "0.6*r", "statics.u": {"pull": "0.5 N"}},
+)
 
 
 def true_shift(robot, state):

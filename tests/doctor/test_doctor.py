@@ -12,23 +12,9 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
 from sorosim.doctor.quadrature import missed
 from sorosim.loads.base import LoadValues
+from tests.helpers.arms import rubber_arm
 
-SOUND = {
-    "sorosim": 1,
-    "materials": {"rubber": {"young": "1 MPa", "poisson": 0.5, "density": "1000 kg/m^3", "damping": "5 kPa*s"}},
-    "links": {
-        "arm": {
-            "joint": "fixed",
-            "rod": {
-                "length": "30 cm",
-                "section": {"circle": {"radius": "1 cm"}},
-                "material": "rubber",
-                "strain": {"bending": 3, "elongation": 1},
-            },
-        }
-    },
-    "actuators": {"pull": {"tendon": {"rod": "arm", "y": 0, "z": "5 mm"}}},
-}
+SOUND = rubber_arm()
 
 
 def findings(**changes):
