@@ -243,9 +243,13 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
         table = Table(title=loaded.summary(), show_header=False, title_justify="left", box=None, title_style="")
         plain = [finding.where for finding in findings if finding.what == NOTHING_ODD]
         told = [finding for finding in findings if finding.what != NOTHING_ODD]
+        alike: dict[tuple[str, str], list[str]] = {}  # forty rods of one kind are one line
         for finding in sorted(told, key=lambda finding: -LEVELS.index(finding.level)):
             words = finding.what + (f"; {finding.remedy}" if finding.remedy else "")
-            table.add_row(MARKS[finding.level], escape(finding.where), escape(words))
+            alike.setdefault((finding.level, words), []).append(finding.where)
+        for (level, words), places in alike.items():
+            where = places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"
+            table.add_row(MARKS[level], escape(where), escape(words))
         if plain:
             table.add_row(MARKS["ok"], "", f"{NOTHING_ODD}: {', '.join(plain)}")
         out.print(table)

@@ -27,7 +27,7 @@ from sorosim.doctor.patient import Patient
 from sorosim.doctor.placement import placement
 from sorosim.doctor.quadrature import quadrature
 from sorosim.doctor.rest import equilibrium, motions
-from sorosim.doctor.rods import rods, siblings
+from sorosim.doctor.rods import beyond_numbers, rods, siblings
 from sorosim.doctor.runs import runs
 from sorosim.doctor.signals import signals
 from sorosim.doctor.springs import springs
@@ -68,9 +68,11 @@ def examine(robot: Robot) -> list[Finding]:
     patient = Patient(check_robot(robot))
     findings: list[Finding] = []
     with np.errstate(all="ignore"):
-        can_move = possible(patient)
-        for name, check in CHECKS if can_move else [(n, c) for n, c in CHECKS if n in ("materials", "rods", "driven")]:
-            findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
+        findings += beyond_numbers(patient)
+        only = ("materials", "rods") if findings else () if possible(patient) else ("materials", "rods", "driven")
+        for name, check in CHECKS:
+            if not only or name in only:
+                findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
         fatal = [finding for finding in findings if finding.level == WRONG]
         for name, check in CHECKS_OF_MOTION if not fatal else ():
             findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]

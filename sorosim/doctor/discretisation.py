@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 SHIFT_NOTE, SHIFT_ODD = 1.0, 3.0  # % of the length of what leads to a tip
 FREQUENCY_NOTE, FREQUENCY_ODD = 2.0, 25.0  # %
+FURTHER = 0.1  # % by which a tip moves, where it is worth while to look further
 JUMPED = 0.3  # of that length: the finer robot may have found another equilibrium
 SINGULAR = 1e-12
 
@@ -63,6 +64,8 @@ def discretisation(patient: Patient) -> Iterator[Finding]:
         except SorosimError as error:
             yield Finding(NOTE, "discretisation", f"{words}: the finer robot finds no equilibrium ({error})")
             continue
+        if largest_shift(state, other).percent > FURTHER:
+            other = _still_finer(robot, other)
         finer_rest = other if words == "without inputs" else finer_rest
         shift = largest_shift(state, other)
         if worst is None or shift.percent > worst[0].percent:
@@ -70,6 +73,18 @@ def discretisation(patient: Patient) -> Iterator[Finding]:
     if worst is not None:
         yield _shifted(patient, fine, T, *worst)
     yield from _frequency(patient, fine, T, finer_rest)
+
+
+def _still_finer(robot: Robot, found: Equilibrium) -> Equilibrium:
+    """Twice as many orders more, from what is known of the finer robot; that itself where nothing is found.
+
+    Two orders more tell too little where they do not reach what the robot tends to: of low orders most.
+    """
+    try:
+        finest = refined(robot, 2 * RICHER)
+        return finer(found.robot, finest, transfer(found.robot, finest), found)
+    except SorosimError:
+        return found
 
 
 def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibrium:

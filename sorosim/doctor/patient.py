@@ -215,12 +215,14 @@ class Patient:
             warnings.simplefilter("ignore", SorosimWarning)
             try:
                 if isinstance(rest, str):
-                    return self.robot.linearize(
+                    found = self.robot.linearize(
                         self.robot.initial_q, stiffness=self.stiffness if self.floating else None
                     )
-                return self.robot.linearize(rest.q, rest.u, free=rest.free)
+                else:
+                    found = self.robot.linearize(rest.q, rest.u, free=rest.free)
             except (SorosimError, np.linalg.LinAlgError):
                 return None
+        return found if all(np.isfinite(X).all() for X in (found.M, found.D, found.K)) else None
 
     @cached_property
     def frequencies(self) -> Array:

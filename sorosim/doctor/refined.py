@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from sorosim.errors import ModelError
 from sorosim.model.basis import STRAINS, ElementBasis, StrainBasis, get_basis
-from sorosim.model.quadrature import default_n_gauss
+from sorosim.model.quadrature import default_n_gauss, minimum_n_gauss
 from sorosim.model.rod import Division, Rod
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
 RICHER = 2  # orders
+SAME_SPACE = {"monomial": "legendre"}
 
 
 def refined(robot: Robot, richer: int = RICHER) -> Robot:
@@ -44,9 +45,10 @@ def richer_basis(strain: StrainBasis, richer: int) -> StrainBasis:
         basis, order = entry
         elements = isinstance(get_basis(basis), ElementBasis)
         higher = order * 2 ** (richer // 2) if elements else order + (richer // 2 if basis == "fourier" else richer)
+        # powers span the polynomials, but are soon dependent in double precision
+        entries[name] = (SAME_SPACE.get(basis, basis), higher)
         try:
-            entries[name] = (basis, higher)
-            StrainBasis(**{name: entries[name]})
+            minimum_n_gauss(StrainBasis(**{name: entries[name]}))
         except ModelError:
             entries[name] = entry
     return StrainBasis(**entries)

@@ -14,6 +14,7 @@ from sorosim.result import Equilibrium
 Array = NDArray[np.float64]
 
 STRAIN_NOTE, STRAIN_ODD = 0.3, 0.5  # a linear law is an approximation above the first, and a poor one above the second
+DIGITS = 1e-9  # of the size of the robot, below which a place is zero
 SLOW = 1e-2  # 1/s: what grows no faster stands still for all that a run sees
 RINGING, NEVER = 1e-4, 1e-6  # damping ratios: hundreds, and tens of thousands, of periods until a motion is gone
 CREEP_TIME, CREEP = 100.0, 3.0  # s, and lengths of the run, within which what is overdamped should come to rest
@@ -29,7 +30,8 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
         else:
             yield _none(patient, rest)
         return
-    tip = ", ".join(f"{1e3 * x:.4g}" for x in rest.tip())
+    rounding = DIGITS * patient.extent
+    tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in rest.tip())
     what = f"without inputs the tip rests at {tip} mm"
     if rest.stable:
         yield Finding(OK, "equilibrium", what)

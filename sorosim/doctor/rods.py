@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.doctor.finding import NOTE, ODD, OK, Finding, graded, outside
+from sorosim.doctor.finding import NOTE, ODD, OK, WRONG, Finding, graded, outside
 from sorosim.doctor.patient import Patient
 from sorosim.model.basis import STRAINS
 from sorosim.model.profile import Table
@@ -50,6 +50,15 @@ def rods(patient: Patient) -> Iterator[Finding]:
         yield from _section(place)
         yield from _tables(place)
         yield from _basis(place)
+
+
+def beyond_numbers(patient: Patient) -> Iterator[Finding]:
+    """Rods whose stiffness or mass is none or infinite, as numbers of a computer go."""
+    for place in patient.places:
+        values = np.hstack([place.division.line_stiffness(place.inside), place.division.line_inertia(place.inside)])
+        if not (np.isfinite(values).all() and (values[:, [*range(6), 9]] > np.finfo(float).tiny).all()):
+            what = "its stiffness or its mass is beyond all numbers: zero, or infinite"
+            yield Finding(WRONG, place.where, what, "look at the units of its section and its material")
 
 
 def _unbroken(patient: Patient) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The estimate of the discretisation error against the true one, that to a robot with six more orders."""
+"""The estimate of the discretisation error against the true one, that to a robot with eight more orders."""
 
 import numpy as np
 import pytest
@@ -18,10 +18,11 @@ CANTILEVER = changed(
 
 
 def true_shift(robot, state):
-    """Against six more orders, reached through two and four, so that it is the same equilibrium."""
-    for richer in (2, 4, 6):
+    """Against eight more orders, reached through two, four and six, so that it is the same equilibrium."""
+    found = state
+    for richer in (2, 4, 6, 8):
         fine = refined(robot, richer)
-        found = finer(robot, fine, transfer(robot, fine), state)
+        found = finer(found.robot, fine, transfer(found.robot, fine), found)
     return largest_shift(state, found)
 
 
@@ -45,7 +46,7 @@ def test_the_estimate_is_of_the_size_of_the_error(basis, order):
     states = [patient.rest, patient.at_work]
     worst = max((true_shift(robot, state) for state in states), key=lambda shift: shift.percent)
     found = estimated(robot)
-    assert found.value / 3.0 <= worst.percent <= 3.0 * found.value
+    assert found.value / 1.5 <= worst.percent <= 1.5 * found.value
     if worst.percent > 5.0:
         assert found.level == ODD
     assert found.level != OK or worst.percent < 1.5
@@ -61,7 +62,7 @@ def test_the_estimate_holds_for_bundled_robots(name):
     worst = max((true_shift(robot, state) for state in states), key=lambda shift: shift.percent)
     found = estimated(robot)
     # below a millionth of the length both are of the size of what solvers leave
-    assert worst.percent / 3.0 - 1e-4 <= found.value <= 3.0 * worst.percent + 1e-4
+    assert worst.percent / 1.5 - 1e-4 <= found.value <= 1.5 * worst.percent + 1e-4
 
 
 def test_the_frequency_of_a_uniform_cantilever_is_judged_rightly():
@@ -133,9 +134,9 @@ def random_rod(rng):
                          "links": {"arm": {"rod": rod}}, "loads": {"tip": tip, "middle": middle}})  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_the_estimate_is_never_silent_about_random_rods(n):
-    """Two orders more tell less than the truth where an error hides in one place: by more than a factor 3 seldom."""
+    """Within a factor of 2 of the truth for all but a few whose error is far too small to matter."""
     rng, ratios = np.random.default_rng(11), []
     for _ in range(n):
         robot = random_rod(rng)
@@ -151,6 +152,8 @@ def test_the_estimate_is_never_silent_about_random_rods(n):
             assert found.level != OK
         if true > 1e-3:
             ratios.append(found.value / true)
-    assert len(ratios) > 0.5 * n
-    within = np.abs(np.log(ratios)) < np.log(3.0)
-    assert within.mean() >= 0.95
+        if true > 0.1:
+            assert 1.0 / 1.5 < ratios[-1] < 1.5
+    assert len(ratios) > 0.9 * n
+    within = np.abs(np.log(ratios)) < np.log(2.0)
+    assert within.mean() >= 0.98

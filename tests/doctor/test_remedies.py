@@ -1,0 +1,125 @@
+"""Remedies, followed word for word, mend what they were told for."""
+
+import re
+
+import pytest
+
+from sorosim.doctor import ODD, examine
+from tests.doctor.test_planted import load
+
+NUMBER = r"[-+]?\d[\d.]*(?:e[-+]?\d+)?"
+SOFT_STRETCH = {
+    "gravity": [9.81, 0, 0],
+    "materials.rubber.young": "15 kPa",
+    "links.arm.rod.strain": {"bending": 4},
+}
+CONE = {
+    "links.arm.rod.section": {"circle": {"radius": "1 cm*exp(-1.5*s) + 3 mm"}},
+    "links.arm.rod.strain": {"bending": 2},
+    "links.arm.rod.quadrature": 3,
+    "actuators.up.tendon.z": "r/2",
+    "actuators.side.tendon.y": "r/2",
+}
+# robot, mistake, where it is told, words of it, how the number of the remedy is written into the file
+FOLLOWED = {
+    "young": (
+        "arm",
+        {"materials.rubber.young": "20 kPa"},
+        ("links.arm.rod", "under its own weight"),
+        "materials.rubber.young",
+    ),
+    "joint spring": (
+        "arm",
+        {"links.hand.joint.revolute.stiffness": "1e-5 N*m/rad"},
+        ("links.hand.joint", "give way"),
+        "links.hand.joint.revolute.stiffness",
+    ),
+    "stops": (
+        "arm",
+        {"links.hand.joint.revolute.limits.stiffness": "1e-3 N*m/rad"},
+        ("links.hand.joint.limits", "press"),
+        "links.hand.joint.revolute.limits.stiffness",
+    ),
+    "order": ("arm", {"links.arm.rod.strain": {"bending": 0}}, ("links.arm", "length"), "links.arm.rod.strain.bending"),
+    "outputs": ("arm", {"simulate.dt_out": "2 s"}, ("simulate.dt_out", "slowest"), "simulate.dt_out"),
+    "fast signal": (
+        "arm",
+        {"simulate.u.up": "0.5*(1-cos(2*pi*90*t))"},
+        ("simulate.u.up", "faster"),
+        "simulate.dt_out",
+    ),
+    "step": (
+        "arm",
+        {"simulate.step": "0.5 s", "simulate.method": "newmark"},
+        ("simulate.step", "steps"),
+        "simulate.step",
+    ),
+    "input": ("arm", {"statics.u.up": "0.5 kN"}, ("actuators.up", "would strain"), "statics.u.up"),
+    "quadrature": ("arm", CONE, ("links.arm.rod.quadrature", "compliance"), "links.arm.rod.quadrature"),
+    "servo": (
+        "rigid arm",
+        {"actuators.s2.servo.stiffness": "0.2 N*m/rad"},
+        ("actuators.s2", "gives way"),
+        "actuators.s2.servo.stiffness",
+    ),
+    "contact stiffness": (
+        "blocks",
+        {"loads.floor.contact.stiffness": 1.0},
+        ("loads.floor", "deep under"),
+        "loads.floor.contact.stiffness",
+    ),
+    "contact damping": (
+        "blocks",
+        {"loads.floor.contact.damping": 5000},
+        ("loads.floor", "times as hard"),
+        "loads.floor.contact.damping",
+    ),
+    "slip speed": (
+        "blocks",
+        {"loads.floor.contact.slip_speed": "5 m/s"},
+        ("loads.floor", "friction sets in"),
+        "loads.floor.contact.slip_speed",
+    ),
+    "density of water": (
+        "swimmer",
+        {"loads.water.fluid.density": 1.0},
+        ("loads.water", "density 1 "),
+        "loads.water.fluid.density",
+    ),
+    "pull": ("bellow", {"simulate.u.cord": 4}, ("actuators.cord", "wound up"), "simulate.u.cord"),
+    "sensor": (
+        "arm",
+        {"sensors.a": {"imu": {"link": "hand"}, "rate": "5 MHz"}},
+        ("sensors.a", "rate"),
+        "sensors.a.rate",
+    ),
+}
+
+
+def told(robot, changes, where, words):
+    return [f for f in examine(load(robot, changes)) if f.where == where and words in f.what and f.level not in ("ok",)]
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_the_number_of_a_remedy_mends(name):
+    robot, mistake, at, path = FOLLOWED[name]
+    (finding,) = told(robot, mistake, *at)
+    number = float(re.search(NUMBER, finding.remedy.replace("matters most", "")).group())
+    value = int(number) if path.endswith(("quadrature", "bending")) else number
+    assert [f for f in told(robot, {**mistake, path: value}, *at) if f.level == ODD] == []
+
+
+def test_a_strain_is_freed_as_the_remedy_writes_it():
+    (finding,) = told("arm", SOFT_STRETCH, "links.arm.rod.strain", "elongation is locked")
+    assert "{elongation: 0}" in finding.remedy
+    assert told("arm", {**SOFT_STRETCH, "links.arm.rod.strain.elongation": 0}, finding.where, "elongation") == []
+
+
+def test_damping_by_the_factor_of_the_remedy_rings_as_long_as_it_says():
+    little = {"materials.rubber.damping": 1e-3, "links.hand.joint.revolute.damping": 0}
+    (finding,) = told("arm", little, "damping", "rings")
+    factor = float(re.search(NUMBER, finding.remedy).group())
+    better = load("arm", {**little, "materials.rubber.damping": 1e-3 * factor})
+    from sorosim.doctor.patient import Patient
+
+    assert Patient(better).damping_ratio == pytest.approx(0.01, rel=0.1)
