@@ -88,11 +88,16 @@ def _still_finer(robot: Robot, found: Equilibrium) -> Equilibrium:
 
 
 def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibrium:
-    """The equilibrium of the finer robot that is next to one of the robot.
+    """The equilibrium of the finer robot that is next to one of the robot, and stable if that is.
 
     Raises ConvergenceError where none is found.
     """
-    return statics(fine, state.u, _held(robot, state), T @ state.q)
+    held = _held(robot, state)
+    found = statics(fine, state.u, held, T @ state.q)
+    if state.stable and not found.stable:  # what is next to it is not where it would go
+        other = statics(fine, state.u, held, np.zeros(fine.ndof))
+        return other if other.stable else found
+    return found
 
 
 def _held(robot: Robot, state: Equilibrium) -> dict[str, float]:
@@ -128,19 +133,21 @@ def _shifted(patient: Patient, fine: Robot, T: Array, shift: Shift, words: str, 
     what = f"the tip of '{shift.link}' is right to about {right}, {words}"
     remedy = ""
     if level != OK:
-        remedy = _advice(gains(patient.robot, fine, T, state, shift.link))
+        remedy = _advice(gains(patient.robot, fine, T, state, shift.link), 100.0 * shift.distance / shift.percent)
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
     where = f"links.{shift.link}" if shift.link else "discretisation"
     return Finding(level, "discretisation" if level == OK else where, what, remedy, shift.percent, "%")
 
 
-def _advice(found: list[Gain]) -> str:
+def _advice(found: list[Gain], reach: float) -> str:
+    """What to raise; how far the tip moves by that is told if a first order can know it, of less than its reach [m]."""
     best = max(found, key=lambda gain: gain.distance)
     if not best.where:
         return "more Gauss points (`quadrature`) matter most"
     others = [gain for gain in found if gain.where and gain.distance > 0.5 * best.distance and gain is not best]
-    words = f"order {best.order} for {best.strain} of {best.where} matters most ({1e3 * best.distance:.2g} mm)"
+    words = f"order {best.order} for {best.strain} of {best.where} matters most"
+    words += f" ({1e3 * best.distance:.2g} mm)" if best.distance < reach else ""
     return words + (f", then {others[0].strain} of {others[0].where}" if others else "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,8 @@ def _poses(patient: Patient) -> Iterator[tuple[str, Array]]:
                 yield f"loops.{name}.{end}.at", anchor.at
 
 
-def _wrapped(angle: float) -> float:
-    return float((angle + np.pi) % (2.0 * np.pi) - np.pi)
+def _wrapped(angle: Any) -> Any:
+    return (angle + np.pi) % (2.0 * np.pi) - np.pi
 
 
 def degrees_as_radians(R: Array) -> float:
@@ -62,6 +63,8 @@ def degrees_as_radians(R: Array) -> float:
     A turn by 90 rad about some axis, or about one axis after another as `rpy` has it, is one by 116.62 degrees. Angles
     are matched to nine digits; no other rotation gets there by chance.
     """
+    if np.array_equal(R, np.eye(3)):
+        return 0.0
     axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     turn = float(np.arctan2(np.linalg.norm(axis), np.trace(R) - 1.0))
     roll, yaw = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(R[1, 0], R[0, 0])
@@ -78,7 +81,6 @@ def _written(angle: float) -> float | None:
     """Whole degrees that, as radians, are this angle but for whole turns; 0 of none at all; None: no such degrees."""
     if abs(_wrapped(angle)) < EXACT:
         return 0.0
-    for degrees in DEGREES:
-        if min(abs(_wrapped(degrees - angle)), abs(_wrapped(degrees + angle))) < EXACT:
-            return float(degrees)
-    return None
+    off = np.minimum(np.abs(_wrapped(DEGREES - angle)), np.abs(_wrapped(DEGREES + angle)))
+    k = int(np.argmin(off))
+    return float(DEGREES[k]) if off[k] < EXACT else None

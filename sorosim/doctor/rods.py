@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 
@@ -71,8 +72,8 @@ def _unbroken(patient: Patient) -> dict[str, float]:
             continue
         if link.at[0, 0] > np.cos(STRAIGHT) and np.linalg.norm(link.at[:3, 3]) < GAP * parent.rod.length:
             before[link.name] = link.parent
-    once = {name for name in before.values() if list(before.values()).count(name) == 1}
-    before = {name: parent for name, parent in before.items() if parent in once}
+    children = Counter(before.values())
+    before = {name: parent for name, parent in before.items() if children[parent] == 1}
     first = {name: name for name, link in links.items() if link.rod is not None}
     for name in first:  # parents first
         first[name] = first[before[name]] if name in before else name
@@ -100,7 +101,7 @@ def _slender(place: Place, whole: float) -> Iterator[Finding]:
     for axis, bending in (("shear_y", "bending_z"), ("shear_z", "bending_y")):
         if not counts[bending]:
             parts[axis] = 0.0  # what does not bend lacks no shear
-    worst = max((parts[s] for s in missing), default=0.0)
+    worst = float(max((parts[s] for s in missing), default=0.0))
     if (level := graded(worst, SHEAR_NOTE, SHEAR_ODD)) != OK:
         what = f"{ratio}, without shear, which would add {100.0 * worst:.2g} % to its bending"
         yield Finding(level, place.where, what, "let it shear (strain: shear: 0), or take it for an approximation",
