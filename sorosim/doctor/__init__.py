@@ -29,6 +29,7 @@ from sorosim.doctor.quadrature import quadrature
 from sorosim.doctor.rest import equilibrium, motions
 from sorosim.doctor.rods import beyond_numbers, rods, siblings
 from sorosim.doctor.runs import runs
+from sorosim.doctor.sampled import sampled
 from sorosim.doctor.signals import signals
 from sorosim.doctor.springs import springs
 from sorosim.robot import Robot
@@ -42,7 +43,8 @@ CHECKS = (
     ("materials", materials), ("rods", rods), ("siblings", siblings), ("quadrature", quadrature),
     ("gravity", gravity), ("bodies", solids), ("placement", placement), ("masses", masses), ("joints", joints),
     ("driven", driven), ("loops", loops), ("actuators", actuators), ("inputs", inputs), ("loads", loads),
-    ("springs", springs), ("fluids", fluids), ("contacts", contacts), ("signals", signals),
+    ("springs", springs), ("fluids", fluids), ("contacts", contacts), ("sampled", sampled),
+    ("signals", signals),
     ("derivatives", derivatives),
 )  # fmt: skip
 CHECKS_OF_MOTION = (

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
+FRICTION = 1.0  # coefficient of a tendon in its sheath
+MIDWAY = "runs along the middle"
 MIDDLE = 1e-9  # of the thickness, from the middle of a rod
 APART = 50.0  # of half of the thickness: a route beyond is in another unit
 
@@ -45,9 +47,13 @@ def actuators(patient: Patient) -> Iterator[Finding]:
                 what = f"does the same as '{robot.actuator_names[i]}' in every state"
                 remedy = "leave one of them out, or look whether its route was meant to be another"
                 yield Finding(ODD, f"actuators.{name}", what, remedy, float(sizes[j] / sizes[i]))
-    for name, actuator in robot.description.actuators.items():
-        if isinstance(actuator, Tendon | Chamber):
-            yield from _route(patient, f"actuators.{name}", actuator)
+    routed = {n: a for n, a in robot.description.actuators.items() if isinstance(a, Tendon | Chamber)}
+    told = {name: list(_route(patient, f"actuators.{name}", actuator)) for name, actuator in routed.items()}
+    in_middle = [name for name, findings in told.items() if any(f.what.startswith(MIDWAY) for f in findings)]
+    for name, findings in told.items():
+        # where all of several do, it is meant so
+        meant = len(in_middle) == len(told) > 1 and name in in_middle
+        yield from findings if not meant else [f for f in findings if not f.what.startswith(MIDWAY)]
 
 
 def _route(patient: Patient, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
@@ -70,11 +76,14 @@ def _route(patient: Patient, where: str, actuator: Tendon | Chamber) -> Iterator
                 worst = int(np.argmax(values / within))
                 filled, room = max((filled, room), (float((values / within)[worst]), float(within[worst])))
     if away < MIDDLE:
-        what = "runs along the middle: it shortens or stretches the rod, and bends it nowhere"
+        what = f"{MIDWAY}: it shortens or stretches the rod, and bends it nowhere"
         yield Finding(NOTE, where, what, "y and z say how far from the middle it is, in m", away)
     elif away > APART:
         what = f"runs {away:.3g} times half of the thickness away from the middle"
         yield Finding(ODD, where, what, "were y and z meant in mm?", away)
+    if isinstance(actuator, Tendon) and actuator.friction > FRICTION:
+        what = f"coefficient of friction {actuator.friction:g}"
+        yield Finding(ODD, where, what, "tendons in sheaths have 0.05 to 0.5", actuator.friction)
     if filled > 1.0:
         what = f"its area is {filled:.3g} times that of the section, {room:.3g} m^2"
         yield Finding(ODD, where, what, "was it meant in mm^2 or cm^2?", filled)

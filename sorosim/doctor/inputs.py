@@ -35,8 +35,12 @@ def inputs(patient: Patient) -> Iterator[Finding]:
         over, where = np.append(patient.inputs[:, j], at_rest[j]), f"actuators.{name}"
         least, most = float(over.min()), float(over[np.argmax(np.abs(over))])
         actuator, unit = description.actuators[name], robot.actuator_units[j]
-        if most == 0.0 and (name in (description.simulate.get("u") or {}) or "u" not in description.simulate):
+        given = name in (description.simulate.get("u") or {})
+        if most == 0.0 and (given or "u" not in description.simulate):
             yield Finding(NOTE, where, "its input is zero all the time", "see simulate.u", 0.0)
+        elif given and not patient.inputs[:, j].any():
+            what = f"its input is zero throughout the run of {patient.times[-1]:g} s"
+            yield Finding(NOTE, where, what, "does it begin later? See simulate.u and t_end", 0.0)
         if isinstance(actuator, Tendon):
             told = list(_tendon(patient, where, actuator, j, least, most))
             yield from told

@@ -34,6 +34,11 @@ def placement(patient: Patient) -> Iterator[Finding]:
         if link.parent != WORLD and far > FAR * part:
             what = f"{far:.4g} m from '{link.parent}', and no part of the robot is longer than {part:.2g} m"
             yield Finding(ODD, f"links.{link.name}.at", what, "was its position meant in cm or mm?", far, "m")
+        for name, frame in link.frames.items():
+            if (away := float(np.linalg.norm(frame[:3, 3]))) > FAR * part:
+                what = f"{away:.4g} m from '{link.name}', and no part of the robot is longer than {part:.2g} m"
+                where = f"links.{link.name}.frames.{name}"
+                yield Finding(ODD, where, what, "was its position meant in cm or mm?", away, "m")
         if link.parent == WORLD and link.joint.kind == "free":
             begins = float(np.linalg.norm(robot.pose(robot.initial_q, link.name, 0.0)[:3, 3]))
             if begins > ADRIFT * part:

@@ -37,7 +37,9 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
         yield Finding(OK, "equilibrium", what)
     else:
         yield from _unstable(patient, what)
-    yield from _strain(patient, rest, "under its own weight" if patient.gravity else "without inputs")
+    loads = "weight and loads" if patient.gravity else "its loads"
+    when = f"under {loads}" if patient.robot.description.loads else "under its own weight"
+    yield from _strain(patient, rest, when if patient.gravity or patient.robot.description.loads else "without inputs")
     if isinstance(work := patient.at_work, Equilibrium):
         yield from _strain(patient, work, "under the inputs of the file")
     elif work:

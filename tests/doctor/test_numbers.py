@@ -166,3 +166,21 @@ def test_rods_of_one_kind_are_one_line_of_the_table(tmp_path):
     assert "links.a.rod and 2 more" in told.output
     assert sum(f.level == ODD for f in examine(robot)) == 3
     assert "3 odd" in told.output
+
+
+def test_what_gauss_points_miss_of_a_winding_tendon_is_that_of_its_integrals():
+    """Of a uniform rod the basis is orthogonal: the work of unit tension on P_i is the integral of P_i z/|t|."""
+    content = changed(ARM, {"links.arm.rod.strain": {"bending_y": 3}, "links.arm.rod.quadrature": 6})
+    content = changed(content, {"actuators.pull.tendon.z": "5 mm*cos(2*pi*3*s)"})
+    (told,) = [f for f in of("actuators.pull", content) if "faster along" in f.what]
+
+    def work(n):
+        x, w = np.polynomial.legendre.leggauss(n)
+        s = 0.5 * (1.0 + x)
+        slope = -0.005 * 6.0 * np.pi / 0.3 * np.sin(6.0 * np.pi * s)
+        arm = 0.005 * np.cos(6.0 * np.pi * s) / np.hypot(1.0, slope)
+        return np.array([np.sum(w * arm * np.polynomial.legendre.Legendre.basis(i)(x)) for i in range(4)])
+
+    size = np.sqrt(2.0 * np.arange(4) + 1.0)
+    missed = np.linalg.norm(size * (work(6) - work(300))) / np.linalg.norm(size * work(300))
+    assert told.value == pytest.approx(100.0 * missed, rel=1e-8)

@@ -25,7 +25,7 @@ FOLLOWED = {
     "young": (
         "arm",
         {"materials.rubber.young": "20 kPa"},
-        ("links.arm.rod", "under its own weight"),
+        ("links.arm.rod", "under weight and loads"),
         "materials.rubber.young",
     ),
     "joint spring": (
@@ -56,6 +56,12 @@ FOLLOWED = {
     ),
     "input": ("arm", {"statics.u.up": "0.5 kN"}, ("actuators.up", "would strain"), "statics.u.up"),
     "quadrature": ("arm", CONE, ("links.arm.rod.quadrature", "compliance"), "links.arm.rod.quadrature"),
+    "winding": (
+        "arm",
+        {"actuators.up.tendon": {"rod": "arm", "y": "5 mm*cos(2*pi*5*s)", "z": "5 mm*sin(2*pi*5*s)"}},
+        ("actuators.up", "faster along"),
+        "links.arm.rod.quadrature",
+    ),
     "servo": (
         "rigid arm",
         {"actuators.s2.servo.stiffness": "0.2 N*m/rad"},
