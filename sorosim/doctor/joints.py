@@ -16,7 +16,7 @@ PLACED = "free", "planar"  # whose lengths say where in the world something is
 SAG = {"angle": np.pi, "length": 1.0}  # rad, or the size of the robot, by which weight may turn or shift a spring
 STUCK = 100.0  # times all that weight could do in a joint, its friction
 SERVO_SAG = {"angle": 0.5, "length": 0.3}  # rad, or of the size of the robot, by which weight turns or shifts a servo
-FASTEST, SPINS = 100.0, 1e4  # m/s, rad/s at the start: what is faster flies off the Earth, or off its hub
+FASTEST, LENGTHS, SPINS = 100.0, 1e3, 1e4  # m/s, and lengths of itself in a second; rad/s: at the start
 SOFT_STOP = 0.1  # of the range between two stops, by which weight presses one in
 
 
@@ -88,7 +88,8 @@ def _rates(patient: Patient) -> Iterator[Finding]:
     for name, dimension, rate in zip(
         robot.coordinate_names, robot.engine.layout.dimensions, robot.initial_qd, strict=True
     ):
-        most, unit, asked = (SPINS, "rad/s", "deg/s") if dimension == "angle" else (FASTEST, "m/s", "mm/s")
+        flies = max(FASTEST, LENGTHS * patient.largest_part)
+        most, unit, asked = (SPINS, "rad/s", "deg/s") if dimension == "angle" else (flies, "m/s", "mm/s")
         if dimension in ("angle", "length") and abs(rate) > most:
             what = f"begins at {rate:.4g} {unit}"
             yield Finding(ODD, f"initial.{name}", what, f"was it meant in {asked}?", float(rate), unit)

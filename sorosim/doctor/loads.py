@@ -58,10 +58,10 @@ def _size(patient: Patient, name: str) -> Iterator[Finding]:
     # springs at rest, and dampers, pull only when something moves
     nearby, qd = q + 1e-3 * rng.uniform(-1.0, 1.0, len(q)), 1e-3 * rng.uniform(-1.0, 1.0, len(q))
     moves = force = moment = 0.0
-    for t in np.linspace(0.0, patient.times[-1], LOOKS):
-        for state, rates in ((q, 0.0 * qd), (nearby, qd)):
+    for state, rates in ((q, 0.0 * qd), (nearby, qd)):
+        J = robot.engine.jacobians(nodes, state, rates, False)[2].copy()
+        for t in np.linspace(0.0, patient.times[-1], LOOKS):
             w = robot.engine.load_wrenches(name, float(t), state, rates)
-            J = robot.engine.jacobians(nodes, state, rates, False)[2]
             pull = np.einsum("kij,ki->j", J, w)
             moves = max(moves, float(np.abs(pull).max(initial=0.0)))
             of_each = np.linalg.norm(w[:, 3:], axis=1).max(initial=0.0)
