@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
+from sorosim.analysis import JACOBIANS, by_link, statics
 from sorosim.assembly import close, open_loops
 from sorosim.contact_check import deep_contacts
 from sorosim.door import choice, describe, number, positive
@@ -19,8 +19,8 @@ from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
-from sorosim.result import Run, kept_signals
-from sorosim.robot import Robot
+from sorosim.result import Equilibrium, Run, kept_signals
+from sorosim.robot import Robot, check_robot
 from sorosim.solvers.registry import METHODS
 from sorosim.stored import open_run
 from sorosim.system import OdeSystem
@@ -43,7 +43,7 @@ def simulate(
     dt_out: float | None = None,
     u: Any = None,
     driven: Mapping[str, Any] | None = None,
-    q0: ArrayLike | str | None = None,
+    q0: ArrayLike | Equilibrium | str | None = None,
     qd0: ArrayLike | None = None,
     method: str | None = None,
     rtol: float | None = None,
@@ -79,7 +79,7 @@ def simulate(
         Missing ones are zero.
     driven : mapping of link or coordinate name to signal
         Coordinates moved along expressions or tables [rad or m], whose rates must not jump in this run.
-    q0 : (ndof,) array_like, "equilibrium" or "assembled"
+    q0 : (ndof,) array_like, Equilibrium, "equilibrium" or "assembled"
         Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
         coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
         says of driven coordinates is replaced by their motion.
@@ -261,7 +261,8 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
             q, named = robot.initial_q, {*robot.description.initial, *robot.description.initial_rates}
             free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)
     else:
-        q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+        given = q0.q if isinstance(q0, Equilibrium) else q0
+        q = robot.initial_q if given is None else robot.coordinates(given, "q0")
     q[partition.driven] = motion[:, 0]
     if name := system.turns.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"

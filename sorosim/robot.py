@@ -374,3 +374,10 @@ def fitting_multipliers(
         return np.full(robot.n_multipliers, np.nan)
     A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
     return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0])
+
+
+def check_robot(robot: Any) -> Robot:
+    """Return a robot, refusing anything else."""
+    if not isinstance(robot, Robot):
+        raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
+    return robot

@@ -110,8 +110,6 @@ def plot(
 
         written = plot_all(found, folder, suffixes, what=listed(what), style=style)
     else:
-        from sorosim.viz.styles import chosen
-
         if what != "all":
             raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
         try:
@@ -120,8 +118,7 @@ def plot(
             raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
         written = [folder / f"{result.stem}.{suffix}" for suffix in suffixes]
         for path in written:
-            with chosen(style):
-                found.plot(path, **({"style": style} if kind == "an equilibrium" else {} if y is None else {"y": y}))
+            found.plot(path, style=style, **({} if y is None else {"y": y}))
     for path in written:
         out.print(str(path))
 

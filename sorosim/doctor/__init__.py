@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorosim.analysis import check_robot
 from sorosim.doctor.actuators import actuators, inputs
 from sorosim.doctor.contacts import contacts
 from sorosim.doctor.derivatives import derivatives
@@ -26,7 +25,7 @@ from sorosim.doctor.quadrature import quadrature
 from sorosim.doctor.rest import equilibrium, motions
 from sorosim.doctor.rods import rods, siblings
 from sorosim.doctor.runs import runs
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 
 __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "examine", "link_mass"]
 

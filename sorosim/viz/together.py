@@ -129,8 +129,9 @@ def gather(results: Sequence[Any], layout: str = OVERLAY, names: Sequence[str] |
     InputError
         There are none, their names do not fit, the layout is unknown, or their verticals differ.
     """
-    if not isinstance(results, Sequence) or not results:
-        raise InputError("runs", "one run or more", describe(results))
+    if not isinstance(results, Sequence) or isinstance(results, str) or not results:
+        hint = "the file comes first, then the list" if isinstance(results, str) else ""
+        raise InputError("runs", "a list of runs or equilibria", describe(results), hint)
     if layout not in LAYOUTS:
         raise InputError("layout", " or ".join(LAYOUTS), describe(layout), nearest(str(layout), LAYOUTS))
     motions = tuple(motion_of(result) for result in results)

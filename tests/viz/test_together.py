@@ -220,8 +220,11 @@ def test_runs_of_different_robots_make_a_movie(run, tmp_path):
 
 def test_gathering_refuses_what_does_not_fit(run):
     for arguments, words in (
-        (([],), "runs: expected one run or more"),
-        ((run,), "runs: expected one run or more"),
+        (([],), "runs: expected a list of runs or equilibria"),
+        ((run,), "runs: expected a list of runs or equilibria"),
+        (("film.mp4",), "the file comes first, then the list"),
+        ((["run.h5"],), "result: expected a run or an equilibrium, got 'run.h5'"),
+        (([SimpleNamespace(robot=run.robot, q=run.q)],), "result: expected a run or an equilibrium, got namespace("),
         (([run], "besides"), "layout: expected overlay or side"),
         (([run, run], "side", ["one"]), "names: expected 2 names"),
     ):
