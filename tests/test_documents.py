@@ -15,6 +15,7 @@ import contextlib
 import inspect
 import io
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -229,6 +230,24 @@ def test_every_page_is_in_the_table_of_contents():
     recipes = REPO / "docs" / "how_to"
     listed = set(re.findall(r"^(\w+)$", (recipes / "index.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert {path.stem for path in recipes.glob("*.md")} - {"index"} <= listed
+
+
+# -- lists of everything
+
+
+def test_the_page_of_the_command_line_tells_every_command_and_option():
+    page = (REPO / "docs" / "command_line.md").read_text(encoding="utf-8")
+    program = runpy.run_path(str(REPO / "docs" / "make_command_line.py"))
+    assert page == program["with_options"](page), "python docs/make_command_line.py writes it anew"
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__
+        assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\.\. auto(?:function|class|exception):: sorosim\.(\w+)$", page, re.MULTILINE))
+    assert told == set(sorosim.__all__)
 
 
 # -- what the code cites
