@@ -57,7 +57,7 @@ def warned(message: str) -> None:
 
 def position(p: Any) -> str:
     """A place in the world, in millimetres."""
-    return ", ".join(f"{1e3 * x:.3f}" for x in p) + " mm"
+    return ", ".join(f"{round(1e3 * x, 3) + 0.0:.3f}" for x in p) + " mm"  # no minus before zeros
 
 
 def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
