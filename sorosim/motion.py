@@ -21,7 +21,7 @@ from sorosim.integration import Controller, EventFunction, Integration, Start, o
 from sorosim.model.chart import TURN
 from sorosim.result import Equilibrium, Run, kept_signals
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.registry import METHODS
+from sorosim.solvers.registry import INTEGRATORS, MARCHES, METHODS
 from sorosim.stored import open_run
 from sorosim.system import OdeSystem
 
@@ -31,6 +31,8 @@ DEFAULTS = {
     "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
     "projection": False,
 }  # fmt: skip
+# methods that know an option; others would do as if nobody had asked
+USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
 # loops that are open at the start by more than this part of their extent, or radians, or tear open so in a second, are
 # a mistake, less is mended
 MENDED = 1e-6
@@ -146,6 +148,7 @@ def simulate(
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
         "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
     }  # fmt: skip
+    asked = [name for name in USED_BY if options[name] is not None]
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:
@@ -155,6 +158,10 @@ def simulate(
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
     choice("method", options["method"], METHODS)
+    for name in asked:
+        if options["method"] not in USED_BY[name]:
+            told = f"method {options['method']} has no {name} and leaves it out; {', '.join(USED_BY[name])} have it"
+            warnings.warn(told, SorosimWarning, stacklevel=2)
     if options["step"] is not None:
         options["step"] = positive("step", options["step"])
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",

@@ -66,6 +66,25 @@ def test_from_equilibrium_nothing_moves():
     assert np.abs(run.q - run.q[0]).max() < 1e-13  # rounding: there is nothing to integrate
 
 
+@pytest.mark.parametrize(
+    ("method", "option", "message"),
+    [
+        ("bdf", {"step": 0.01}, "method bdf has no step and leaves it out; newmark, generalized-alpha have it"),
+        ("newmark", {"spectral_radius": 0.5}, "has no spectral_radius and leaves it out; generalized-alpha"),
+        ("newmark", {"closing_time": 0.1}, "has no closing_time and leaves it out; bdf, radau, lsoda, cvode have it"),
+    ],
+)
+def test_options_that_a_method_does_not_have_are_told(method, option, message):
+    with pytest.warns(sorosim.SorosimWarning, match=message):
+        sorosim.simulate(swing(), 0.02, method=method, **option)
+
+
+def test_options_of_the_file_are_for_the_methods_that_have_them(recwarn):
+    sorosim.simulate(swing(simulate={"step": 0.01, "t_end": 0.02}), method="bdf")
+    sorosim.simulate(swing(), 0.02, method="generalized-alpha", step=0.01, spectral_radius=0.5, projection=True)
+    assert not [one for one in recwarn if issubclass(one.category, sorosim.SorosimWarning)]
+
+
 def test_a_run_may_start_from_an_equilibrium_that_was_found():
     robot = cable_manipulator()
     eq = sorosim.statics(robot, {"cable1": 5.0})

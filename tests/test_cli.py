@@ -296,6 +296,10 @@ def test_results_are_exported(finger, call):
         assert (code, out) == (0, f"{name}\n")
     table = np.loadtxt("run.csv", delimiter=",", skiprows=1)
     assert np.array_equal(table[:, 1 : 1 + run.robot.ndof], run.q)
+    _, _, err = call("export", "run.h5", "--readings", "--out", "tables")
+    assert err == "error: run.h5: expected a run of a robot with sensors, got one without; a block `sensors` has them\n"
+    _, _, err = call("info", "run.h5", "--set", "gravity=[0,0,0]")
+    assert err == "error: --set: expected a robot beside it, got the result 'run.h5'; its robot is that of the run\n"
     code, _, err = call("export", "run.h5", "--out", "run.xls")
     assert (code, err) == (2, "error: --out: expected a file name that ends in .csv or .mat, got 'run.xls'\n")
 
@@ -313,6 +317,8 @@ def test_sensors_are_told_and_their_readings_exported(finger, call, tmp_path):
     assert "gyro, base" in out
     code, out, _ = call("export", "run.h5", "--readings", "--out", "tables")
     assert (code, out.split()) == (0, [f"tables{os.sep}gyro.csv", f"tables{os.sep}base.csv"])
+    message = "error: --out: expected a folder for the tables, one for each sensor, got 'tables.csv'\n"
+    assert call("export", "run.h5", "--readings", "--out", "tables.csv") == (2, "", message)
     assert np.loadtxt(tmp_path / "tables" / "gyro.csv", delimiter=",", skiprows=1).shape == (6, 7)
 
 

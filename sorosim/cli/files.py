@@ -62,6 +62,10 @@ def export(
     if readings:
         if kind != "a run":
             raise InputError(str(result), "a run, which has readings", kind)
+        if not found.readings:
+            raise InputError(str(result), "a run of a robot with sensors", "one without", "a block `sensors` has them")
+        if output.suffix in (".csv", ".mat"):
+            raise InputError("--out", "a folder for the tables, one for each sensor", f"'{output}'")
         for path in found.readings_to_csv(output):
             out.print(str(path))
         return
@@ -83,6 +87,8 @@ def info(
     Example: sorosim info cable_manipulator
     """
     if is_result(source):
+        if changes:
+            raise InputError("--set", "a robot beside it", f"the result '{source}'", "its robot is that of the run")
         _result_info(source, json)
         return
     robot = load_changed(source, changes)

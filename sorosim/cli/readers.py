@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ def new_file(text: Any) -> Path:
         raise mistake("a file", text, "it is a folder")
     if not path.parent.is_dir():
         raise mistake("a file in a folder that is there", text, f"there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise mistake("a file in a folder that may be written", text, "try another folder")
     return path
 
 
