@@ -82,6 +82,11 @@ def describe(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def counted(n: int, thing: str) -> str:
+    """A number of things: "1 loop", "2 loops"."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 def number(
     where: str,
     value: Any,

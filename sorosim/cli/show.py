@@ -15,12 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from sorosim.door import counted
+
 # in files and pipes lines are not broken at the width of some terminal
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 err = Console(stderr=True, highlight=False)
 
 QUIET_INTERVAL = 10.0  # s of wall time between lines of progress where there is no terminal
-COUNTS = {"n_steps": "steps", "n_rhs": "evaluations", "n_jacobian": "Jacobians", "n_factorizations": "factorizations"}
+COUNTS = {"n_steps": "step", "n_rhs": "evaluation", "n_jacobian": "Jacobian", "n_factorizations": "factorization"}
 
 
 def facts(title: str, rows: Mapping[str, str]) -> None:
@@ -84,7 +86,7 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
     stats, end = summary["stats"], summary["t_end"]
     wall = stats.get("wall_time")
-    counts = [f"{stats[key]} {label}" for key, label in COUNTS.items() if key in stats]
+    counts = [counted(stats[key], label) for key, label in COUNTS.items() if key in stats]
     rows = {
         "simulated": f"{end:g} s" + (f" in {wall:.2f} s, {end / wall:.1f} times real time" if wall else ""),
         "integrator": f"{summary['method']}: " + ", ".join(counts),
