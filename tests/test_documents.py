@@ -19,7 +19,7 @@ import runpy
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
 from sorosim.plug_ins import ACTUATORS, LOADS
+from sorosim.result import Equilibrium, Run
 from sorosim.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]
@@ -248,6 +249,14 @@ def test_every_public_name_is_in_the_reference():
     page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
     told = set(re.findall(r"^\.\. auto(?:function|class|exception):: sorosim\.(\w+)$", page, re.MULTILINE))
     assert told == set(sorosim.__all__)
+
+
+@pytest.mark.parametrize(("result", "inner"), [(Run, set()), (Equilibrium, {"touching"})])
+def test_everything_that_results_can_do_is_in_the_reference(result, inner):
+    page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
+    (told,) = re.findall(rf"^\.\. autoclass:: {result.__name__}\n   :members: (.*)$", page, re.MULTILINE)
+    can = {name for name in dir(result) if not name.startswith("_")} - {field.name for field in fields(result)}
+    assert set(told.split(", ")) == can - inner
 
 
 # -- what the code cites
