@@ -313,7 +313,7 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
 def bench(
     quick: Annotated[bool, typer.Option("--quick", metavar="", help="Fewer rounds, no cold compilation.")] = False,
 ) -> None:
-    """Time the engine on this machine, beside the figures of the paper.
+    """Time the engine on this machine, beside the figures of Mathew et al., whose method it is.
 
     Example: sorosim bench --quick
     """
