@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sorosim
+from sorosim.cli import show
 from sorosim.cli.main import app
 from sorosim.io import bundled_robots
 
@@ -271,6 +272,12 @@ def test_json_is_all_that_is_printed(finger, call):
         code, out, err = call(*words, *(() if words == ("schema",) else ("--json",)))
         assert (code, err) == (0, "")
         assert isinstance(json.loads(out), dict)
+
+
+def test_json_has_no_words_of_its_own(capsys):
+    show.as_json({"a": np.array([1.0, np.nan]), "b": (np.inf, np.int64(2), True, None), "c": {1: Path("x")}})
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed == '{ "a": [ 1.0, null ], "b": [ null, 2, true, null ], "c": { "1": "x" } }'
 
 
 def test_the_starter_runs_and_is_not_overwritten(finger, call):

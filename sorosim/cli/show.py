@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,17 +35,21 @@ def facts(title: str, rows: Mapping[str, str]) -> None:
 
 
 def as_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
-    print(json.dumps(content, default=_plain, indent=1))
+    """Print one JSON object; what is infinite or no number is null, since JSON has no word for it."""
+    print(json.dumps(_plain(content), indent=1, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
+    """A value in the words of JSON."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def failed(error: Exception) -> None:
