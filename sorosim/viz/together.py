@@ -157,7 +157,7 @@ def play(*results: Any, layout: str = OVERLAY, names: Sequence[str] | None = Non
 
     Parameters
     ----------
-    *results : Run or Equilibrium
+    *results : Run or Equilibrium, or one list of them
         Of any robots; a run that ends before the others stays at its end.
     layout : {"overlay", "side"}
         Over each other, or side by side.
@@ -175,7 +175,8 @@ def play(*results: Any, layout: str = OVERLAY, names: Sequence[str] | None = Non
     """
     from sorosim.viz.player import play as play_one
 
-    play_one(gather(results, layout, names), **options)
+    several = results[0] if len(results) == 1 and isinstance(results[0], list | tuple) else results
+    play_one(gather(several, layout, names), **options)
 
 
 def movie(
