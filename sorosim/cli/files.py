@@ -15,23 +15,16 @@ from sorosim.cli.runs import load_changed
 from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
 from sorosim.errors import FileError, InputError
 
-HDF5 = b"\x89HDF\r\n\x1a\n"
-
 
 def is_result(name: str) -> bool:
     """Whether a name is that of a result file rather than of a robot."""
     from sorosim.io.journal import journal_of
 
-    return name.endswith(RESULTS) or journal_of(name).exists() or _is_hdf5(Path(name))
+    if name.endswith(RESULTS) or journal_of(name).exists():
+        return True
+    import h5py
 
-
-def _is_hdf5(path: Path) -> bool:
-    """Whether a file begins as HDF5 files do, whatever its name."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(len(HDF5)) == HDF5
-    except OSError:
-        return False
+    return bool(h5py.is_hdf5(name))  # whatever its name; False of what is not there
 
 
 def export(
