@@ -16,7 +16,7 @@ from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.loading import Stuck
 from sorosim.result import Equilibrium, Run
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import Sinking, StaticProblem, solve_equilibrium
 from sorosim.system import StaticSystem
 
@@ -30,13 +30,6 @@ MAX_TURNS = 5
 OPEN = 1e-9
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
-
-
-def check_robot(robot: Any) -> Robot:
-    """Return a robot, refusing anything else."""
-    if not isinstance(robot, Robot):
-        raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
-    return robot
 
 
 def by_link(driven: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sorosim.errors import ConvergenceError, InputError
 from sorosim.failure import worst_loop
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.system import elastic_weight, mass_weight
 
@@ -74,6 +74,7 @@ def assemble(
     InputError
         A wrong name, length or value.
     """
+    check_robot(robot)
     layout, q = robot.engine.layout, robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
     qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
     if isinstance(held, str):

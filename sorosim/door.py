@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.errors import KNOWN, InputError, ModelError, nearest
 from sorosim.varied import is_varying
 
 Array = NDArray[np.float64]
@@ -49,7 +49,8 @@ def _reals(where: str, value: ArrayLike, expected: str) -> Array:
             raise TypeError
         return given.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(where, expected, f"{type(value).__name__} {str(value)[:40]!r}") from None
+        hint = "its .q are coordinates" if hasattr(value, "q") else ""
+        raise InputError(where, expected, f"{type(value).__name__} {str(value)[:40]!r}", hint) from None
 
 
 def as_real(thing: object) -> float | None:
@@ -79,6 +80,11 @@ def describe(value: Any) -> str:
         value = value.item()
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def counted(n: int, thing: str) -> str:
+    """A number of things: "1 loop", "2 loops"."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
 def number(
@@ -126,5 +132,6 @@ def indices(where: str, value: Any, n: int) -> NDArray[np.int64]:
 def choice(where: str, value: Any, known: Sequence[str]) -> str:
     """Return one of the known words, refusing anything else."""
     if not isinstance(value, str) or value not in known:
-        raise InputError(where, "one of " + ", ".join(known), f"{value!r}"[:60], nearest(str(value), known))
+        hint = nearest(str(value), known)
+        raise InputError(where, f"one of {', '.join(known)}", f"{value!r}"[:60], "" if hint.startswith(KNOWN) else hint)
     return value

@@ -90,6 +90,9 @@ class SorosimWarning(UserWarning):
     """Something that can be computed, but is hardly meant: given by `warnings.warn`."""
 
 
+KNOWN = "known: "  # how a list of all names begins, where none is near
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint that lists the nearest known names, or all of them if none is near."""
     names = [str(k) for k in known]
@@ -99,7 +102,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return "did you mean " + " or ".join(close) + "?"
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"known: {shown}"
+    return f"{KNOWN}{shown}"
 
 
 class Interrupted(KeyboardInterrupt):

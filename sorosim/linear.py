@@ -233,11 +233,13 @@ class Linearization:
 
         return mode(self, k, **options)
 
-    def plot(self, path: str | Path | None = None, modes: Sequence[int] | None = None) -> Any:
+    def plot(
+        self, path: str | Path | None = None, modes: Sequence[int] | None = None, style: str | Path | None = None
+    ) -> Any:
         """Picture of mode shapes (matplotlib); see `sorosim.viz.mode_plot.plot_modes`."""
         from sorosim.viz.mode_plot import plot_modes
 
-        return plot_modes(self, path, modes)
+        return plot_modes(self, path, modes, style)
 
     def _of_robot(self, what: str) -> Any:
         if self.robot is None:

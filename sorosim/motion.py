@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
+from sorosim.analysis import JACOBIANS, by_link, statics
 from sorosim.assembly import close, open_loops
 from sorosim.contact_check import deep_contacts
 from sorosim.door import choice, describe, number, positive
@@ -19,9 +19,9 @@ from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.model.chart import TURN
-from sorosim.result import Run, kept_signals
-from sorosim.robot import Robot
-from sorosim.solvers.registry import METHODS
+from sorosim.result import Equilibrium, Run, kept_signals
+from sorosim.robot import Robot, check_robot
+from sorosim.solvers.registry import INTEGRATORS, MARCHES, METHODS
 from sorosim.stored import open_run
 from sorosim.system import OdeSystem
 
@@ -31,6 +31,8 @@ DEFAULTS = {
     "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
     "projection": False,
 }  # fmt: skip
+# methods that know an option; others would do as if nobody had asked
+USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
 # loops that are open at the start by more than this part of their extent, or radians, or tear open so in a second, are
 # a mistake, less is mended
 MENDED = 1e-6
@@ -43,7 +45,7 @@ def simulate(
     dt_out: float | None = None,
     u: Any = None,
     driven: Mapping[str, Any] | None = None,
-    q0: ArrayLike | str | None = None,
+    q0: ArrayLike | Equilibrium | str | None = None,
     qd0: ArrayLike | None = None,
     method: str | None = None,
     rtol: float | None = None,
@@ -79,7 +81,7 @@ def simulate(
         Missing ones are zero.
     driven : mapping of link or coordinate name to signal
         Coordinates moved along expressions or tables [rad or m], whose rates must not jump in this run.
-    q0 : (ndof,) array_like, "equilibrium" or "assembled"
+    q0 : (ndof,) array_like, Equilibrium, "equilibrium" or "assembled"
         Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
         coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
         says of driven coordinates is replaced by their motion.
@@ -146,6 +148,7 @@ def simulate(
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
         "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
     }  # fmt: skip
+    asked = [name for name in USED_BY if options[name] is not None]
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:
@@ -155,6 +158,10 @@ def simulate(
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
     choice("method", options["method"], METHODS)
+    for name in asked:
+        if options["method"] not in USED_BY[name]:
+            told = f"method {options['method']} has no {name} and leaves it out; {', '.join(USED_BY[name])} have it"
+            warnings.warn(told, SorosimWarning, stacklevel=2)
     if options["step"] is not None:
         options["step"] = positive("step", options["step"])
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
@@ -261,7 +268,8 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
             q, named = robot.initial_q, {*robot.description.initial, *robot.description.initial_rates}
             free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)
     else:
-        q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+        given = q0.q if isinstance(q0, Equilibrium) else q0
+        q = robot.initial_q if given is None else robot.coordinates(given, "q0")
     q[partition.driven] = motion[:, 0]
     if name := system.turns.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"

@@ -192,7 +192,7 @@ class Parser:
         declared = name in self.variables or name in CONSTANTS
         factor = self.unit_factor(name) if self.unit_factor and not declared else None
         if factor is None:
-            hint = f"{name} is not a known unit" if self.unit_factor else "units are not known here"
+            hint = f"{name} is not a known unit" if self.unit_factor else "units are not known here: write it in SI"
             if declared or name in FUNCTIONS:
                 hint = f"write {number.text}*{name}" + ("" if declared else "(...)")
             elif name.startswith("_"):

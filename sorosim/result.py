@@ -56,11 +56,11 @@ class Equilibrium(Shown):
     """A state of rest."""
 
     robot: Robot
-    q: Array  # (ndof,)
-    u: Array  # (n_actuators,)
+    q: Array  # (ndof,) coordinates [rad, m, or 1 for strains]
+    u: Array  # (n_actuators,) inputs, in `Robot.actuator_units`
     lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
-    driven: dict[str, float]  # name of a driven coordinate -> generalised force that it needs, see `Robot.joint_wrench`
-    residual_norm: float  # largest entry of the residual of the free coordinates
+    driven: dict[str, float]  # driven coordinate -> generalised force it needs [N m or N], see `Robot.joint_wrench`
+    residual_norm: float  # largest entry of the residual of the free coordinates [N m, N, or J for strains]
     tangent_stiffness: Array  # (n_free, n_free) its derivative by the free coordinates, multipliers held
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
@@ -88,7 +88,7 @@ class Equilibrium(Shown):
         return self.linearize().stable
 
     def loop_wrench(self, name: str) -> Array:
-        """Wrench (6,) of a loop's joint on its frame `a`, in the axes of `b`, moment about the origin of `b`."""
+        """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""
         return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)
 
     def measure(self) -> dict[str, Array]:
@@ -96,7 +96,7 @@ class Equilibrium(Shown):
         return self.robot.measure(self.q, None, self.u, qdd=np.zeros_like(self.q), lam=self.lam)
 
     def tip(self, link: str | None = None) -> Array:
-        """Position (3,) of the tip of a link; default: the last one with a body."""
+        """Position (3,) of the tip of a link in the world [m]; default: the last link with a body."""
         return self.robot.pose(self.q, link or self.robot.tip_link)[:3, 3]
 
     def save(self, path: str | Path) -> None:
@@ -156,11 +156,11 @@ class Run(Filmed):
 
     robot: Robot
     t: Array  # (n,) [s]
-    q: Array  # (n, ndof)
-    qd: Array  # (n, ndof)
-    u: Array  # (n, n_actuators)
+    q: Array  # (n, ndof) coordinates [rad, m, or 1 for strains]
+    qd: Array  # (n, ndof) rates, the same per second
+    u: Array  # (n, n_actuators) inputs, in `Robot.actuator_units`
     lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
-    driven: dict[str, Array]  # name of a driven coordinate -> (n,) generalised force, see `Robot.joint_wrench`
+    driven: dict[str, Array]  # driven coordinate -> (n,) generalised force [N m or N], see `Robot.joint_wrench`
     stats: dict[str, Any]  # counts and wall time of the integration
     options: dict[str, Any]  # what it was asked for
     message: str  # what the integrator said
@@ -208,7 +208,7 @@ class Run(Filmed):
         return np.stack([self.robot.pose(q, name, s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
 
     def loop_wrench(self, name: str) -> Array:
-        """Wrenches (n, 6) of a loop's joint on its frame `a`, in the axes of `b`, moments about the origin of `b`."""
+        """Wrenches (n, 6) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moments about its origin."""
         loop = _loop(self.robot, name)
         rows = zip(self.q, self.qd, self.u, self.lam, strict=True)
         return np.array([self.robot.engine.loop_wrench(loop, *row) for row in rows]).reshape(len(self.t), 6)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.servo import Servo
-from sorosim.door import number, vector
+from sorosim.door import counted, number, vector
 from sorosim.drive import Partition
 from sorosim.dynamics import DEPENDENT
 from sorosim.engine import Engine
@@ -155,17 +155,17 @@ class Robot(ForwardDynamics):
 
     def summary(self) -> str:
         """Table of the links, the loops and the sensors, one a line."""
-        head = f"{self.name}: {self.ndof} coordinates, {self.n_points} points, {len(self.actuator_names)} actuators"
-        counts = {"loops": len(self.loop_names), "sensors": len(self.sensor_names)}
-        lines = [head + "".join(f", {n} {what}" for what, n in counts.items() if n)]
+        counts = {"coordinate": self.ndof, "point": self.n_points, "actuator": len(self.actuator_names)}
+        counts |= {what: n for what, n in (("loop", len(self.loop_names)), ("sensor", len(self.sensor_names))) if n}
+        lines = [f"{self.name}: " + ", ".join(counted(n, what) for what, n in counts.items())]
         for link in self.links:
             layout = self.engine.layout.links[link.name]
             if link.rod is not None:
-                body = f"rod {link.rod.length:g} m, {int((layout.weight > 0).sum())} Gauss points"
+                body = f"rod {link.rod.length:g} m, {counted(int((layout.weight > 0).sum()), 'Gauss point')}"
             else:
                 body = "rigid body" if link.body is not None else "frame"
             where = link.parent if link.parent == "world" or link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
-            lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {layout.n} coordinates")
+            lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {counted(layout.n, 'coordinate')}")
         rods = [link.name for link in self.links if link.rod is not None]
         for name, loop in self.description.loops.items():
             a, b = (
@@ -374,3 +374,10 @@ def fitting_multipliers(
         return np.full(robot.n_multipliers, np.nan)
     A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
     return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0])
+
+
+def check_robot(robot: Any) -> Robot:
+    """Return a robot, refusing anything else."""
+    if not isinstance(robot, Robot):
+        raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
+    return robot

@@ -16,7 +16,7 @@ from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.loads.contact import Contact
-from sorosim.robot import Robot, all_loads
+from sorosim.robot import Robot, all_loads, check_robot
 from sorosim.system import independent_rows
 from sorosim.variation import Variation, VariedEngine
 from sorosim.varied import varying
@@ -86,8 +86,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
 
 def scalars_of(robot: Robot) -> Scalars:
     """The scalars of a robot's file, or of what `to_yaml` writes; anything but a robot is refused."""
-    if not isinstance(robot, Robot):
-        raise InputError("robot", "a Robot", type(robot).__name__)
+    check_robot(robot)
     return Scalars(robot.description.text or robot.to_yaml(), robot.name)
 
 

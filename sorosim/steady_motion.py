@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.analysis import by_link, check_robot, statics
+from sorosim.analysis import by_link, statics
 from sorosim.assembly import closed_gently
 from sorosim.door import number
 from sorosim.engine import Evaluation
 from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
 from sorosim.linear import Linearization
 from sorosim.result import Equilibrium
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
 from sorosim.system import StaticSystem
 

@@ -66,6 +66,32 @@ def test_from_equilibrium_nothing_moves():
     assert np.abs(run.q - run.q[0]).max() < 1e-13  # rounding: there is nothing to integrate
 
 
+@pytest.mark.parametrize(
+    ("method", "option", "message"),
+    [
+        ("bdf", {"step": 0.01}, "method bdf has no step and leaves it out; newmark, generalized-alpha have it"),
+        ("newmark", {"spectral_radius": 0.5}, "has no spectral_radius and leaves it out; generalized-alpha"),
+        ("newmark", {"closing_time": 0.1}, "has no closing_time and leaves it out; bdf, radau, lsoda, cvode have it"),
+    ],
+)
+def test_options_that_a_method_does_not_have_are_told(method, option, message):
+    with pytest.warns(sorosim.SorosimWarning, match=message):
+        sorosim.simulate(swing(), 0.02, method=method, **option)
+
+
+def test_options_of_the_file_are_for_the_methods_that_have_them(recwarn):
+    sorosim.simulate(swing(simulate={"step": 0.01, "t_end": 0.02}), method="bdf")
+    sorosim.simulate(swing(), 0.02, method="generalized-alpha", step=0.01, spectral_radius=0.5, projection=True)
+    assert not [one for one in recwarn if issubclass(one.category, sorosim.SorosimWarning)]
+
+
+def test_a_run_may_start_from_an_equilibrium_that_was_found():
+    robot = cable_manipulator()
+    eq = sorosim.statics(robot, {"cable1": 5.0})
+    run = sorosim.simulate(robot, 0.05, u={"cable1": 5.0}, q0=eq)
+    np.testing.assert_array_equal(run.q, sorosim.simulate(robot, 0.05, u={"cable1": 5.0}, q0=eq.q).q)
+
+
 def test_difference_jacobian_gives_the_same_motion_and_equilibrium():
     u = [10.0, 0, 5.0, 0, 0]
     fine = {"rtol": 1e-7, "atol": 1e-9}
@@ -306,12 +332,11 @@ WRONG = [
     (lambda: sorosim.simulate(ARM, 1.0, max_step=0), "max_step: expected a number greater than 0, got 0"),
     (
         lambda: sorosim.simulate(ARM, 1.0, method="rk45"),
-        "method: expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'rk45'; "
-        "known: bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida",
+        "method: expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'rk45'",
     ),
     (
         lambda: sorosim.simulate(ARM, 1.0, jacobian="numeric"),
-        "jacobian: expected one of analytic, finite-difference, got 'numeric'; known: analytic, finite-difference",
+        "jacobian: expected one of analytic, finite-difference, got 'numeric'",
     ),
     (lambda: sorosim.simulate(ARM, 1.0, u=[1, 2]), "u: expected 5 inputs, got 2"),
     (
@@ -325,7 +350,7 @@ WRONG = [
     (lambda: sorosim.simulate(ARM, 1.0, q0=np.zeros(3)), "q0: expected 24 numbers, shape (24,), got shape (3,)"),
     (
         lambda: sorosim.simulate(ARM, 1.0, q0="rest"),
-        "q0: expected one of equilibrium, assembled, got 'rest'; known: equilibrium, assembled",
+        "q0: expected one of equilibrium, assembled, got 'rest'",
     ),
     (lambda: sorosim.simulate(ARM, 1.0, qd0=np.full(24, np.inf)), "qd0: expected finite numbers, got inf at index 0"),
     (lambda: sorosim.simulate(ARM, 1.0, events=[3]), "events[0]: expected a function f(t, q, qd), got int"),
@@ -337,6 +362,11 @@ WRONG = [
         lambda: sorosim.simulate(SWING, 1.0, driven={"arm": np.sin}),
         "driven.arm: expected expressions or tables, whose derivatives are known, got a callable",
     ),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, q0=sorosim.simulate(ARM, 0.01)),
+        "q0: expected 24 numbers, got Run \"<Run of 'cable manipulator': 0 to 0.01 s\"; its .q are coordinates",
+    ),
+    (lambda: sorosim.assemble("arm.yaml"), "robot: expected a Robot, got str; sorosim.load reads one from a file"),
     (lambda: sorosim.statics(ARM, u=[np.nan] * 5), "u: expected finite numbers, got nan at index 0"),
     (lambda: sorosim.statics(SWING, driven={"arm": "x"}), "driven.arm: expected a finite number, got 'x'"),
 ]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sorosim
+from sorosim.cli import show
 from sorosim.cli.main import app
 from sorosim.io import bundled_robots
 
@@ -137,6 +138,19 @@ def test_statics_reports_and_writes_an_equilibrium(finger, call):
     assert np.allclose(eq.q, sorosim.statics(sorosim.load("finger.yaml"), {"tendon": 1.0}).q, rtol=0, atol=1e-15)
 
 
+def test_times_may_have_units(finger, call):
+    assert call("simulate", "finger.yaml", "--t-end", "100 ms", "--dt-out", "20ms", "--out", "run.h5")[0] == 0
+    np.testing.assert_allclose(sorosim.open("run.h5").t, np.arange(6) * 0.02, rtol=1e-15)
+    assert call("still", "run.h5", "--t", "0, 50 ms", "--out", "two.svg")[0] == 0
+
+
+def test_results_are_known_by_what_they_are_not_by_their_names(finger, call):
+    sorosim.simulate(sorosim.load("finger.yaml")).save("result")
+    code, out, err = call("info", "result")
+    assert (code, err) == (0, "")
+    assert "integrator" in out
+
+
 def test_plot_draws_runs_and_equilibria(finger, call):
     call("simulate", "finger.yaml", "--out", "run.h5")
     code, out, _ = call("plot", "run.h5", "--out", "pictures")
@@ -178,7 +192,19 @@ def test_robots_are_listed(call):
         (["simulate", "finger.yaml", "--u", "tendon=5+"], "--u tendon: expected"),
         (["simulate", "finger.yaml", "--driven", "finger=1"], "--driven: expected the name of a link with a joint"),
         (["movie", "nothing.h5"], "nothing.h5: cannot be read: No such file or directory"),
-        (["simulate"], "Missing argument"),
+        (["simulate"], "Missing argument 'ROBOT'; see sorosim simulate --help"),
+        (["simulate", "finger.yaml", "--t-end", "2 m"], "--t-end: expected a time such as 10 s, got '2 m'"),
+        (["simulate", "finger.yaml", "--rtol", "small"], "--rtol: expected a number, got 'small'"),
+        (["simulate", "finger.yaml", "--out", "a.txt"], "--out: expected a file name that ends in .h5, got 'a.txt'"),
+        (["plot", "finger.yaml"], "finger.yaml: expected a result file of sorosim (HDF5), got a description; simulate"),
+        (["statics", "finger.yaml", "--out", "no/eq.h5"], "got 'no/eq.h5'; there is no folder no; make it first"),
+        (["statics", "finger.yaml", "--out", "."], "--out: expected a file, got '.'; it is a folder"),
+        (["continuation", "finger.yaml", "--along", "u.tendon", "--to", "1", "--plot", "x.xyz"], "in .png, .pdf, .svg"),
+        (["sweep", "finger.yaml", "--jobs", "two"], "--jobs: expected a whole number, got 'two'"),
+        (["modes", "finger.yaml", "--number", "0"], "--number: expected a number of modes greater than 0, got 0"),
+        (["simulate", "finger.yaml", "--set", "gravity"], "--set: expected PATH=VALUE, got 'gravity'"),
+        (["plot", "run.h5", "--out", "figure.png"], "--out: expected a folder for the pictures, got 'figure.png'"),
+        (["new", "no/mine.yaml"], "there is no folder no; make it first"),
         (["simulat"], "No such command 'simulat'"),
     ],
 )  # fmt: skip
@@ -248,12 +274,20 @@ def test_json_is_all_that_is_printed(finger, call):
         assert isinstance(json.loads(out), dict)
 
 
+def test_json_has_no_words_of_its_own(capsys):
+    show.as_json({"a": np.array([1.0, np.nan]), "b": (np.inf, np.int64(2), True, None), "c": {1: Path("x")}})
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed == '{ "a": [ 1.0, null ], "b": [ null, 2, true, null ], "c": { "1": "x" } }'
+
+
 def test_the_starter_runs_and_is_not_overwritten(finger, call):
     assert call("new", "mine.yaml")[0] == 0
     assert call("check", "mine.yaml")[0] == 0
     assert call("simulate", "mine.yaml", "--t-end", "0.1")[0] == 0
     code, _, err = call("new", "mine.yaml")
     assert (code, err) == (2, "error: mine.yaml: exists already; give another name\n")
+    code, _, err = call("convert", "mine.yaml")
+    assert (code, err) == (2, "error: mine.yaml: exists already; give another name by --out\n")
     code, _, err = call("new", "mine.txt")
     assert (code, err) == (
         2,
@@ -269,6 +303,10 @@ def test_results_are_exported(finger, call):
         assert (code, out) == (0, f"{name}\n")
     table = np.loadtxt("run.csv", delimiter=",", skiprows=1)
     assert np.array_equal(table[:, 1 : 1 + run.robot.ndof], run.q)
+    _, _, err = call("export", "run.h5", "--readings", "--out", "tables")
+    assert err == "error: run.h5: expected a run of a robot with sensors, got one without; a block `sensors` has them\n"
+    _, _, err = call("info", "run.h5", "--set", "gravity=[0,0,0]")
+    assert err == "error: --set: expected a robot beside it, got the result 'run.h5'; its robot is that of the run\n"
     code, _, err = call("export", "run.h5", "--out", "run.xls")
     assert (code, err) == (2, "error: --out: expected a file name that ends in .csv or .mat, got 'run.xls'\n")
 
@@ -286,6 +324,8 @@ def test_sensors_are_told_and_their_readings_exported(finger, call, tmp_path):
     assert "gyro, base" in out
     code, out, _ = call("export", "run.h5", "--readings", "--out", "tables")
     assert (code, out.split()) == (0, [f"tables{os.sep}gyro.csv", f"tables{os.sep}base.csv"])
+    message = "error: --out: expected a folder for the tables, one for each sensor, got 'tables.csv'\n"
+    assert call("export", "run.h5", "--readings", "--out", "tables.csv") == (2, "", message)
     assert np.loadtxt(tmp_path / "tables" / "gyro.csv", delimiter=",", skiprows=1).shape == (6, 7)
 
 
@@ -487,7 +527,7 @@ def test_robots_are_listed_with_what_they_are(call):
         rows["fin_ray"].strip()
         == "A fin-ray finger: two flexible walls that meet in an apex, and ribs on hinges between them"
     )
-    assert all(len(words.strip()) > 15 for words in rows.values())
+    assert all(15 < len(words.strip()) < 120 for words in rows.values())
     assert set(json.loads(call("robots", "--json")[1])) == set(rows)
 
 

@@ -15,10 +15,11 @@ import contextlib
 import inspect
 import io
 import re
+import runpy
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
 from sorosim.plug_ins import ACTUATORS, LOADS
+from sorosim.result import Equilibrium, Run
 from sorosim.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]
@@ -179,6 +181,15 @@ def test_robot_of_the_readme_bends_towards_its_tendon(tmp_path):
     assert sorosim.statics(finger, u={"tendon": 2.0}).tip()[2] > sorosim.statics(finger, u={}).tip()[2] + 0.01
 
 
+def test_the_table_of_the_readme_has_every_robot_with_its_number_of_coordinates():
+    table = re.findall(r"^\| (`.*) \|$", (REPO / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = {}
+    for row in table:
+        what, *_, counts = row.split(" | ")
+        told |= dict(zip(re.findall(r"`(\w+)`", what), map(int, counts.split(",")), strict=True))
+    assert told == {name: sorosim.load(name).ndof for name in bundled_robots()}
+
+
 EXAMPLES = sorted([*(REPO / "examples").glob("*.py"), *(REPO / "examples" / "robots").glob("*.py")])
 
 
@@ -229,6 +240,32 @@ def test_every_page_is_in_the_table_of_contents():
     recipes = REPO / "docs" / "how_to"
     listed = set(re.findall(r"^(\w+)$", (recipes / "index.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert {path.stem for path in recipes.glob("*.md")} - {"index"} <= listed
+
+
+# -- lists of everything
+
+
+def test_the_page_of_the_command_line_tells_every_command_and_option():
+    page = (REPO / "docs" / "command_line.md").read_text(encoding="utf-8")
+    program = runpy.run_path(str(REPO / "docs" / "make_command_line.py"))
+    assert page == program["with_options"](page), "python docs/make_command_line.py writes it anew"
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__
+        assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\.\. auto(?:function|class|exception):: sorosim\.(\w+)$", page, re.MULTILINE))
+    assert told == set(sorosim.__all__)
+
+
+@pytest.mark.parametrize(("result", "inner"), [(Run, set()), (Equilibrium, {"touching"})])
+def test_everything_that_results_can_do_is_in_the_reference(result, inner):
+    page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
+    (told,) = re.findall(rf"^\.\. autoclass:: {result.__name__}\n   :members: (.*)$", page, re.MULTILINE)
+    can = {name for name in dir(result) if not name.startswith("_")} - {field.name for field in fields(result)}
+    assert set(told.split(", ")) == can - inner
 
 
 # -- what the code cites

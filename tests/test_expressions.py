@@ -366,7 +366,8 @@ def test_message(text, message):
 def test_without_units_a_word_after_a_number_is_no_unit():
     with pytest.raises(ExpressionError) as caught:
         parse("2 cm", [])
-    message = "expression: expected an operator, got 'cm' at column 3 of '2 cm'; units are not known here"
+    message = "expression: expected an operator, got 'cm' at column 3 of '2 cm'; "
+    message += "units are not known here: write it in SI"
     assert str(caught.value) == message
 
 

@@ -282,10 +282,10 @@ def test_summary_has_one_line_a_link():
     assert small_tree().summary() == "\n".join(
         [
             "hand and finger: 5 coordinates, 7 points, 0 actuators",
-            "  frame: prismatic on world, frame, 1 coordinates",
+            "  frame: prismatic on world, frame, 1 coordinate",
             "  finger: fixed on frame, rod 0.4 m, 3 Gauss points, 2 coordinates",
-            "  hand: revolute on finger, rigid body, 1 coordinates",
-            "  side: helical on finger at s = 0.25, rigid body, 1 coordinates",
+            "  hand: revolute on finger, rigid body, 1 coordinate",
+            "  side: helical on finger at s = 0.25, rigid body, 1 coordinate",
         ]
     )
 

@@ -770,7 +770,7 @@ def test_every_sensor_is_plotted(tmp_path):
 def test_the_robot_tells_its_sensors_and_writes_them():
     robot = swing()
     lines = robot.summary().splitlines()
-    assert lines[0].endswith("1 actuators, 7 sensors")
+    assert lines[0].endswith("1 actuator, 7 sensors")
     assert "  fast: imu on arm, 170 Hz" in lines
     assert "  imu: imu on arm at s = 0.37" in lines
     assert "  pose: pose on lid at frame top, 60 Hz" in lines

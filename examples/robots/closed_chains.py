@@ -34,7 +34,7 @@ print(f"{run.robot.name}: {closed(run)}")
 run.still("hybrid_parallel.png", t=[0.0, 1.5, 3.0], **LOOK)
 
 # %%
-# A Stewart platform on six soft legs, two of which have tendons.
+# A Stewart platform on six soft legs, each with a tendon that shortens it: two neighbours pull at a time.
 
 run = sorosim.simulate(sorosim.load("stewart_soft"), t_end=3.0)
 tilt = np.degrees(

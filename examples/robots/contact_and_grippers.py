@@ -14,7 +14,7 @@ import sorosim
 LOOK = {"size": (900, 540), "ghosts": "time"}
 
 # %%
-# The manipulator hangs in a cylinder and hits it, section 6.2 of the paper.
+# The manipulator hangs in a cylinder and hits it, section 6.2 of Mathew et al.
 
 run = sorosim.simulate(sorosim.load("contact_cylinder"), t_end=6.0)
 pressure = np.linalg.norm(run.contacts.contacts.force, axis=1)

@@ -14,7 +14,7 @@ import sorosim
 LOOK = {"size": (900, 540), "ghosts": "time"}
 
 # %%
-# The cable-driven manipulator of the paper: four tendons along the arm, one wound around it.
+# The cable-driven manipulator of Mathew et al.: three cables along the arm, and two that wind around its axis.
 
 run = sorosim.simulate(sorosim.load("cable_manipulator"), t_end=4.0)
 reach = np.linalg.norm(run.tip(), axis=1)
@@ -38,7 +38,7 @@ print(f"{robot.name}: the tip goes round, over {1e3 * np.ptp(run.tip()[-200:, 0]
 run.still("pneumatic_bellow.png", t=[2.0, 2.5, 3.0, 3.5], trails=True, **LOOK)
 
 # %%
-# A UR5, imported from its URDF file, with three soft fingers on its flange.
+# A UR5 by its published Denavit-Hartenberg rows, with three soft fingers on its flange.
 
 robot = sorosim.load("ur5_with_soft_gripper")
 run = sorosim.simulate(robot)

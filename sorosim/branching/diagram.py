@@ -274,11 +274,13 @@ class Continuation:
 
         write_csv(self, path)
 
-    def plot(self, path: str | Path | None = None, *, x: str = "parameter", y: str | None = None, **look: Any) -> Any:
+    def plot(
+        self, path: str | Path | None = None, *, x: str = "parameter", y: str | None = None, **options: Any
+    ) -> Any:
         """Bifurcation diagram with shapes beside (matplotlib); see `sorosim.viz.diagram_plot.plot_diagram`."""
         from sorosim.viz.diagram_plot import plot_diagram
 
-        return plot_diagram(self, path, x=x, y=y, **look)
+        return plot_diagram(self, path, x=x, y=y, **options)
 
     def __repr__(self) -> str:
         kinds = [f"{sum(point.kind == kind for point in self.points)} {kind}" for kind in KINDS]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.analysis import by_link, check_robot, statics
+from sorosim.analysis import by_link, statics
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, check_name, present, value_of
@@ -17,7 +17,7 @@ from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.growth import Growth
 from sorosim.result import Equilibrium
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.solvers.continuation import ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption
+from sorosim.cli.options import DrivenOption, InputOption, JsonOption, ResultOption, RobotArgument, SetOption
 from sorosim.cli.prescribed import values
+from sorosim.cli.readers import number, picture_file, whole
 from sorosim.cli.runs import compile_engine, load_changed
 from sorosim.cli.show import as_json, err, facts, out
 from sorosim.errors import ConvergenceError, InputError
@@ -25,7 +26,7 @@ def continuation(
             "--along",
             metavar="NAME",
             show_default=False,
-            help="What changes: u.cable1, driven.base, or the path of a number in the file, as "
+            help="What changes: u.cable1, driven.base, or the path of a number in the file, as in "
             "materials.steel.young; may come again, each with its --to: then the parameter goes from 0 to 1.",
         ),
     ],
@@ -34,18 +35,31 @@ def continuation(
     ],
     begin: Annotated[
         list[str] | None,
-        typer.Option("--from", metavar="VALUE", help="Where it starts; default: what it is. As often as --along."),
+        typer.Option("--from", metavar="VALUE", help="Where it starts, as often as --along; default: what it is."),
     ] = None,
     u: InputOption = None,
     driven: DrivenOption = None,
     changes: SetOption = None,
-    output: Annotated[Path | None, typer.Option("--out", help="HDF5 file to write.")] = None,
-    picture: Annotated[Path | None, typer.Option("--plot", help="Picture of the diagram to write.")] = None,
-    branches: Annotated[bool, typer.Option("--branches", help="Follow what leaves the branch points, too.")] = False,
-    both: Annotated[bool, typer.Option("--both", help="Go both ways from the start.")] = False,
-    step: Annotated[float, typer.Option(help="First step along the curve, whose size is about 1.")] = 0.02,
-    max_step: Annotated[float, typer.Option(help="Longest step.")] = 0.1,
-    max_points: Annotated[int, typer.Option(help="How many equilibria at most, each way and each branch.")] = 500,
+    branches: Annotated[
+        bool, typer.Option("--branches", metavar="", help="Follow what leaves the branch points, too.")
+    ] = False,
+    both: Annotated[bool, typer.Option("--both", metavar="", help="Go both ways from the start.")] = False,
+    step: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", parser=number, help="First step along the curve, whose length is about 1."),
+    ] = 0.02,
+    max_step: Annotated[float, typer.Option(metavar="NUMBER", parser=number, help="Longest step.")] = 0.1,
+    max_points: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", parser=whole, help="How many equilibria at most, each way and each branch."),
+    ] = 500,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", parser=picture_file, help="Picture of the diagram to write; default: none."
+        ),
+    ] = None,
+    output: ResultOption = None,
     json: JsonOption = False,
 ) -> None:
     """Follow equilibria while something changes, past limit loads, and find where they buckle or flutter.

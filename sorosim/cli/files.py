@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from sorosim.cli.kinds import kind_of
-from sorosim.cli.options import JsonOption, ResultArgument, SetOption
+from sorosim.cli.options import JsonOption, ResultArgument, RobotArgument, SetOption
+from sorosim.cli.readers import RESULTS, new_file
 from sorosim.cli.runs import load_changed
 from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
 from sorosim.errors import FileError, InputError
@@ -19,16 +20,26 @@ def is_result(name: str) -> bool:
     """Whether a name is that of a result file rather than of a robot."""
     from sorosim.io.journal import journal_of
 
-    return name.endswith((".h5", ".hdf5")) or journal_of(name).exists()
+    if name.endswith(RESULTS) or journal_of(name).exists():
+        return True
+    import h5py
+
+    return bool(h5py.is_hdf5(name))  # whatever its name; False of what is not there
 
 
 def export(
     result: ResultArgument,
     output: Annotated[
-        Path, typer.Option("--out", help="A .csv file; of a run also .mat, of a sweep .parquet.", show_default=False)
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write: .csv, of a run also .mat, of a sweep .parquet.",
+            show_default=False,
+        ),
     ],
     readings: Annotated[
-        bool, typer.Option("--readings", help="Write a table of each sensor; --out is their folder.")
+        bool, typer.Option("--readings", metavar="", help="Write a table of each sensor; --out is their folder.")
     ] = False,
 ) -> None:
     """Write the numbers of a result for other programs (the result file itself is HDF5, which many read).
@@ -44,6 +55,10 @@ def export(
     if readings:
         if kind != "a run":
             raise InputError(str(result), "a run, which has readings", kind)
+        if not found.readings:
+            raise InputError(str(result), "a run of a robot with sensors", "one without", "a block `sensors` has them")
+        if output.suffix in (".csv", ".mat"):
+            raise InputError("--out", "a folder for the tables, one for each sensor", f"'{output}'")
         for path in found.readings_to_csv(output):
             out.print(str(path))
         return
@@ -56,7 +71,7 @@ def export(
 
 
 def info(
-    source: Annotated[str, typer.Argument(help="A robot or a result file.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A result file, or a robot.", show_default=False)],
     changes: SetOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -65,6 +80,8 @@ def info(
     Example: sorosim info cable_manipulator
     """
     if is_result(source):
+        if changes:
+            raise InputError("--set", "a robot beside it", f"the result '{source}'", "its robot is that of the run")
         _result_info(source, json)
         return
     robot = load_changed(source, changes)
@@ -129,7 +146,12 @@ def robots(json: JsonOption = False) -> None:
 
 
 def new(
-    path: Annotated[Path, typer.Argument(help="The file to write, such as my_robot.yaml.", show_default=False)],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", parser=new_file, help="The file to write, such as my_robot.yaml.", show_default=False
+        ),
+    ],
 ) -> None:
     """Write a robot to start from, with comments; it runs as it is.
 
@@ -143,7 +165,7 @@ def new(
 
 
 def schema(
-    sweep: Annotated[bool, typer.Option("--sweep", help="That of sweep files.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", metavar="", help="Print that of sweep files instead.")] = False,
 ) -> None:
     """Print the JSON Schema of robot files, for editors that complete and check while you type.
 
@@ -155,30 +177,35 @@ def schema(
 
 
 def convert(
-    source: Annotated[
-        str, typer.Argument(help="A URDF or YAML file, or the name of a bundled robot.", show_default=False)
-    ],
-    output: Annotated[Path | None, typer.Option("--out", help="A .yaml file; default: beside the source.")] = None,
+    robot: RobotArgument,
     changes: SetOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", parser=new_file, help="File to write, .yaml; default: beside the robot's."
+        ),
+    ] = None,
 ) -> None:
     """Write a robot as one YAML file that needs no other: from URDF, or with all that it includes and imports.
 
-    Meshes of more than some thousand triangles stay in their own files. Example: sorosim convert arm.urdf
+    Meshes of more than some thousand triangles stay in their own files.
+
+    Example: sorosim convert arm.urdf
     """
-    text = load_changed(source, changes).description.text
-    path = output or Path(source).with_suffix(".yaml")
+    text = load_changed(robot, changes).description.text
+    path = output or Path(robot).with_suffix(".yaml")
     if path.suffix not in (".yaml", ".yml"):
         raise InputError("--out", "a file name that ends in .yaml", f"'{path}'")
-    _write_new(path, text)
+    _write_new(path, text, "" if output else " by --out")
     out.print(str(path))
 
 
-def _write_new(path: Path, text: str) -> None:
+def _write_new(path: Path, text: str, hint: str = "") -> None:
     """Write a file that is not there yet."""
     try:
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise FileError(str(path), "exists already; give another name") from None
+        raise FileError(str(path), f"exists already; give another name{hint}") from None
     except OSError as error:
         raise FileError(str(path), f"cannot be written: {error.strerror or error}") from None

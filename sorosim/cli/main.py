@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,7 +43,10 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """What stands before the command."""
@@ -55,12 +58,22 @@ def _say(message: Warning | str, category: type[Warning], *_: object, **__: obje
         warned(str(message))
 
 
+def _of_parser(error: Any) -> str:
+    """What the parser has to say, as our own errors say it."""
+    option = next(iter(getattr(getattr(error, "param", None), "opts", [])), "")
+    if error.message.startswith("expected "):
+        return f"{option}: {error.message}"
+    told, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    join = " " if told.endswith("?") else "; "
+    return f"{told}{join}see {context.command_path} --help" if context else told
+
+
 def main() -> None:
     """Run the command line; errors are one line and an exit code."""
     warnings.showwarning = _say
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops us, the results are kept
     try:
-        status = app(standalone_mode=False)
+        status = app(standalone_mode=False, prog_name="sorosim")
     except ConvergenceError as error:
         failed(error)
         sys.exit(GAVE_UP)
@@ -75,7 +88,7 @@ def main() -> None:
     except Exception as error:
         # usage errors of the parser (its own class is private to the library's vendored click)
         if hasattr(error, "format_message"):
-            failed(ValueError(error.format_message()))
+            failed(ValueError(_of_parser(error)))
             sys.exit(MISTAKE)
         raise
     sys.exit(status if isinstance(status, int) else OK)

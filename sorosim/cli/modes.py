@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption, assignments
 from sorosim.cli.prescribed import values
+from sorosim.cli.readers import new_file, whole
 from sorosim.cli.runs import compile_engine, load_changed
 from sorosim.cli.show import as_json, out
 from sorosim.errors import ConvergenceError, InputError
@@ -26,21 +27,29 @@ def modes(
         typer.Option(
             "--rate",
             metavar="NAME=VALUE",
-            help="Constant rate of a driven joint, as 30 rad/s; may come again. The modes are about the steady motion.",
+            help="Constant rate of a driven joint, as in --rate 'hub=30 rad/s'; may come again. Modes are about the "
+            "steady motion.",
         ),
     ] = None,
     changes: SetOption = None,
-    count: Annotated[int, typer.Option("--number", min=1, help="How many modes are listed and drawn.")] = 10,
+    count: Annotated[
+        int, typer.Option("--number", metavar="NUMBER", parser=whole, help="How many modes are listed and drawn.")
+    ] = 10,
+    film: Annotated[
+        int | None,
+        typer.Option("--movie", metavar="K", parser=whole, help="Film the mode with this number; default: none."),
+    ] = None,
     outputs: Annotated[
         list[Path] | None,
         typer.Option(
             "--out",
+            metavar="FILE",
+            parser=new_file,
             help=".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of "
-            "--movie. May come again.",
+            "--movie; may come again; default: none.",
             show_default=False,
         ),
     ] = None,
-    film: Annotated[int | None, typer.Option("--movie", metavar="K", help="Film the mode with this number.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Find natural frequencies, damping and modes about an equilibrium, or about a steady rotation.
@@ -49,6 +58,8 @@ def modes(
     """
     from sorosim.io.linear import SUFFIXES
 
+    if count < 1:
+        raise InputError("--number", "a number of modes greater than 0", f"{count}")
     paths = list(outputs or [])
     for path in paths:
         if path.suffix not in (*SUFFIXES, *PICTURES, *FILMS):

@@ -7,14 +7,28 @@ from typing import Annotated, overload
 
 import typer
 
+from sorosim.cli.readers import number, result_file
 from sorosim.errors import InputError
 from sorosim.solvers.registry import METHODS
 
 RobotArgument = Annotated[
-    str, typer.Argument(help="A YAML or URDF file, or the name of a bundled robot.", show_default=False)
+    str,
+    typer.Argument(metavar="ROBOT", help="A YAML or URDF file, or the name of a bundled robot.", show_default=False),
 ]
-ResultArgument = Annotated[Path, typer.Argument(help="A result file.", show_default=False)]
-InputOption = Annotated[
+ResultArgument = Annotated[Path, typer.Argument(metavar="RESULT", help="A result file.", show_default=False)]
+SourceArgument = Annotated[
+    str,
+    typer.Argument(metavar="SOURCE", help="A result file, or a robot to see it as it is built.", show_default=False),
+]
+SourcesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE",
+        help="A result file, or a robot to see it as it is built; several are shown by one clock.",
+        show_default=False,
+    ),
+]
+SignalOption = Annotated[
     list[str] | None,
     typer.Option(
         "--u",
@@ -22,16 +36,38 @@ InputOption = Annotated[
         help="Input of an actuator, a number or an expression of t; may come again. Other inputs stay as in the file.",
     ),
 ]
+InputOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--u",
+        metavar="NAME=VALUE",
+        help="Input of an actuator, as in --u 'cable1=5 N'; may come again. Other inputs stay as in the file.",
+    ),
+]
+MotionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--driven",
+        metavar="NAME=VALUE",
+        help="Value of a coordinate, by its name or that of its link, a number or an expression of t; may come again. "
+        "Others stay as in the file.",
+    ),
+]
 DrivenOption = Annotated[
     list[str] | None,
     typer.Option(
         "--driven",
         metavar="NAME=VALUE",
-        help="Value or motion of a coordinate, by its name or that of its link; may come again. Others stay as in the "
-        "file.",
+        help="Value of a coordinate, by its name or that of its link, as in --driven 'base=5 mm'; may come again. "
+        "Others stay as in the file.",
     ),
 ]
-MethodOption = Annotated[str | None, typer.Option(help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.")]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}; default: that of the file, or bdf."
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,32 +76,40 @@ SetOption = Annotated[
         help="Any value of the robot's file, as in --set links.arm.rod.length=40cm; may come again.",
     ),
 ]
-SizeOption = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the pictures in pixels.")]
-ViewOption = Annotated[str, typer.Option(help="Camera: iso, front, side, top, or x, y, z.")]
+SizeOption = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the picture in pixels.")]
+ViewOption = Annotated[str, typer.Option(metavar="NAME", help="Camera: iso, front, side, top, or x, y, z.")]
 ColourOption = Annotated[
-    str | None, typer.Option(help="What colours show: tension, bending_y, ... or plain; default: tension, if any.")
+    str | None,
+    typer.Option(metavar="NAME", help="What colours show: tension, bending_y, ... or plain; default: tension, if any."),
 ]
-TrailsOption = Annotated[bool, typer.Option("--trails", help="Draw the paths of the tips.")]
+TrailsOption = Annotated[bool, typer.Option("--trails", metavar="", help="Draw the paths of the tips.")]
 TipsOption = Annotated[
-    str | None, typer.Option(help="Links that leave trails, with commas; default: those that carry no other.")
+    str | None,
+    typer.Option(metavar="NAMES", help="Links that leave trails, with commas; default: those that carry no other."),
 ]
-FramesOption = Annotated[bool, typer.Option("--frames", help="Draw frames along the robot.")]
-SourcesArgument = Annotated[
-    list[str],
-    typer.Argument(help="A result file, or a robot to see it as it is built; several are shown by one clock."),
-]
+FramesOption = Annotated[bool, typer.Option("--frames", metavar="", help="Draw frames along the robot.")]
 OverlayOption = Annotated[
-    bool, typer.Option("--overlay", help="Draw several runs over each other instead of side by side.")
+    bool, typer.Option("--overlay", metavar="", help="Draw several runs over each other instead of side by side.")
 ]
 NamesOption = Annotated[
-    str | None, typer.Option(help="What several runs are called, with commas; default: the names of the files.")
+    str | None,
+    typer.Option(metavar="NAMES", help="What several runs are called, with commas; default: the names of the files."),
 ]
-FollowOption = Annotated[str | None, typer.Option(help="Link that the camera follows, or 'centre of mass'.")]
-OrbitOption = Annotated[float, typer.Option(help="Degrees that the camera goes round in each simulated second.")]
-LoadsOption = Annotated[bool, typer.Option("--loads", help="Draw loads as arrows.")]
-JointsOption = Annotated[bool, typer.Option("--joints", help="Draw forces in loops and joints as arrows.")]
-GravityOption = Annotated[bool, typer.Option("--gravity", help="Draw the weight as an arrow.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+FollowOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Link that the camera follows, or 'centre of mass'.")
+]
+OrbitOption = Annotated[
+    float,
+    typer.Option(metavar="DEGREES", parser=number, help="By how much the camera goes round in each simulated second."),
+]
+LoadsOption = Annotated[bool, typer.Option("--loads", metavar="", help="Draw loads as arrows.")]
+JointsOption = Annotated[bool, typer.Option("--joints", metavar="", help="Draw forces in loops and joints as arrows.")]
+GravityOption = Annotated[bool, typer.Option("--gravity", metavar="", help="Draw the weight as an arrow.")]
+JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
+ResultOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", parser=result_file, help="HDF5 file to write, .h5; default: none."),
+]
 
 
 def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str, str] | None:
@@ -76,7 +120,8 @@ def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str,
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise InputError(option, "NAME=VALUE", f"'{pair}'", f"as in {option} {example}")
+            expected = "PATH=VALUE" if option == "--set" else "NAME=VALUE"
+            raise InputError(option, expected, f"'{pair}'", f"as in {option} {example}")
         if name.strip() in split:
             raise InputError(option, "every name once", f"'{name.strip()}' twice")
         split[name.strip()] = value.strip()

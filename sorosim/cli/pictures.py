@@ -22,6 +22,7 @@ from sorosim.cli.options import (
     OverlayOption,
     ResultArgument,
     SizeOption,
+    SourceArgument,
     SourcesArgument,
     TipsOption,
     TrailsOption,
@@ -29,6 +30,7 @@ from sorosim.cli.options import (
     listed,
     pixels,
 )
+from sorosim.cli.readers import folder, new_file, number, seconds, whole
 from sorosim.cli.runs import as_built, load_changed
 from sorosim.cli.show import out
 from sorosim.errors import FileError, InputError
@@ -36,7 +38,7 @@ from sorosim.errors import FileError, InputError
 
 def play(
     sources: SourcesArgument,
-    speed: Annotated[float, typer.Option(help="Simulated seconds a second.")] = 1.0,
+    speed: Annotated[float, typer.Option(metavar="NUMBER", parser=number, help="Simulated seconds a second.")] = 1.0,
     overlay: OverlayOption = False,
     names: NamesOption = None,
     view: ViewOption = "iso",
@@ -85,15 +87,35 @@ def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
 
 def plot(
     result: ResultArgument,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")] = Path(),
-    what: Annotated[str, typer.Option(help="Names of plots of a run, with commas, such as tip,energy.")] = "all",
+    what: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Plots of a run, with commas: tip, snapshots, coordinates, tensions, driven, energy, sensor_NAME; "
+            "all: those that have something to show.",
+        ),
+    ] = "all",
     y: Annotated[
-        str | None, typer.Option("--y", metavar="COLUMN", help="Of a sweep or a continuation: what is drawn upwards.")
+        str | None,
+        typer.Option(
+            "--y",
+            metavar="NAME",
+            help="Of a sweep or a continuation: what is drawn upwards; default: the place of the tip.",
+        ),
     ] = None,
-    formats: Annotated[str, typer.Option("--format", help="png, pdf, svg, jpg or tif; several with commas.")] = "png",
+    formats: Annotated[
+        str, typer.Option("--format", metavar="NAMES", help="png, pdf, svg, jpg or tif; several with commas.")
+    ] = "png",
     style: Annotated[
-        str | None, typer.Option(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
+        str | None,
+        typer.Option(metavar="NAME", help="paper, a style of matplotlib, or an .mplstyle file; default: ours."),
     ] = None,
+    place: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FOLDER", parser=folder, help="Folder for the pictures, which is made if need be."
+        ),
+    ] = Path(),
 ) -> None:
     """Draw a result: tip, snapshots, coordinates, inputs, forces, energy and sensors of a run, one plot of others.
 
@@ -108,29 +130,27 @@ def plot(
     if kind == "a run":
         from sorosim.viz.plots import plot_all
 
-        written = plot_all(found, folder, suffixes, what=listed(what), style=style)
+        written = plot_all(found, place, suffixes, what=listed(what), style=style)
     else:
-        from sorosim.viz.styles import chosen
-
         if what != "all":
             raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(str(folder), f"expected a folder for the pictures: {error.strerror or error}") from None
-        written = [folder / f"{result.stem}.{suffix}" for suffix in suffixes]
+            raise FileError(str(place), f"expected a folder for the pictures: {error.strerror or error}") from None
+        written = [place / f"{result.stem}.{suffix}" for suffix in suffixes]
         for path in written:
-            with chosen(style):
-                found.plot(path, **({"style": style} if kind == "an equilibrium" else {} if y is None else {"y": y}))
+            found.plot(path, style=style, **({} if y is None else {"y": y}))
     for path in written:
         out.print(str(path))
 
 
 def movie(
-    results: SourcesArgument,
-    output: Annotated[Path | None, typer.Option("--out", help="mp4 or gif; default: beside the first result.")] = None,
-    fps: Annotated[int, typer.Option(help="Frames a second.")] = 30,
-    speed: Annotated[float, typer.Option(help="Simulated seconds a second of film.")] = 1.0,
+    sources: SourcesArgument,
+    speed: Annotated[
+        float, typer.Option(metavar="NUMBER", parser=number, help="Simulated seconds a second of film.")
+    ] = 1.0,
+    fps: Annotated[int, typer.Option(metavar="NUMBER", parser=whole, help="Pictures a second of film.")] = 30,
     overlay: OverlayOption = False,
     names: NamesOption = None,
     size: SizeOption = "1280x720",
@@ -144,6 +164,15 @@ def movie(
     loads: LoadsOption = False,
     joints: JointsOption = False,
     gravity: GravityOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            parser=new_file,
+            help="Film to write, .mp4 or .gif; default: beside the first result.",
+        ),
+    ] = None,
 ) -> None:
     """Film runs.
 
@@ -155,21 +184,34 @@ def movie(
         "view": view, "colour": colour, "trails": trails, "tips": listed(tips), "frames": frames, "follow": follow,
         "orbit": orbit, "loads": loads, "joints": joints, "gravity": gravity,
     }  # fmt: skip
-    path, shown = output or Path(results[0]).with_suffix(".mp4"), _shown(results, overlay, names)
-    if len(results) == 1 and not hasattr(shown, "t"):
-        raise InputError(results[0], "a run", *kind_of(shown))
+    path, shown = output or Path(sources[0]).with_suffix(".mp4"), _shown(sources, overlay, names)
+    if len(sources) == 1 and not hasattr(shown, "t"):
+        raise InputError(sources[0], "a run", *kind_of(shown))
     film(shown, path, fps=fps, speed=speed, size=pixels(size), **look)
     out.print(str(path))
 
 
 def still(
     sources: SourcesArgument,
-    output: Annotated[Path, typer.Option("--out", help="A .png, .jpg, .tif, .bmp or .svg file.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            parser=new_file,
+            help="Picture to write: .png, .jpg, .tif, .bmp or .svg.",
+            show_default=False,
+        ),
+    ],
     t: Annotated[
-        str | None, typer.Option("--t", help="Time in the run, in s, or several as in 0,1,2; default: its end.")
+        str | None,
+        typer.Option("--t", metavar="TIMES", help="Time in the run, or several as in 0,1,2; default: its end."),
     ] = None,
     ghosts: Annotated[
-        str, typer.Option(help="How several times are told apart: fade (earlier ones are paler) or time (colours).")
+        str,
+        typer.Option(
+            metavar="NAME", help="How several times are told apart: fade (earlier ones are paler) or time (colours)."
+        ),
     ] = "fade",
     overlay: OverlayOption = False,
     names: NamesOption = None,
@@ -203,18 +245,28 @@ def _times(text: str | None) -> list[float] | None:
     if text is None:
         return None
     try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
+        return [seconds(word) for word in text.split(",")]
+    except typer.BadParameter:
         raise InputError("--t", "a time in s, or several as in 0,1,2", f"'{text}'") from None
 
 
 def web(
-    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
-    output: Annotated[Path | None, typer.Option("--out", help="An .html file; default: beside the result.")] = None,
-    fps: Annotated[float, typer.Option(help="States a second of the run; fewer if the file would get too large.")] = 30,
+    source: SourceArgument,
+    fps: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", parser=number, help="States a second of the run; fewer if the file would get too large."
+        ),
+    ] = 30,
     colour: ColourOption = None,
     trails: TrailsOption = False,
     tips: TipsOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", parser=new_file, help="Page to write, .html; default: beside the result."
+        ),
+    ] = None,
 ) -> None:
     """Write a page that any browser plays in 3D, without a server or a network.
 
@@ -226,10 +278,16 @@ def web(
 
 
 def gltf(
-    source: Annotated[str, typer.Argument(help="A result file, or a robot to see it as it is built.")],
-    output: Annotated[Path | None, typer.Option("--out", help="A .glb file; default: beside the result.")] = None,
-    t: Annotated[float | None, typer.Option("--t", help="One time, in s; default: the whole motion.")] = None,
-    fps: Annotated[float, typer.Option(help="States a second of the run.")] = 30,
+    source: SourceArgument,
+    t: Annotated[
+        float | None,
+        typer.Option("--t", metavar="TIME", parser=seconds, help="Time in the run; default: the whole motion."),
+    ] = None,
+    fps: Annotated[float, typer.Option(metavar="NUMBER", parser=number, help="States a second of the run.")] = 30,
+    output: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", parser=new_file, help="File to write, .glb; default: beside the result."),
+    ] = None,
 ) -> None:
     """Write a glTF 2.0 file for Blender and other 3D programs, animated unless --t is given.
 

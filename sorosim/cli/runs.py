@@ -16,12 +16,16 @@ from sorosim.cli.options import (
     InputOption,
     JsonOption,
     MethodOption,
+    MotionOption,
     ResultArgument,
+    ResultOption,
     RobotArgument,
     SetOption,
+    SignalOption,
     assignments,
 )
 from sorosim.cli.prescribed import resumed, signals, values
+from sorosim.cli.readers import number, result_file, seconds
 from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
@@ -106,32 +110,72 @@ def _compute(run: Any, robot: Any, path: Path, json: bool, t_end: float | None, 
 
 def simulate(
     robot: RobotArgument,
-    output: Annotated[
-        Path | None, typer.Option("--out", help="HDF5 file; default: the name of the robot's file, here.")
+    t_end: Annotated[
+        float | None,
+        typer.Option(metavar="TIME", parser=seconds, help="End, as 10 s or 10; default: that of the file."),
     ] = None,
-    t_end: Annotated[float | None, typer.Option(help="End, in s.")] = None,
-    dt_out: Annotated[float | None, typer.Option(help="Interval of the results, in s.")] = None,
-    u: InputOption = None,
+    dt_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="TIME", parser=seconds, help="Interval of the results; default: that of the file, or 10 ms."
+        ),
+    ] = None,
+    u: SignalOption = None,
+    driven: MotionOption = None,
     changes: SetOption = None,
-    method: MethodOption = None,
-    step: Annotated[
-        float | None, typer.Option(help="Fixed step of newmark and generalized-alpha, in s; default: by tolerances.")
-    ] = None,
-    spectral_radius: Annotated[
-        float | None, typer.Option(help="What generalized-alpha leaves of too stiff motions, 0 to 1.")
-    ] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
-    driven: DrivenOption = None,
     q0: Annotated[
         str | None,
-        typer.Option(help="equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed."),
+        typer.Option(
+            metavar="NAME",
+            help="equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed; default: "
+            "what the file says.",
+        ),
+    ] = None,
+    method: MethodOption = None,
+    rtol: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", parser=number, help="Relative tolerance; default: that of the file, or 1e-3."),
+    ] = None,
+    atol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            parser=number,
+            help="Absolute tolerance; default: that of the file, or 1e-6.",
+        ),
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(
+            metavar="TIME", parser=seconds, help="Fixed step of newmark and generalized-alpha; default: by tolerances."
+        ),
+    ] = None,
+    spectral_radius: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            parser=number,
+            help="What generalized-alpha leaves of too stiff motions, 0 to 1; default: that of the file, or 0.8.",
+        ),
     ] = None,
     checkpoint: Annotated[
         float | None,
-        typer.Option(help="Restart the integrator every so many s, so that 'resume' repeats the very bits."),
+        typer.Option(
+            metavar="TIME",
+            parser=seconds,
+            help="Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never.",
+        ),
     ] = None,
-    jacobian: Annotated[str, typer.Option(help="analytic or finite-difference.")] = "analytic",
+    jacobian: Annotated[str, typer.Option(metavar="NAME", help="analytic or finite-difference.")] = "analytic",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            parser=result_file,
+            help="HDF5 file to write, .h5; default: the name of the robot's file, here. One that is there is replaced.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Move a robot and write the result.
@@ -158,9 +202,21 @@ def simulate(
 
 def resume(
     result: ResultArgument,
-    t_end: Annotated[float | None, typer.Option(help="New end, in s; default: as before.")] = None,
-    output: Annotated[Path | None, typer.Option("--out", help="HDF5 file; default: the same.")] = None,
-    u: InputOption = None,
+    t_end: Annotated[
+        float | None, typer.Option(metavar="TIME", parser=seconds, help="New end, as 20 s or 20; default: as before.")
+    ] = None,
+    u: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--u",
+            metavar="NAME=VALUE",
+            help="Input of an actuator, a number or an expression of t; may come again. Others stay as they were.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", parser=result_file, help="HDF5 file to write, .h5; default: the same."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, or to a later end.
@@ -190,7 +246,7 @@ def statics(
     u: InputOption = None,
     driven: DrivenOption = None,
     changes: SetOption = None,
-    output: Annotated[Path | None, typer.Option("--out", help="HDF5 file to write.")] = None,
+    output: ResultOption = None,
     json: JsonOption = False,
 ) -> None:
     """Find an equilibrium.
@@ -219,7 +275,7 @@ def statics(
     rows = {
         "solver": f"{found.message}, {found.n_evaluations} evaluations",
         "residual": f"{found.residual_norm:.2g}",
-        "stable": "yes" if found.stable else "no",
+        "stable": "yes" if found.stable else "no: small motions about it do not stay small",
         "tip": position(found.tip()),
     }
     facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
@@ -258,8 +314,10 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
         raise typer.Exit(1)
 
 
-def bench(quick: Annotated[bool, typer.Option(help="Fewer rounds, no cold compilation.")] = False) -> None:
-    """Time the engine on this machine, beside the figures of the paper.
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", metavar="", help="Fewer rounds, no cold compilation.")] = False,
+) -> None:
+    """Time the engine on this machine, beside the figures of Mathew et al., whose method it is.
 
     Example: sorosim bench --quick
     """

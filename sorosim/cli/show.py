@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,12 +16,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from sorosim.door import counted
+
 # in files and pipes lines are not broken at the width of some terminal
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 err = Console(stderr=True, highlight=False)
 
 QUIET_INTERVAL = 10.0  # s of wall time between lines of progress where there is no terminal
-COUNTS = {"n_steps": "steps", "n_rhs": "evaluations", "n_jacobian": "Jacobians", "n_factorizations": "factorizations"}
+COUNTS = {"n_steps": "step", "n_rhs": "evaluation", "n_jacobian": "Jacobian", "n_factorizations": "factorization"}
 
 
 def facts(title: str, rows: Mapping[str, str]) -> None:
@@ -32,17 +35,21 @@ def facts(title: str, rows: Mapping[str, str]) -> None:
 
 
 def as_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
-    print(json.dumps(content, default=_plain, indent=1))
+    """Print one JSON object; what is infinite or no number is null, since JSON has no word for it."""
+    print(json.dumps(_plain(content), indent=1, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
+    """A value in the words of JSON."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def failed(error: Exception) -> None:
@@ -57,7 +64,7 @@ def warned(message: str) -> None:
 
 def position(p: Any) -> str:
     """A place in the world, in millimetres."""
-    return ", ".join(f"{1e3 * x:.3f}" for x in p) + " mm"
+    return ", ".join(f"{round(1e3 * x, 3) + 0.0:.3f}" for x in p) + " mm"  # no minus before zeros
 
 
 def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
     stats, end = summary["stats"], summary["t_end"]
     wall = stats.get("wall_time")
-    counts = [f"{stats[key]} {label}" for key, label in COUNTS.items() if key in stats]
+    counts = [counted(stats[key], label) for key, label in COUNTS.items() if key in stats]
     rows = {
         "simulated": f"{end:g} s" + (f" in {wall:.2f} s, {end / wall:.1f} times real time" if wall else ""),
         "integrator": f"{summary['method']}: " + ", ".join(counts),

@@ -12,9 +12,10 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sorosim.cli.options import JsonOption
+from sorosim.cli.readers import result_file, whole
 from sorosim.cli.runs import compile_engine
 from sorosim.cli.show import QUIET_INTERVAL, as_json, err, facts
-from sorosim.errors import InputError, Interrupted
+from sorosim.errors import Interrupted
 
 SHOWN_FAILURES = 3
 MAX_TICKS = 4  # bars of progress a second
@@ -23,29 +24,38 @@ Report = Callable[[int, int, int], None]
 
 
 def sweep(
-    file: Annotated[str, typer.Argument(help="A sweep file (YAML).", show_default=False)],
-    output: Annotated[
-        Path | None, typer.Option("--out", help="HDF5 file; default: the name of the sweep file, here.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1: one for each processor.")] = 1,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file (YAML).", show_default=False)],
+    jobs: Annotated[
+        int, typer.Option(metavar="NUMBER", parser=whole, help="Processes; -1: one for each processor.")
+    ] = 1,
     scheduler: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="Dask scheduler, whose workers compute.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what there is in the result file.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the result file.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", metavar="", help="Go on with what there is in the result file.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace the result file.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            parser=result_file,
+            help="HDF5 file to write, .h5; default: the name of the sweep file, here.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Find equilibria or motions at many points, and write the result.
 
-    A sweep that is stopped or killed goes on with --resume, to the same bits. Example: sorosim sweep workspace.yaml
-    --jobs 2
+    A sweep that is stopped or killed goes on with --resume, to the same bits.
+
+    Example: sorosim sweep workspace.yaml --jobs 2
     """
     import sorosim
     from sorosim.compiled import is_cold
 
     path = output or Path(f"{Path(file).stem}.h5")
-    if path.suffix in (".yaml", ".yml"):
-        raise InputError("--out", "a file name that ends in .h5", f"'{path}'")
     if is_cold():
         compile_engine(sorosim.load("pendulum"))
     begin = time.monotonic()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorosim.analysis import check_robot
 from sorosim.doctor.actuators import actuators
 from sorosim.doctor.contacts import contacts
 from sorosim.doctor.derivatives import derivatives
@@ -32,7 +31,7 @@ from sorosim.doctor.runs import runs
 from sorosim.doctor.sampled import sampled
 from sorosim.doctor.signals import signals
 from sorosim.doctor.springs import springs
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 
 __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "examine", "link_mass"]
 

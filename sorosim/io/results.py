@@ -89,7 +89,9 @@ def read(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not is_hdf5:
-        raise FileError(file, "expected a result file of sorosim (HDF5), got another kind of file")
+        described = file.endswith((".yaml", ".yml", ".urdf"))
+        got = "a description; simulate, statics or sweep makes results of one" if described else "another kind of file"
+        raise FileError(file, f"expected a result file of sorosim (HDF5), got {got}")
     try:
         with h5py.File(path, "r") as root:
             if root.attrs.get("format") != FORMAT:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.analysis import check_robot
 from sorosim.compiled import is_cold
 from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
 from sorosim.io import load
@@ -21,7 +20,7 @@ from sorosim.io.journal import journal_of
 from sorosim.io.results import check_path, names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import SweepJournal, head_of
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
 from sorosim.sweeps.pool import computed, starting

@@ -111,6 +111,12 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
         return input_parameter(robot, name, target, timed)
     if kind == DRIVEN and target:
         return driven_parameter(robot, name, target, timed)
+    if not target:
+        meant = INPUT if kind in robot.actuator_names else DRIVEN if kind in {link.name for link in robot.links} else ""
+        if meant:
+            raise InputError(
+                "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {meant}.{kind}"
+            )
     path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
     return Parameter(name, FILE, path, "")
 

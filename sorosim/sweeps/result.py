@@ -219,11 +219,17 @@ class SweepResult:
 
         return to_xarray(self)
 
-    def plot(self, path: str | Path | None = None, y: str | None = None, output: str | None = None) -> Any:
+    def plot(
+        self,
+        path: str | Path | None = None,
+        y: str | None = None,
+        output: str | None = None,
+        style: str | Path | None = None,
+    ) -> Any:
         """Picture (matplotlib), written to `path` if given; see `sorosim.viz.sweep_plot.plot_sweep`."""
         from sorosim.viz.sweep_plot import plot_sweep
 
-        return plot_sweep(self, path, y, output)
+        return plot_sweep(self, path, y, output, style)
 
     def __repr__(self) -> str:
         counts = {word: int(np.sum(self.arrays["status"] == code)) for code, word in STATUS.items()}

@@ -13,7 +13,7 @@ from sorosim.actuation.base import ActuatorValues, actuate_checked
 from sorosim.errors import InputError
 from sorosim.kernels.fibres import fibre_strain
 from sorosim.model.basis import STRAINS
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import jacobian
 from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
 from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
@@ -72,8 +72,7 @@ def check_actuator(
     ModelError
         What it says or returns cannot be taken at all.
     """
-    if not isinstance(robot, Robot):
-        raise InputError("robot", "a Robot", type(robot).__name__)
+    check_robot(robot)
     where = f"actuator {name}"
     driven, free = bare(robot, actuators={name: actuator}), bare(robot)
     tried, amounts = try_states(driven, n_states, seed, states), [float(u) for u in inputs]

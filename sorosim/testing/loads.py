@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.energies import load_power
-from sorosim.errors import InputError
 from sorosim.lie.se3 import exp_se3
 from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.model.link import WORLD
-from sorosim.robot import Robot
+from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import STRAIGHT, jacobian
 from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
 from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
@@ -96,8 +95,7 @@ def check_load(
     ModelError
         What it says or returns cannot be taken at all.
     """
-    if not isinstance(robot, Robot):
-        raise InputError("robot", "a Robot", type(robot).__name__)
+    check_robot(robot)
     where = f"load {name}"
     check_places(name, load, [link.name for link in robot.links])
     loaded, free = (bare(robot, loads={name: thing}) for thing in (load, _Nothing(load.places)))

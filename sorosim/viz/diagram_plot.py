@@ -17,7 +17,7 @@ from sorosim.viz.camera import up_axis
 from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
-from sorosim.viz.styles import styled
+from sorosim.viz.styles import chosen, styled
 
 Array = NDArray[np.float64]
 
@@ -40,6 +40,7 @@ def plot_diagram(
     x: str = "parameter",
     y: str | None = None,
     shapes: Sequence[tuple[float, Array]] | int | None = None,
+    style: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Diagram of a continuation and its branches: stable lines solid, buckling dashed, flutter dotted; special points.
 
@@ -54,6 +55,8 @@ def plot_diagram(
         axis in which it moves most.
     shapes : sequence of (parameter, q), or int, optional
         What is drawn beside: states, or how many along the curve. Default: both ends and special points.
+    style : str or path-like, optional
+        As for `sorosim.viz.plots.plot_run`.
 
     Raises
     ------
@@ -63,18 +66,18 @@ def plot_diagram(
     curves = found.curves()
     values = [_quantity(found.robot, curve, name) for curve in curves for name in (x, y or _most_moved(curves))]
     pairs = list(zip(values[::2], values[1::2], strict=True))
-    chosen = _shapes(found, shapes)
-    with styled(STYLE):
-        figure = new_figure(10.0 if chosen else 6.5, 4.8)
-        grid = figure.add_gridspec(1, 2 if chosen else 1, width_ratios=[1.25, 1.0] if chosen else [1.0])
+    drawn = _shapes(found, shapes)
+    with chosen(style), styled(STYLE):
+        figure = new_figure(10.0 if drawn else 6.5, 4.8)
+        grid = figure.add_gridspec(1, 2 if drawn else 1, width_ratios=[1.25, 1.0] if drawn else [1.0])
         axes = figure.add_subplot(grid[0, 0])
         seen: dict[str, Any] = {}
         for k, (curve, (right, up)) in enumerate(zip(curves, pairs, strict=True)):
             for kind, s, q, p in _runs(curve):
-                style, width = LINES[kind]
-                axes.plot(right.of(s, q, p), up.of(s, q, p), style, color=PALETTE[0] if k == 0 else PALETTE[4],
+                dashes, width = LINES[kind]
+                axes.plot(right.of(s, q, p), up.of(s, q, p), dashes, color=PALETTE[0] if k == 0 else PALETTE[4],
                           linewidth=width, zorder=3)  # fmt: skip
-                seen[kind] = Line2D([], [], color=PALETTE[0], linestyle=style, linewidth=width, label=kind)
+                seen[kind] = Line2D([], [], color=PALETTE[0], linestyle=dashes, linewidth=width, label=kind)
             for point in curve.points:
                 mark, colour = MARKS[point.kind]
                 state = np.array([point.arclength]), point.q[None], np.array([point.parameter])
@@ -85,15 +88,15 @@ def plot_diagram(
         axes.set_xlabel(pairs[0][0].label)
         axes.set_ylabel(pairs[0][1].label)
         axes.legend(handles=list(seen.values()), loc="best")
-        if chosen:
-            for k, (value, shape) in enumerate(chosen):
+        if drawn:
+            for k, (value, shape) in enumerate(drawn):
                 state = np.array([np.nan]), np.asarray(shape)[None], np.array([value])
                 place = float(pairs[0][0].of(*state)[0]), float(pairs[0][1].of(*state)[0])
                 if np.isfinite(place).all():
                     axes.annotate(f"{k + 1}", place, xytext=(7, 6), textcoords="offset points", fontsize=9)
-            _draw(figure.add_subplot(grid[0, 1]), found, chosen)
+            _draw(figure.add_subplot(grid[0, 1]), found, drawn)
         figure.suptitle(f"{found.robot.name}: equilibria along {', '.join(found.along)}")
-    return finish(figure, path)
+        return finish(figure, path)
 
 
 def _word(point: Any) -> str:

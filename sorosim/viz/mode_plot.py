@@ -15,7 +15,7 @@ from sorosim.errors import InputError
 from sorosim.modes import ModeRun, mode, shares, spoken
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
-from sorosim.viz.styles import styled
+from sorosim.viz.styles import chosen, styled
 
 FIRST = 6  # modes that are drawn where none are asked for
 MOST = 24
@@ -25,7 +25,12 @@ CLOSER = 1.25
 WORDS = 42  # letters of a line below the number of a mode
 
 
-def plot_modes(lin: Any, path: str | os.PathLike[str] | None = None, modes: Sequence[int] | None = None) -> Figure:
+def plot_modes(
+    lin: Any,
+    path: str | os.PathLike[str] | None = None,
+    modes: Sequence[int] | None = None,
+    style: str | os.PathLike[str] | None = None,
+) -> Figure:
     """Mode shapes: the robot at rest (grey), farthest out (colour) and, of what oscillates, on the other side (pale).
 
     Parameters
@@ -34,6 +39,8 @@ def plot_modes(lin: Any, path: str | os.PathLike[str] | None = None, modes: Sequ
     path : path-like, optional
     modes : sequence of int, optional
         Their numbers in ``lin.damped``, from 1. Default: the first six.
+    style : str or path-like, optional
+        As for `sorosim.viz.plots.plot_run`.
     """
     wanted = list(range(1, min(FIRST, len(lin.damped)) + 1)) if modes is None else list(modes)
     if not 0 < len(wanted) <= MOST:
@@ -41,7 +48,7 @@ def plot_modes(lin: Any, path: str | os.PathLike[str] | None = None, modes: Sequ
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in wanted]
     geometry = coarse_geometry(lin.robot)
     columns = min(3, len(runs))
-    with styled(STYLE):
+    with chosen(style), styled(STYLE):
         figure = new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns))
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
         panels = []
@@ -62,7 +69,7 @@ def plot_modes(lin: Any, path: str | os.PathLike[str] | None = None, modes: Sequ
             place = axes.get_position(original=True)  # with room for the letters of axes that are not drawn
             axes.set_position(place.expanded(CLOSER, CLOSER))
             axes.apply_aspect()
-    return finish(figure, path)
+        return finish(figure, path)
 
 
 def _lines(words: str) -> str:

@@ -322,6 +322,9 @@ def plot_run(
         if suffix not in FORMATS:
             raise InputError("formats", "a format of plots", f"'{suffix}'", nearest(str(suffix), FORMATS))
     if folder is not None:
+        if Path(folder).suffix.lower().removeprefix(".") in FORMATS:
+            hint = "the plots in it are called by their names; what and formats choose them"
+            raise InputError("folder", "a folder", f"'{folder}'", hint)
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError, nearest
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, settle
-from sorosim.viz.styles import styled
+from sorosim.viz.styles import chosen, styled
 
 Array = NDArray[np.float64]
 
@@ -26,8 +26,12 @@ UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 
 def plot_sweep(
-    sweep: Any, path: str | os.PathLike[str] | None = None, y: str | None = None, output: str | None = None
-) -> Figure:  # fmt: skip
+    sweep: Any,
+    path: str | os.PathLike[str] | None = None,
+    y: str | None = None,
+    output: str | None = None,
+    style: str | os.PathLike[str] | None = None,
+) -> Figure:
     """A sweep as lines along one parameter, as maps over the two of a grid, or as a workspace.
 
     Parameters
@@ -39,6 +43,8 @@ def plot_sweep(
         A column to draw. Default: the position of an output.
     output : str, optional
         Whose position is drawn. Default: the last one.
+    style : str or path-like, optional
+        As for `sorosim.viz.plots.plot_run`.
 
     Raises
     ------
@@ -57,14 +63,14 @@ def plot_sweep(
     spans = {name: float(np.ptp(known[name][sweep.ok])) for name in shown}
     moving = [name for name, span in spans.items() if span > ROUNDING * max(spans.values())]
     shown, shape = moving or shown, sweep.shape
-    with styled(STYLE):
+    with chosen(style), styled(STYLE):
         if len(sweep.names) == 1:
             figure = _lines(sweep, shown)
         elif shape is not None and len(shape) == 2 and min(shape) > 1:
             figure = _maps(sweep, shown)
         else:
             figure = _workspace(sweep, y or sweep.names[0], output)
-    return finish(figure, path)
+        return finish(figure, path)
 
 
 def _numeric(sweep: Any) -> dict[str, Array]:

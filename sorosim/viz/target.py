@@ -36,9 +36,13 @@ def motion_of(result: Any) -> Motion:
     """A run or an equilibrium as a motion."""
     if isinstance(result, Motion):
         return result
+    if not (hasattr(result, "robot") and hasattr(result, "q")):
+        raise InputError("result", "a run or an equilibrium", describe(result))
     if hasattr(result, "t"):
         return Motion(result.robot, run_times(result), result.q, result.u, True, result)
-    q, u = np.asarray(result.q, dtype=float), np.asarray(result.u, dtype=float)
+    q, u = np.asarray(result.q, dtype=float), np.asarray(getattr(result, "u", np.zeros(0)), dtype=float)
+    if q.ndim != 1:
+        raise InputError("result", "a run or an equilibrium", describe(result), "its equilibrium(i) is one")
     return Motion(result.robot, np.zeros(1), q[None], u.reshape(1, -1), False, result)
 
 

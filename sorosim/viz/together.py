@@ -129,8 +129,9 @@ def gather(results: Sequence[Any], layout: str = OVERLAY, names: Sequence[str] |
     InputError
         There are none, their names do not fit, the layout is unknown, or their verticals differ.
     """
-    if not isinstance(results, Sequence) or not results:
-        raise InputError("runs", "one run or more", describe(results))
+    if not isinstance(results, Sequence) or isinstance(results, str) or not results:
+        hint = "the file comes first, then the list" if isinstance(results, str) else ""
+        raise InputError("runs", "a list of runs or equilibria", describe(results), hint)
     if layout not in LAYOUTS:
         raise InputError("layout", " or ".join(LAYOUTS), describe(layout), nearest(str(layout), LAYOUTS))
     motions = tuple(motion_of(result) for result in results)
@@ -156,7 +157,7 @@ def play(*results: Any, layout: str = OVERLAY, names: Sequence[str] | None = Non
 
     Parameters
     ----------
-    *results : Run or Equilibrium
+    *results : Run or Equilibrium, or one list of them
         Of any robots; a run that ends before the others stays at its end.
     layout : {"overlay", "side"}
         Over each other, or side by side.
@@ -174,7 +175,8 @@ def play(*results: Any, layout: str = OVERLAY, names: Sequence[str] | None = Non
     """
     from sorosim.viz.player import play as play_one
 
-    play_one(gather(results, layout, names), **options)
+    several = results[0] if len(results) == 1 and isinstance(results[0], list | tuple) else results
+    play_one(gather(several, layout, names), **options)
 
 
 def movie(

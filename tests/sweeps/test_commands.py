@@ -106,6 +106,8 @@ def test_mistakes_are_one_line(here, call, words, message):
 MISTAKES = [
     ("sorosim_sweep: 1", "sorosim_sweep: 2", "1:16: sorosim_sweep: expected 1, the version of the format, got 2"),
     ("arm.yaml", "arms.yaml", "arms.yaml: expected a file or the name of a bundled robot, got neither"),
+    ("u.tendon", "tendon", "5:5: points.grid.tendon: expected u.NAME, driven.NAME or a path in the robot's file, got "
+     "'tendon'; try u.tendon"),
     ("u.tendon", "u.tendn", "5:5: points.grid.'u.tendn': expected the name of an actuator, got 'tendn'; did you mean"),
     ("driven.turn", "driven.arm",
      "6:5: points.grid.'driven.arm': expected the name of a link with a joint, or of a coordinate, got 'arm'"),

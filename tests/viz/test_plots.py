@@ -363,6 +363,11 @@ def test_messages(run, tmp_path):
         (lambda: plot_snapshots(run, []), "times: expected times from 0 to 2 s, got shape (0,)"),
         (lambda: plot_snapshots(run, [float("nan")]), "times: expected times from 0 to 2 s, got nan"),
         (lambda: plot_tensions(motion(planar(), run.t)), "run: expected a robot with actuators, got one without"),
+        (
+            lambda: plot_run(run, tmp_path / "tip.png", "tip"),
+            f"folder: expected a folder, got '{tmp_path / 'tip.png'}'; the plots in it are called by their names; "
+            "what and formats choose them",
+        ),
         (lambda: plot_run(run, None, "tips"), "plot: expected the name of a plot, got 'tips'; did you mean tip?"),
         (
             lambda: plot_all(run, tmp_path, "bmp"),

@@ -89,6 +89,22 @@ def test_equilibria_have_styles_too(tmp_path):
     assert (tmp_path / "eq.pdf").stat().st_size > 1000
 
 
+def test_sweeps_curves_and_modes_have_styles_too(tmp_path):
+    robot = cable_manipulator()
+    drawn = {
+        "sweep": sorosim.sweep(robot, {"grid": {"u.cable1": [0.0, 1.0]}}),
+        "curve": sorosim.continuation(robot, "u.cable1", 1.0, max_points=5),
+        "modes": sorosim.statics(robot).linearize(),
+    }
+    for name, one in drawn.items():
+        ours, papers = one.plot(), one.plot(tmp_path / f"{name}.svg", style="paper")
+        assert papers.get_size_inches()[0] in (3.5, 7.0 + GUTTER)
+        assert papers.get_size_inches()[0] != ours.get_size_inches()[0]
+        assert "<text" in (tmp_path / f"{name}.svg").read_text()  # what is set for files counts as well
+        with pytest.raises(InputError, match="did you mean paper"):
+            one.plot(style="papr")
+
+
 def test_unknown_styles_are_told(run, tmp_path):
     with pytest.raises(InputError, match="did you mean paper"):
         plot_run(run, style="papers")

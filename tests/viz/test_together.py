@@ -218,10 +218,21 @@ def test_runs_of_different_robots_make_a_movie(run, tmp_path):
     assert iio.improps(tmp_path / "both.gif").shape[0] == 6
 
 
+def test_windows_take_results_one_by_one_or_in_a_list(run, monkeypatch):
+    shown = []
+    monkeypatch.setattr("sorosim.viz.player.play", lambda result, **_: shown.append(result.names))
+    sorosim.play(run, run)
+    sorosim.play([run, run], names=["a", "b"])
+    assert shown == [("sled (1)", "sled (2)"), ("a", "b")]
+
+
 def test_gathering_refuses_what_does_not_fit(run):
     for arguments, words in (
-        (([],), "runs: expected one run or more"),
-        ((run,), "runs: expected one run or more"),
+        (([],), "runs: expected a list of runs or equilibria"),
+        ((run,), "runs: expected a list of runs or equilibria"),
+        (("film.mp4",), "the file comes first, then the list"),
+        ((["run.h5"],), "result: expected a run or an equilibrium, got 'run.h5'"),
+        (([SimpleNamespace(robot=run.robot, q=run.q)],), "result: expected a run or an equilibrium, got namespace("),
         (([run], "besides"), "layout: expected overlay or side"),
         (([run, run], "side", ["one"]), "names: expected 2 names"),
     ):
