@@ -178,8 +178,7 @@ class DrawnRobot:
 
     def seen(self, states: Array) -> Array:
         """Points (n, 3) of it at some states, as the picture has them."""
-        # every seventh point will do for what is seen, seven being no divisor of the numbers around
-        some = np.concatenate([np.zeros(0, dtype=np.int64), *(surface.index for surface in self.surfaces)])[::7]
+        some = self.geometry.outermost
         if len(some):
             return np.concatenate([self.geometry.some_points(q, some) for q in states]) + self.offset
         # a robot of massless frames has no surface

@@ -59,7 +59,7 @@ class Rig:
     def seen(self, track: Track) -> Array:
         """Points (n, 3) of the robot along its motion, not all of them."""
         some = np.unique(np.linspace(0, len(track.t) - 1, LOOKED_AT).astype(int))
-        shapes = [self.geometry.at(track.q[k]).points[::7] for k in some]
+        shapes = [self.geometry.some_points(track.q[k], self.geometry.outermost) for k in some]
         return np.concatenate([*shapes, track.position[some].reshape(-1, 3)])
 
 
