@@ -41,15 +41,6 @@ SetOption = Annotated[
     ),
 ]
 SizeOption = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the pictures in pixels.")]
-ViewOption = Annotated[str, typer.Option(help="Camera: iso, front, side, top, or x, y, z.")]
-ColourOption = Annotated[
-    str | None, typer.Option(help="What colours show: tension, bending_y, ... or plain; default: tension, if any.")
-]
-TrailsOption = Annotated[bool, typer.Option("--trails", help="Draw the paths of the tips.")]
-TipsOption = Annotated[
-    str | None, typer.Option(help="Links that leave trails, with commas; default: those that carry no other.")
-]
-FramesOption = Annotated[bool, typer.Option("--frames", help="Draw frames along the robot.")]
 SourcesArgument = Annotated[
     list[str],
     typer.Argument(help="A result file, or a robot to see it as it is built; several are shown by one clock."),
@@ -60,11 +51,6 @@ OverlayOption = Annotated[
 NamesOption = Annotated[
     str | None, typer.Option(help="What several runs are called, with commas; default: the names of the files.")
 ]
-FollowOption = Annotated[str | None, typer.Option(help="Link that the camera follows, or 'centre of mass'.")]
-OrbitOption = Annotated[float, typer.Option(help="Degrees that the camera goes round in each simulated second.")]
-LoadsOption = Annotated[bool, typer.Option("--loads", help="Draw loads as arrows.")]
-JointsOption = Annotated[bool, typer.Option("--joints", help="Draw forces in loops and joints as arrows.")]
-GravityOption = Annotated[bool, typer.Option("--gravity", help="Draw the weight as an arrow.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 
 

@@ -50,18 +50,18 @@ def check_view(view: str) -> str:
     return view
 
 
-def _direction(view: str, frame: Array) -> tuple[float, float, float]:
-    """Direction to the camera in a frame (3, 3) of the horizontal axes and the vertical, its rows."""
-    if view in AXES:
-        row = int(np.argmax(np.abs(frame[:, AXES.index(view)])))
-        view = ("front", "side", "top")[row]
-    return VIEWS[view]
+def level_view(view: str, up: Array) -> str:
+    """The name among `VIEWS` of a view, which may be one along an axis of the world."""
+    if view not in AXES:
+        return view
+    frame = np.stack([*level_axes(up), up])
+    return ("front", "side", "top")[int(np.argmax(np.abs(frame[:, AXES.index(view)])))]
 
 
 def camera_axes(up: Array, view: str) -> tuple[Array, Array, Array, Array]:
     """Unit vectors to the right, upwards and towards the eye in a view, and what is upright in it."""
     frame = np.stack([*level_axes(up), up])
-    wanted = _direction(view, frame)
+    wanted = VIEWS[level_view(view, up)]
     toward = np.array(wanted) @ frame
     toward /= np.linalg.norm(toward)
     vertical: Array = frame[1] if wanted == VIEWS["top"] else up

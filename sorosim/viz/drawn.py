@@ -158,10 +158,9 @@ class DrawnRobot:
         if self._cord is not None:
             self._cord.visibility = shown and look.tendons and not self._tint
         self._triads.visibility = shown and look.frames
-        if look.trails and self.motion is not None and self.motion.timed and self._trails is None:
-            # of several robots, those that have such links
-            named = [name for name in look.tips or () if name in self.geometry.frames]
-            self._add_trails(self.motion, named or None)
+        tips = look.tips_of(self.robot)
+        if look.trails and tips != [] and self.motion is not None and self.motion.timed and self._trails is None:
+            self._add_trails(self.motion, tips)
         if self._paths is not None:
             self._paths.visibility = shown and look.trails
         for actor in self._obstacles:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class Together:
         return len(self.motions) > 1
 
     @property
+    def tints(self) -> list[str]:
+        """Code of the colour of each; "" of a single one, which has the usual ones."""
+        return [TINTS[k % len(TINTS)] if self.several else "" for k in range(len(self.motions))]
+
+    @property
     def timed(self) -> bool:
         """Whether anything moves."""
         return any(motion.timed for motion in self.motions)
@@ -72,7 +77,8 @@ class Together:
         if self.several and options.get("colour") not in (None, PLAIN):
             hint = "each of several runs has a colour of its own"
             raise InputError("colour", "plain", describe(options["colour"]), hint)
-        return Look().changed(self.robot, options)
+        links = list(dict.fromkeys(link.name for motion in self.motions for link in motion.robot.links))
+        return Look().changed(self.robot, options, links)
 
     def state(self, t: float) -> tuple[Array, Array, float | None]:
         """What `Scene.update` needs at a time: coordinates and inputs of the first robot, and the time."""
@@ -81,23 +87,22 @@ class Together:
 
     def scene(self, size: Sequence[int], look: Mapping[str, Any], off_screen: bool = True) -> Scene:
         """A scene of all of them, to be fitted to their motions."""
-        self.check_look(look)
-        named = dict(look)
+        tips, named = self.check_look(look).tips, {name: value for name, value in look.items() if name != "tips"}
         if self.several:
             named["title"] = look.get("title") or ""
             named["colour"] = PLAIN
         scene = Scene(self.robot, size=size, off_screen=off_screen, **named)
+        scene.look = replace(scene.look, tips=tips)  # of any of the robots
         if self.several:
-            offsets = self._offsets(look.get("view", "iso"))
-            tints = [TINTS[k % len(TINTS)] for k in range(len(self.motions))]
-            scene.tint(tints[0])
-            for motion, tint, offset in zip(self.motions[1:], tints[1:], offsets[1:], strict=True):
+            offsets = self.offsets(look.get("view", "iso"))
+            scene.tint(self.tints[0])
+            for motion, tint, offset in zip(self.motions[1:], self.tints[1:], offsets[1:], strict=True):
                 scene.add_robot(motion.robot, tint, offset)
-            scene.add_legend(list(zip(self.names, tints, strict=True)))
+            scene.add_legend(list(zip(self.names, self.tints, strict=True)))
         return scene
 
-    def _offsets(self, view: str) -> list[Array]:
-        """By how much each is displaced, so that none hides another in a view."""
+    def offsets(self, view: str) -> list[Array]:
+        """By how much each is displaced (3,) [m], so that none hides another in a view."""
         if self.layout == OVERLAY:
             return [np.zeros(3)] * len(self.motions)
         right = camera_axes(up_axis(self.robot.engine.gravity), check_view(view))[0]
@@ -195,3 +200,23 @@ def still(
     from sorosim.viz.movie import still as still_of_one
 
     still_of_one(gather(runs, layout, names), path, **options)
+
+
+def export_html(
+    path: str | os.PathLike[str], runs: Sequence[Any], *, layout: str = OVERLAY, names: Sequence[str] | None = None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Write a page with several runs or equilibria; see `play`, and `sorosim.viz.web.export_html` for the options."""
+    from sorosim.viz.web import export_html as page_of_one
+
+    page_of_one(gather(runs, layout, names), path, **options)
+
+
+def export_gltf(
+    path: str | os.PathLike[str], runs: Sequence[Any], *, layout: str = OVERLAY, names: Sequence[str] | None = None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Write a glTF file of several runs or equilibria; see `play`; for options `sorosim.viz.gltf.export_gltf`."""
+    from sorosim.viz.gltf import export_gltf as file_of_one
+
+    file_of_one(gather(runs, layout, names), path, **options)

@@ -38,6 +38,20 @@ function posesAt(poses, n, times, t, out) {
   return out;
 }
 
+// arrows at a time: slot, where it begins, its vector. Steady ones are blended between stored moments at which they are
+// there; the others are those of the nearest moment
+function arrowsAt(values, slots, times, t) {
+  const [low, high, weight] = between(times, t), n = slots.length, found = [];
+  const row = (moment, slot) => values.subarray(6 * (moment * n + slot), 6 * (moment * n + slot + 1));
+  const there = (one) => one[3] !== 0 || one[4] !== 0 || one[5] !== 0;
+  slots.forEach(({ steady }, slot) => {
+    const a = row(low, slot), b = row(high, slot), blend = steady && there(a) && there(b);
+    const now = blend ? Array.from(a, (x, i) => x + weight * (b[i] - x)) : [...(weight < 0.5 ? a : b)];
+    if (there(now)) found.push({ slot, start: now.slice(0, 3), vector: now.slice(3) });
+  });
+  return found;
+}
+
 // v + 2 q x (q x v + w v), as the shader has it
 function rotate(x, y, z, w, v) {
   const a = y * v[2] - z * v[1] + w * v[0], b = z * v[0] - x * v[2] + w * v[1], c = x * v[1] - y * v[0] + w * v[2];
@@ -78,7 +92,7 @@ const VIEWS = { iso: [Math.atan2(-1.35, 0.75), Math.atan2(0.75, Math.hypot(0.75,
   side: [-Math.PI / 2, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4] };
 
 if (typeof module !== "undefined") {
-  module.exports = { decode, between, posesAt, rotate, place, project, eyeOf, VIEWS, TEXELS };
+  module.exports = { decode, between, posesAt, arrowsAt, rotate, place, project, eyeOf, VIEWS, TEXELS };
 }
 
 // -- drawing ------------------------------------------------------------------------------------------------------
@@ -132,6 +146,25 @@ void main() {
   }
   shown = vec4(base * shade, colour.a);
 }`;
+const ARROW = `#version 300 es
+uniform mat4 view;
+uniform vec3 start, vector;
+uniform vec2 wide;     // width of heads, and the most that it may be of the length
+layout(location = 0) in vec4 local;   // in widths of heads, and how far the far end moves it
+layout(location = 1) in vec3 normal;
+out vec3 side;
+out vec3 where;
+out float value;
+void main() {
+  float far = length(vector);
+  vec3 along = vector / far;
+  vec3 e1 = normalize(cross(along, abs(along.x) < 0.7 ? vec3(1.0, 0.0, 0.0) : vec3(0.0, 1.0, 0.0)));
+  mat3 frame = mat3(e1, cross(along, e1), along);
+  where = start + frame * (min(wide.x, wide.y * far) * local.xyz + vec3(0.0, 0.0, far * local.w));
+  side = frame * normal;
+  value = 0.0;
+  gl_Position = view * vec4(where, 1.0);
+}`;
 const LINE = `#version 300 es
 uniform mat4 view;
 layout(location = 0) in vec3 point;
@@ -181,7 +214,8 @@ class Viewer {
     this.t = motion.times[0];
     this.playing = false;
     this.prepare();
-    this.look("iso");
+    this.look(motion.view);
+    page.getElementById("camera").value = motion.view;
     this.write();
     this.listen();
   }
@@ -206,6 +240,7 @@ class Viewer {
     gl.enableVertexAttribArray(2);
     gl.vertexAttribIPointer(2, 1, gl.UNSIGNED_SHORT, 0, 0);
     fill(gl.ELEMENT_ARRAY_BUFFER, decode(motion.faces));
+    this.prepareArrows(fill);
     this.lines = gl.createVertexArray();
     gl.bindVertexArray(this.lines);
     this.ends = gl.createBuffer();
@@ -221,6 +256,23 @@ class Viewer {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, this.rows, 0, gl.RGBA, gl.FLOAT, null);
     gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LEQUAL);
+  }
+
+  prepareArrows(fill) {
+    const gl = this.gl, { arrows } = this.motion;
+    this.arrow = program(gl, ARROW, PAINT);
+    this.values = decode(arrows.values);
+    this.shapes = arrows.shapes.map((shape) => {
+      const array = gl.createVertexArray(), faces = decode(shape.faces);
+      gl.bindVertexArray(array);
+      for (const [at, size, block] of [[0, 4, shape.local], [1, 3, shape.normal]]) {
+        fill(gl.ARRAY_BUFFER, decode(block));
+        gl.enableVertexAttribArray(at);
+        gl.vertexAttribPointer(at, size, gl.FLOAT, false, 0, 0);
+      }
+      fill(gl.ELEMENT_ARRAY_BUFFER, faces);
+      return { array, count: faces.length, room: shape.room };
+    });
   }
 
   texture(filter) {
@@ -245,7 +297,18 @@ class Viewer {
   write() {
     const { page, motion } = this, timed = motion.times.length > 1;
     page.getElementById("title").textContent = motion.title;
-    page.getElementById("scale").textContent = `grid ${motion.floor.step} m; x orange, y green, z blue`;
+    const scale = [motion.arrows.words, `grid ${motion.floor.step} m; x orange, y green, z blue`];
+    page.getElementById("scale").textContent = scale.filter((words) => words).join("\n");
+    const make = (tag, parent, words = "") => {
+      const element = page.createElement(tag);
+      element.textContent = words;
+      parent.appendChild(element);
+      return element;
+    };
+    for (const [words, colour] of motion.legend) {
+      const row = make("div", page.getElementById("names"), `${words} `);
+      make("span", row, "\u25a0").style.color = colour;
+    }
     const slider = page.getElementById("time");
     slider.min = motion.times[0];
     slider.max = motion.times[motion.times.length - 1];
@@ -253,19 +316,17 @@ class Viewer {
     if (!motion.quantity) return;
     const ramp = decode(motion.ramp), steps = [];
     for (let k = 0; k < ramp.length; k += 4) steps.push(`rgb(${ramp[k]},${ramp[k + 1]},${ramp[k + 2]})`);
-    const bar = page.getElementById("legend"), make = (tag, id, parent) => {
-      const element = page.createElement(tag);
-      element.id = id;
-      parent.appendChild(element);
-      return element;
-    };
-    make("div", "quantity", bar).textContent = motion.quantity;
-    const row = make("div", "bar", bar), numbers = make("div", "numbers", row);
+    const bar = page.getElementById("legend");
+    make("div", bar, motion.quantity);
+    const row = make("div", bar), numbers = make("div", row);
+    [row.id, numbers.id] = ["bar", "numbers"];
     for (let k = 4; k >= 0; k--) {
       const value = motion.range[0] + (k / 4) * (motion.range[1] - motion.range[0]);
-      make("span", `number${k}`, numbers).textContent = Number(value.toPrecision(4)).toString();
+      make("span", numbers, Number(value.toPrecision(4)).toString());
     }
-    make("div", "ramp", row).style.background = `linear-gradient(to top, ${steps.join(",")})`;
+    const ramp_ = make("div", row);
+    ramp_.id = "ramp";
+    ramp_.style.background = `linear-gradient(to top, ${steps.join(",")})`;
   }
 
   listen() {
@@ -408,6 +469,7 @@ class Viewer {
     gl.depthMask(false);
     for (const part of panes) this.drawPart(part, part.colour, part.opacity, false, false);
     gl.depthMask(true);
+    this.drawArrows(view, eye, right, cross(direction, right));
     const slider = this.page.getElementById("time");
     if (this.page.activeElement !== slider || this.playing) slider.value = this.t;
     this.page.getElementById("play").textContent = this.playing ? "pause" : "play";
@@ -429,6 +491,31 @@ class Viewer {
     gl.uniform1f(at.shadow, shadow ? 1 : 0);
     gl.uniform1f(at.lit, shadow || !lit ? 0 : 1);
     gl.drawElements(gl.TRIANGLES, part.count, gl.UNSIGNED_INT, 4 * part.first);
+  }
+
+  // over what they lie in
+  drawArrows(view, eye, right, up) {
+    const gl = this.gl, { arrows, times } = this.motion, { made, at } = this.arrow;
+    const shown = arrowsAt(this.values, arrows.slots, times, this.t);
+    if (!shown.length) return;
+    gl.disable(gl.BLEND);
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    gl.useProgram(made);
+    gl.uniformMatrix4fv(at.view, false, view);
+    for (const [name, value] of [["eye", eye], ["right", right], ["up", up]]) gl.uniform3fv(at[name], value);
+    gl.uniform1f(at.lit, 1);
+    gl.uniform1f(at.given, -2e30);
+    gl.uniform2fv(at.range, [0, 0]);
+    gl.uniform1i(at.ramp, 1);
+    for (const { slot, start, vector } of shown) {
+      const { colour, heads } = arrows.slots[slot], { array, count, room } = this.shapes[heads - 1];
+      gl.bindVertexArray(array);
+      gl.uniform4fv(at.colour, [...rgb(colour), 1]);
+      gl.uniform3fv(at.start, start);
+      gl.uniform3fv(at.vector, vector);
+      gl.uniform2fv(at.wide, [arrows.width, room]);
+      gl.drawElements(gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
+    }
   }
 
   drawLines(view) {

@@ -59,4 +59,5 @@ heard["view.pointerup"]({ pointerId: 1 });
 heard["camera.change"]({ target: { value: "top" } });
 next(now + 16);
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
-console.log(JSON.stringify({ clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
+const names = get("names").children.map((row) => row.textContent);
+console.log(JSON.stringify({ names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
