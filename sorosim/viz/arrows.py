@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 WORDS = {LOADS: "loads", GRAVITY: "weight", JOINTS: "joints and loops", CONTACTS: "contacts"}
-COLOURS = {LOADS: (0, 114, 178), GRAVITY: (92, 99, 108), JOINTS: (136, 46, 114), CONTACTS: (192, 57, 43)}
+COLOURS = {LOADS: (16, 48, 140), GRAVITY: (92, 99, 108), JOINTS: (136, 46, 114), CONTACTS: (192, 57, 43)}
 LONGEST = 0.25  # arrow of the largest force, relative to what is seen
 NEGLIGIBLE = 1e-4  # moments beside forces at the size of what is seen, or the reverse
 LEAST = 0.01  # forces smaller than this part of the largest are not drawn

@@ -4,6 +4,7 @@
 
 const TEXELS = 512; // in a row of the texture of poses; a station takes two: position and value, quaternion
 const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array, i1: Int8Array };
+const SLIDER = 50; // pixels
 const VIEW_ANGLE = (28 * Math.PI) / 180;
 
 // -- numbers, without a window ------------------------------------------------------------------------------------
@@ -205,7 +206,8 @@ class Viewer {
     this.page = page;
     this.motion = motion;
     this.canvas = page.getElementById("view");
-    this.gl = this.canvas.getContext("webgl2", { antialias: true });
+    // opaque: what is blended would let the page shine through the canvas
+    this.gl = this.canvas.getContext("webgl2", { antialias: true, alpha: false });
     if (!this.gl) throw new Error("this browser has no WebGL2");
     this.poses = decode(motion.poses);
     this.tensions = decode(motion.tensions);
@@ -288,10 +290,11 @@ class Viewer {
     this.camera = { azimuth, elevation, focus: [...this.motion.middle], distance: this.fitted() };
   }
 
-  // so far away that the ball around all that moves fits into the window
+  // so far away that the ball around all that moves fits into the window, above the slider
   fitted() {
-    const aspect = Math.min(1, this.canvas.clientWidth / Math.max(this.canvas.clientHeight, 1));
-    return this.motion.radius / Math.sin(Math.atan(Math.tan(VIEW_ANGLE / 2) * Math.max(aspect, 0.1)));
+    const { clientWidth: width, clientHeight } = this.canvas, height = Math.max(clientHeight, 1);
+    const part = Math.min(Math.max(1 - 2 * SLIDER / height, 0.5), Math.max(width / height, 0.1));
+    return this.motion.radius / Math.sin(Math.atan(Math.tan(VIEW_ANGLE / 2) * part));
   }
 
   write() {
@@ -521,11 +524,11 @@ class Viewer {
   drawLines(view) {
     const gl = this.gl, { motion } = this, { floor } = motion;
     const grid = floor.lines.flatMap((point) => [...point, 0.77, 0.79, 0.81]);
-    AXES.forEach((ink, k) => {
+    const axes = AXES.flatMap((ink, k) => {
       const end = floor.corner.map((x, i) => (i === k ? x + floor.step : x));
-      grid.push(...floor.corner, ...ink, ...end, ...ink);
+      return [...floor.corner, ...ink, ...end, ...ink];
     });
-    const strips = [[gl.LINES, grid]];
+    const strips = [[gl.LINES, grid], [gl.LINES, axes]];
     motion.trails.forEach((trail) => {
       const points = [], until = between(motion.times, this.t)[0], ink = rgb(trail.colour);
       for (let row = 0; row <= until; row++) {
@@ -542,6 +545,7 @@ class Viewer {
     gl.bindBuffer(gl.ARRAY_BUFFER, this.ends);
     gl.disable(gl.BLEND);
     for (const [kind, values] of strips) {
+      gl.depthFunc(values === axes ? gl.ALWAYS : gl.LEQUAL); // axes lie on lines of the grid
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.DYNAMIC_DRAW);
       gl.drawArrays(kind, 0, values.length / 6);
     }

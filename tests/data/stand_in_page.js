@@ -14,9 +14,10 @@ const gl = new Proxy({ LINK_STATUS: 1, ACTIVE_UNIFORMS: 2, TRIANGLES: 4 }, { get
     return {};
   };
 } });
+let context = null;
 const elements = {}, heard = {};
 const make = (id) => ({ id, style: {}, children: [], clientWidth: 640, clientHeight: 360, value: "1",
-  textContent: id === "motion" ? motion : "", getContext: () => gl, setPointerCapture() {},
+  textContent: id === "motion" ? motion : "", getContext(kind, options) { context = options; return gl; }, setPointerCapture() {},
   addEventListener(name, f) { heard[`${id}.${name}`] = f; }, appendChild(child) { this.children.push(child); } });
 const get = (id) => (elements[id] ??= make(id));
 globalThis.document = { getElementById: get, createElement: make, activeElement: null,
@@ -60,4 +61,4 @@ heard["camera.change"]({ target: { value: "top" } });
 next(now + 16);
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
 const names = get("names").children.map((row) => row.textContent);
-console.log(JSON.stringify({ names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
+console.log(JSON.stringify({ context, names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
