@@ -89,11 +89,24 @@ function eyeOf(camera, frame) {
   return { eye: plus(camera.focus, direction, camera.distance), direction };
 }
 
+// so far away that a box of a size, half of it given, fits into a window, above the slider
+function fitted(half, direction, up, width, height) {
+  const right = unit(cross(up, direction)), upwards = cross(direction, right), across = Math.tan(VIEW_ANGLE / 2);
+  const part = [Math.max((0.95 * width) / Math.max(height, 1), 0.1), Math.max(1 - (2 * SLIDER) / height, 0.5)];
+  let distance = 0;
+  for (let corner = 0; corner < 8; corner++) {
+    const arm = half.map((x, i) => ((corner >> i) & 1 ? x : -x));
+    const wide = Math.max(Math.abs(dot(arm, right)) / part[0], Math.abs(dot(arm, upwards)) / part[1]);
+    distance = Math.max(distance, dot(arm, direction) + wide / across);
+  }
+  return distance;
+}
+
 const VIEWS = { iso: [Math.atan2(-1.35, 0.75), Math.atan2(0.75, Math.hypot(0.75, 1.35))], front: [0, 0],
   side: [-Math.PI / 2, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4] };
 
 if (typeof module !== "undefined") {
-  module.exports = { decode, between, posesAt, arrowsAt, rotate, place, project, eyeOf, VIEWS, TEXELS };
+  module.exports = { decode, between, posesAt, arrowsAt, rotate, place, project, eyeOf, fitted, VIEWS, TEXELS };
 }
 
 // -- drawing ------------------------------------------------------------------------------------------------------
@@ -286,15 +299,10 @@ class Viewer {
   }
 
   look(name) {
-    const [azimuth, elevation] = VIEWS[name];
-    this.camera = { azimuth, elevation, focus: [...this.motion.middle], distance: this.fitted() };
-  }
-
-  // so far away that the ball around all that moves fits into the window, above the slider
-  fitted() {
-    const { clientWidth: width, clientHeight } = this.canvas, height = Math.max(clientHeight, 1);
-    const part = Math.min(Math.max(1 - 2 * SLIDER / height, 0.5), Math.max(width / height, 0.1));
-    return this.motion.radius / Math.sin(Math.atan(Math.tan(VIEW_ANGLE / 2) * part));
+    const [azimuth, elevation] = VIEWS[name], { clientWidth, clientHeight } = this.canvas, { motion } = this;
+    this.camera = { azimuth, elevation, focus: [...motion.middle], distance: 1 };
+    const { direction } = eyeOf(this.camera, motion.frame);
+    this.camera.distance = fitted(motion.half, direction, motion.frame[2], clientWidth, clientHeight);
   }
 
   write() {

@@ -261,6 +261,7 @@ def _room(up: Array, seen: Array, held: Array) -> dict[str, Any]:
     corner = np.array([floor.low[0], floor.low[1], floor.height]) @ frame
     return {
         "frame": frame.tolist(), "middle": middle.tolist(),
+        "half": np.maximum(0.5 * np.ptp(held, axis=0), 1e-3 * floor.size).tolist(),
         "radius": 1.05 * float(np.linalg.norm(held - middle, axis=1).max(initial=0.0)) or 1.0,
         "floor": {
             "height": floor.height, "step": floor.step, "corner": corner.tolist(),

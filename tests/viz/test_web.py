@@ -421,6 +421,23 @@ def test_the_camera_of_the_script_sees_as_a_camera_does(tmp_path):
 
 
 @needs_node
+@pytest.mark.parametrize("window", [(1000, 600), (400, 800)])
+def test_a_box_is_seen_whole_and_as_large_as_fits(tmp_path, window):
+    half, toward = np.array([0.5, 0.05, 0.2]), np.array([0.6, -0.64, 0.48])
+    width, height = window
+    got = run_script(
+        tmp_path,
+        f"const d = v.fitted({half.tolist()}, {toward.tolist()}, [0, 0, 1], {width}, {height});"
+        f"const eye = {toward.tolist()}.map((x) => d * x);"
+        f"console.log(JSON.stringify([...v.project(eye, [0, 0, 0], [0, 0, 1], {width / height}, 0.01, 10)]));",
+    )
+    corners = np.stack(np.meshgrid(*np.stack([-half, half], axis=1), [1.0]), axis=-1).reshape(-1, 4)
+    seen = corners @ np.array(got).reshape(4, 4)
+    x, y = np.abs(seen[:, :2] / seen[:, 3:]).max(axis=0)
+    assert max(x / 0.95, y / (1.0 - 100.0 / height)) == pytest.approx(1.0, rel=1e-6)
+
+
+@needs_node
 def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tmp_path):
     """Every function of the viewer runs: WebGL and the page are stand-ins that write down what is asked of them."""
     written(run, tmp_path, fps=5.0, trails=True)
