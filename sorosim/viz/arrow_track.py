@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.viz.arrows import COLOURS, WORDS, Arrows
+from sorosim.viz.arrows import Arrows, colour_code
 from sorosim.viz.forces import CONTACTS, Acting, acting
 from sorosim.viz.look import Look
 from sorosim.viz.target import sample
@@ -33,7 +33,7 @@ class Slot(NamedTuple):
     @property
     def colour(self) -> str:
         """Code of its colour."""
-        return "#{:02x}{:02x}{:02x}".format(*COLOURS[self.kind])
+        return colour_code(self.kind)
 
 
 class ArrowTrack(NamedTuple):
@@ -44,11 +44,7 @@ class ArrowTrack(NamedTuple):
     vector: Array  # (n, n_slots, 3) [m]; zero where nothing acts
     width: float  # of heads [m]
     legend: str  # what their lengths mean
-
-    @property
-    def kinds(self) -> list[tuple[str, str]]:
-        """Words for the kinds of arrows, and the codes of their colours."""
-        return list(dict.fromkeys((WORDS[slot.kind], slot.colour) for slot in self.slots))
+    kinds: list[tuple[str, str]]  # words for them, and codes of their colours
 
 
 def arrow_track(shown: Together, look: Look, times: Array, offsets: list[Array], size: float) -> ArrowTrack:
@@ -69,7 +65,7 @@ def arrow_track(shown: Together, look: Look, times: Array, offsets: list[Array],
         table[1, at, column] = [vector for _, _, vector in rows]
         last = np.maximum(np.searchsorted(at, np.arange(len(times)), side="right") - 1, 0)
         table[0, :, column] = table[0, at, column][last]
-    return ArrowTrack(tuple(places), table[0], table[1], arrows.width, arrows.legend)
+    return ArrowTrack(tuple(places), table[0], table[1], arrows.width, arrows.legend, arrows.kinds)
 
 
 def _acting(shown: Together, k: int, look: Look, times: Array) -> list[Acting]:

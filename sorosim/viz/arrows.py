@@ -26,6 +26,11 @@ HEAD, SHAFT = 1.25, 0.2  # length of a head and radius of a shaft, in widths of 
 AROUND = 16
 
 
+def colour_code(kind: str) -> str:
+    """Code of the colour of a kind of wrenches."""
+    return "#{:02x}{:02x}{:02x}".format(*COLOURS[kind])
+
+
 class Placed(NamedTuple):
     """Arrows of one kind of vector at one moment, n of them."""
 
@@ -83,6 +88,10 @@ class Arrows:
         force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))
         self.largest = (float(force / size), float(moment))
         self.force, self.moment = scale_for(self.largest[0], size), scale_for(self.largest[1], size)
+
+        kinds = {one.kind[row] for one in found for placed in self.placed(one) for row in placed.rows}
+        # words for the kinds of arrows that are seen, and the codes of their colours
+        self.kinds = [(WORDS[kind], colour_code(kind)) for kind in COLOURS if kind in kinds]
 
     @property
     def legend(self) -> str:

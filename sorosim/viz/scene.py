@@ -63,6 +63,8 @@ class Scene:
         self._others: dict[int, tuple[Array, Array | None]] = {}  # what further robots show: q, u
         self._bar: ScaleBar | None = None
         self._legend: Legend | None = None
+        self._named: list[tuple[str, str]] = []  # names and colours in the legend, before those of arrows
+        self._kinds: list[tuple[str, str]] = []
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
         self._seen_at = (np.zeros(3), 0.0)  # where the camera has followed to, and how far round it has gone [rad]
         self._shown = True
@@ -105,7 +107,13 @@ class Scene:
 
     def add_legend(self, entries: Sequence[tuple[str, str]]) -> None:
         """Write names beside their colours."""
-        self._legend = Legend(self.plotter, entries)
+        self._named = list(entries)
+        self._show_legend()
+
+    def _show_legend(self) -> None:
+        if self._legend is not None:
+            self._legend.remove()
+        self._legend = Legend(self.plotter, [*self._named, *self._kinds])
         self._scale()
 
     # -- how it looks ----------------------------------------------------------------------------------------------
@@ -172,6 +180,9 @@ class Scene:
         for drawn in self.drawn:
             drawn.arrows = arrows if found else None
         self.words.say("scale", arrows.legend)
+        if arrows.kinds != self._kinds:
+            self._kinds = arrows.kinds
+            self._show_legend()
 
     # -- what it shows ---------------------------------------------------------------------------------------------
 

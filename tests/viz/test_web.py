@@ -272,7 +272,7 @@ def test_arrows_of_the_page_are_the_wrenches(tmp_path):
     arrows = page.motion["arrows"]
     said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows["words"])
     force, moment = (float(said[k]) / 100.0 / float(said[k + 1]) for k in (1, 3))
-    assert page.motion["legend"] == [["weight", "#5c636c"], ["loads", "#10308c"]]
+    assert page.motion["legend"] == [["loads", "#10308c"], ["weight", "#5c636c"]]
     block = arrows["values"]
     values = np.frombuffer(b64decode(block["base64"]), KINDS[block["kind"]]).reshape(6, -1, 6)
     found = {(slot["colour"], slot["heads"]): values[:, k] for k, slot in enumerate(arrows["slots"])}
@@ -468,4 +468,4 @@ def test_the_whole_script_draws_arrows_and_names(tmp_path):
     assert said["trouble"] == ""
     # shadows and bodies; a weight, a force and a moment on each
     assert said["drawn"] == {"lines": 2, "triangles": 2 + 2 + 6}
-    assert said["names"] == ["a ", "<b> ", "weight ", "loads "]
+    assert said["names"] == ["a ", "<b> ", "loads ", "weight "]
