@@ -40,6 +40,11 @@ class Placed(NamedTuple):
     starts: Array  # (n, 3) [m], world frame
     vectors: Array  # (n, 3) [m]
 
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """Both ends (n, 3) of each."""
+        return self.starts, self.starts + self.vectors
+
 
 class Scale(NamedTuple):
     """Lengths of arrows."""

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.robot import Robot
 from sorosim.viz.arrows import Arrows
 from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
-from sorosim.viz.colours import ScaleBar
+from sorosim.viz.colours import ScaleBar, narrowness
 from sorosim.viz.drawn import DrawnRobot
-from sorosim.viz.forces import centre_of_mass
+from sorosim.viz.forces import Acting, centre_of_mass
 from sorosim.viz.look import CENTRE_OF_MASS, Look
 from sorosim.viz.meshes import AXIS_COLOURS, Floor
 from sorosim.viz.offscreen import load_pyvista
@@ -59,6 +59,7 @@ class Scene:
         self._floor: Floor | None = None
         self._off_screen = off_screen
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
+        self._ends = np.zeros((0, 3))  # of all arrows
         self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
         self._others: dict[int, tuple[Array, Array | None]] = {}  # what further robots show: q, u
         self._bar: ScaleBar | None = None
@@ -170,13 +171,15 @@ class Scene:
         """Set the one scale of all arrows, for all that must be seen."""
         if len(self._framed) == 0:
             return
-        look, found = self.look, []
+        look, found = self.look, list[tuple[Array, Acting]]()
         for drawn in self.drawn:
             if not drawn.has_forces(look):
                 continue
             moments = zip(*drawn.states(FITTED_STATES), strict=True) if drawn.motion is not None else drawn.resting()
-            found += [drawn.acting(q, u, t, look) for t, q, u in moments]
-        arrows = Arrows(found, self._size)
+            found += [(drawn.offset, drawn.acting(q, u, t, look)) for t, q, u in moments]
+        arrows = Arrows([one for _, one in found], self._size)
+        ends = [offset + end for offset, one in found for placed in arrows.placed(one) for end in placed.ends]
+        self._ends = np.concatenate([np.zeros((0, 3)), *ends])
         for drawn in self.drawn:
             drawn.arrows = arrows if found else None
         self.words.say("scale", arrows.legend)
@@ -325,8 +328,9 @@ class Scene:
 
     def place_camera(self) -> None:
         """Put the camera where the view of the look is, all in sight."""
-        margins = (0.05, self.margin_right if self._bar is None else self.margin_bar, self.margin_below, 0.12)
-        points = self._framed
+        beside = self.margin_right if self._bar is None else self.margin_bar * narrowness(self.size)
+        margins = (0.05, beside, self.margin_below, 0.12)
+        points = np.concatenate([self._framed, self._ends]) if self.look.follow is None else self._framed
         if self.look.orbit:
             some = points[:: max(1, len(points) // 4000)]
             angles = 2.0 * np.pi * np.arange(ORBIT_STEPS) / ORBIT_STEPS
@@ -342,7 +346,7 @@ class Scene:
         scale = self._finer * self.size[1] / 720.0
         self.words.scale(scale)
         if self._bar is not None:
-            self._bar.scale(scale)
+            self._bar.scale(scale, self.size)
         if self._legend is not None:
             self._legend.scale(scale, self._window())
         for lines in (self._lines, *(drawn.lines for drawn in self.drawn)):

@@ -112,8 +112,9 @@ def describe_motion(shown: Together, fps: float, look: Look) -> dict[str, Any]:
     drawn = [_drawn(*each, times, look) for each in zip(rigs, shown.motions, offsets, shown.tints, strict=True)]
     seen = np.concatenate([one.seen for one in drawn])
     solids = [solid for one in drawn for solid in one.solids]
-    held = np.concatenate([seen, *(solid.points for solid in solids if solid.held)])
     arrows = arrow_track(shown, look, times, offsets, float(np.ptp(seen, axis=0).max()) or 1.0)
+    held = [seen, *(solid.points for solid in solids if solid.held)]
+    held += [end.reshape(-1, 3) for end in (arrows.start, arrows.start + arrows.vector)]
     fewer = MOST_BYTES // (32 * n + 24 * len(arrows.slots))
     if len(times) > max(fewer, 2):
         return describe_motion(shown, (fewer - 1) / (times[-1] - times[0]), look)
@@ -138,7 +139,7 @@ def describe_motion(shown: Together, fps: float, look: Look) -> dict[str, Any]:
         "trails": list(_trails(drawn, look)) if look.trails else [],
         "legend": [*(zip(shown.names, shown.tints, strict=True) if shown.several else ()), *arrows.kinds],
         "arrows": _arrows(arrows),
-        **_room(up_axis(robot.engine.gravity), seen, held),
+        **_room(up_axis(robot.engine.gravity), seen, np.concatenate(held)),
         "poses": _block(poses, "<f4"),
         "tensions": _block(tensions, "<f4"),
         "ramp": _block(_ramp(quantity), "|u1"),
