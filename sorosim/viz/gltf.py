@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from sorosim import __version__
 from sorosim.door import describe, positive
 from sorosim.errors import InputError
-from sorosim.robot import Robot
 from sorosim.viz.arrow_track import ArrowTrack, arrow_track
 from sorosim.viz.arrows import solids
-from sorosim.viz.camera import up_axis
 from sorosim.viz.drawn import CORD, RIGID, SOFT
 from sorosim.viz.geometry import BODY, TENDON, Part
 from sorosim.viz.look import Look
@@ -93,7 +91,7 @@ def export_gltf(
 
 def _scene(shown: Together, look: Look, times: Array, animated: bool) -> _Scene:
     """Robots, what they may touch, and arrows."""
-    scene = _Scene(shown.robot.name if not shown.several else ", ".join(shown.names), shown.robot, times, animated)
+    scene = _Scene(shown.robot.name if not shown.several else ", ".join(shown.names), shown.up, times, animated)
     offsets, seen = shown.offsets(look.view), list[Array]()
     tendons = look.tendons and not shown.several
     names = shown.names if shown.several else ("",)
@@ -180,9 +178,9 @@ class _File:
 class _Scene:
     """Nodes, meshes, skins, materials and one animation. The root turns the vertical to y."""
 
-    def __init__(self, name: str, robot: Robot, times: Array, animated: bool) -> None:
+    def __init__(self, name: str, up: Array, times: Array, animated: bool) -> None:
         self.times, self.animated, self.store = times, animated, _File()
-        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _upright(up_axis(robot.engine.gravity))}]
+        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _upright(up)}]
         self.beside: list[int] = []  # nodes beside the root
         self.meshes: list[dict[str, Any]] = []
         self.skins: list[dict[str, Any]] = []

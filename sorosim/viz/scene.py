@@ -42,6 +42,8 @@ class Scene:
         Width and height of the picture [pixels].
     off_screen : bool
         Pictures (default), or a window.
+    up : (3,) ndarray, optional
+        The vertical, an axis of the world. Default: against gravity.
     **look
         As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
         joints, gravity, follow, orbit, title.
@@ -51,11 +53,12 @@ class Scene:
     margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
 
     def __init__(
-        self, robot: Robot, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **look: Any
-    ) -> None:
+        self, robot: Robot, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, up: Array | None = None,
+        **look: Any,
+    ) -> None:  # fmt: skip
         self.robot, self.size, self.look = robot, check_size(size), Look().changed(robot, look)
         pyvista = load_pyvista()
-        self._up = up_axis(robot.engine.gravity)
+        self._up = up_axis(robot.engine.gravity) if up is None else up
         self._floor: Floor | None = None
         self._off_screen = off_screen
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows

@@ -50,6 +50,12 @@ class Together:
         return self.motions[0].robot
 
     @property
+    def up(self) -> Array:
+        """The vertical (3,), of the first robot that has gravity."""
+        pulls = [motion.robot.engine.gravity for motion in self.motions]
+        return up_axis(next((pull for pull in pulls if np.any(pull)), pulls[0]))
+
+    @property
     def several(self) -> bool:
         """Whether there are more than one."""
         return len(self.motions) > 1
@@ -91,7 +97,7 @@ class Together:
         if self.several:
             named["title"] = look.get("title") or ""
             named["colour"] = PLAIN
-        scene = Scene(self.robot, size=size, off_screen=off_screen, **named)
+        scene = Scene(self.robot, size=size, off_screen=off_screen, up=self.up, **named)
         scene.look = replace(scene.look, tips=tips)  # of any of the robots
         if self.several:
             offsets = self.offsets(look.get("view", "iso"))
@@ -105,7 +111,7 @@ class Together:
         """By how much each is displaced (3,) [m], so that none hides another in a view."""
         if self.layout == OVERLAY:
             return [np.zeros(3)] * len(self.motions)
-        right = camera_axes(up_axis(self.robot.engine.gravity), check_view(view))[0]
+        right = camera_axes(self.up, check_view(view))[0]
         low, high = [], []
         for motion in self.motions:
             geometry = Geometry(motion.robot, n_stations=8, n_around=8, tendons=False)

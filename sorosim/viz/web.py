@@ -23,7 +23,7 @@ from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.viz.arrow_track import ArrowTrack, arrow_track
 from sorosim.viz.arrows import arrow_shape
-from sorosim.viz.camera import level_axes, level_view, up_axis
+from sorosim.viz.camera import level_axes, level_view
 from sorosim.viz.colours import StrainValues, colour_map, round_range, tension_columns
 from sorosim.viz.drawn import CORD, RIGID, SOFT
 from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry, Part
@@ -128,7 +128,7 @@ def describe_motion(shown: Together, fps: float, look: Look) -> dict[str, Any]:
     poses[:, : values.shape[1], 3], poses[:, -1, 7] = values, 1.0
     return {
         "title": look.title if look.title is not None else "" if shown.several else robot.name,
-        "view": level_view(look.view, up_axis(robot.engine.gravity)),
+        "view": level_view(look.view, shown.up),
         "times": times.tolist(),
         "stations": n,
         **_meshes(drawn),
@@ -139,7 +139,7 @@ def describe_motion(shown: Together, fps: float, look: Look) -> dict[str, Any]:
         "trails": list(_trails(drawn, look)) if look.trails else [],
         "legend": [*(zip(shown.names, shown.tints, strict=True) if shown.several else ()), *arrows.kinds],
         "arrows": _arrows(arrows),
-        **_room(up_axis(robot.engine.gravity), seen, np.concatenate(held)),
+        **_room(shown.up, seen, np.concatenate(held)),
         "poses": _block(poses, "<f4"),
         "tensions": _block(tensions, "<f4"),
         "ramp": _block(_ramp(quantity), "|u1"),
