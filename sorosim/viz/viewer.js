@@ -141,7 +141,7 @@ precision highp sampler2D;
 uniform sampler2D ramp;
 uniform vec4 colour;
 uniform vec2 range;      // of values; empty: no colours
-uniform float lit;
+uniform float lit;       // 0 flat, 1 by the light
 uniform float given;     // value of all of it where above -1e30
 uniform vec3 eye, right, up;
 in vec3 side;
@@ -156,7 +156,7 @@ void main() {
   if (lit > 0.0) {
     vec3 n = normalize(side), toward = normalize(eye - where);
     float key = max(dot(n, normalize(toward + 0.8 * up - 0.5 * right)), 0.0), fill = max(dot(n, toward), 0.0);
-    shade = mix(0.36 + 0.55 * key + 0.14 * fill, 1.0, range.y > range.x ? 0.45 : 0.0);
+    shade = mix(0.36 + 0.55 * key + 0.14 * fill, 1.0, range.y > range.x ? 0.45 : 1.0 - lit);
   }
   shown = vec4(base * shade, colour.a);
 }`;
@@ -514,7 +514,7 @@ class Viewer {
     gl.useProgram(made);
     gl.uniformMatrix4fv(at.view, false, view);
     for (const [name, value] of [["eye", eye], ["right", right], ["up", up]]) gl.uniform3fv(at[name], value);
-    gl.uniform1f(at.lit, 1);
+    gl.uniform1f(at.lit, 0.55); // colours that mean something are shaded less
     gl.uniform1f(at.given, -2e30);
     gl.uniform2fv(at.range, [0, 0]);
     gl.uniform1i(at.ramp, 1);
