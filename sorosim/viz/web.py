@@ -41,6 +41,7 @@ MOST_BYTES = 8_000_000  # of poses; in the page they take a third more
 MOST_STATIONS = 65_536  # what two bytes can count
 RAMP = 256  # colours
 OBSTACLE = "obstacle"
+VIEWER = ("viewer.html", "viewer_numbers.js", "viewer_shaders.js", "viewer.js")
 OF_PICTURES = ("floor", "axes", "frames", "follow", "orbit")  # what pages do not know
 KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
@@ -81,13 +82,13 @@ def export_html(result: Any, path: str | os.PathLike[str], *, fps: float = 30.0,
 def page(shown: Together, fps: float, look: Look) -> str:
     """The text of the page."""
     files = resources.files("sorosim.viz")
-    texts = [files.joinpath(f"viewer.{kind}").read_text(encoding="utf-8") for kind in ("html", "js")]
+    frame, *scripts = (files.joinpath(name).read_text(encoding="utf-8") for name in VIEWER)
     content = describe_motion(shown, fps, look)
     # no text of a robot can end the script
     data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     title = content["title"] or ", ".join(shown.names)
-    parts = {"TITLE": escape(title), "SCRIPT": texts[1], "MOTION": data}
-    return re.sub("@(TITLE|SCRIPT|MOTION)@", lambda found: parts[found[1]], texts[0])
+    parts = {"TITLE": escape(title), "SCRIPT": "\n".join(scripts), "MOTION": data}
+    return re.sub("@(TITLE|SCRIPT|MOTION)@", lambda found: parts[found[1]], frame)
 
 
 class _Drawn(NamedTuple):

@@ -314,7 +314,7 @@ def test_what_has_ended_rests_with_its_last_loads():
 def run_script(tmp_path, code):
     """What a piece of JavaScript prints as JSON, with the functions of the viewer."""
     viewer = tmp_path / "viewer.cjs"
-    viewer.write_text(resources.files("sorosim.viz").joinpath("viewer.js").read_text(encoding="utf-8"))
+    viewer.write_text(resources.files("sorosim.viz").joinpath("viewer_numbers.js").read_text(encoding="utf-8"))
     head = "const v = require('./viewer.cjs'); const fs = require('fs');\n"
     done = subprocess.run(
         ["node", "-e", head + code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
