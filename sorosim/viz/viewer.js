@@ -267,8 +267,7 @@ class Viewer {
     for (const part of panes) this.drawPart(part, part.colour, part.opacity, false, false);
     gl.depthMask(true);
     this.drawArrows(view, eye, right, cross(direction, right));
-    const slider = this.page.getElementById("time");
-    if (this.page.activeElement !== slider || this.playing) slider.value = this.t;
+    this.page.getElementById("time").value = this.t;
     this.page.getElementById("play").textContent = this.playing ? "pause" : "play";
     this.page.getElementById("clock").textContent = motion.times.length > 1 ? `t = ${this.t.toFixed(2)} s` : "";
   }

@@ -42,8 +42,11 @@ frame(16);
 const drawn = { ...counts };
 next((now += 16)); // nothing has changed, so nothing is drawn
 const again = counts.triangles - drawn.triangles;
+document.activeElement = get("time"); // as after a drag of the slider
 key("ArrowRight");
 frame(16);
+const slider = get("time").value;
+document.activeElement = null;
 key("ArrowLeft");
 frame(16);
 key(" ");
@@ -61,4 +64,4 @@ heard["camera.change"]({ target: { value: "top" } });
 next(now + 16);
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
 const names = get("names").children.map((row) => row.textContent);
-console.log(JSON.stringify({ context, names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
+console.log(JSON.stringify({ slider, context, names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));

@@ -453,6 +453,7 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     # floor, axes and trail; shadow of the rod; inside, outside; tendons
     assert said["drawn"] == {"lines": 3, "triangles": 1 + 2 + 5}
     assert said["again"] == 0
+    assert said["slider"] == pytest.approx(0.6)
     assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
     assert said["azimuth"] == pytest.approx(-0.08)
 
