@@ -114,6 +114,11 @@ def farthest(points: Array) -> NDArray[np.int64]:
     return np.unique(found)
 
 
+def largest(seen: Sequence[Array]) -> float:
+    """Greatest extent [m] of one of several sets of points (n, 3), 1 where they have none."""
+    return max(float(np.ptp(points, axis=0).max()) for points in seen) or 1.0
+
+
 def round_up(value: float) -> float:
     """The next round number, 1, 2 or 5 times a power of ten, from a positive one on."""
     power = 10.0 ** np.floor(np.log10(value))

@@ -18,6 +18,7 @@ from sorosim.door import describe, positive
 from sorosim.errors import InputError
 from sorosim.viz.arrow_track import ArrowTrack, arrow_track
 from sorosim.viz.arrows import solids
+from sorosim.viz.camera import largest
 from sorosim.viz.drawn import CORD, RIGID, SOFT
 from sorosim.viz.geometry import BODY, TENDON, Part
 from sorosim.viz.look import Look
@@ -105,8 +106,7 @@ def _scene(shown: Together, look: Look, times: Array, animated: bool) -> _Scene:
         for obstacle in standing(motion.robot, points) if look.contacts else ():
             paint = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)
             scene.node(base, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
-    size = float(np.ptp(np.concatenate(seen), axis=0).max()) or 1.0
-    _add_arrows(scene, arrow_track(shown, look, times, offsets, size))
+    _add_arrows(scene, arrow_track(shown, look, times, offsets, largest(seen)))
     return scene
 
 

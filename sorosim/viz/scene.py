@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.robot import Robot
 from sorosim.viz.arrows import Arrows
-from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
+from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, largest, turned, up_axis
 from sorosim.viz.colours import ScaleBar, narrowness
 from sorosim.viz.drawn import DrawnRobot
 from sorosim.viz.forces import Acting, centre_of_mass
@@ -207,7 +207,8 @@ class Scene:
     def _fit(self, states: Sequence[Array]) -> None:
         seen = [drawn.seen(rows) for drawn, rows in zip(self.drawn, states, strict=True)]
         every = np.concatenate(seen)
-        self._size = float(np.ptp(every, axis=0).max()) or 1.0
+        # of the largest robot: frames and arrows beside many must not be as large as their row
+        self._size = largest(seen)
         self._floor = Floor(every, self._up)
         # the floor belongs to the picture, whether it is drawn now or later
         self._framed = np.concatenate([every, self._floor.shadow(every)]) if self.look.floor else every

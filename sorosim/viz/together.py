@@ -63,7 +63,7 @@ class Together:
     @property
     def tints(self) -> list[str]:
         """Code of the colour of each; "" of a single one, which has the usual ones."""
-        return [TINTS[k % len(TINTS)] if self.several else "" for k in range(len(self.motions))]
+        return [_tint(k) if self.several else "" for k in range(len(self.motions))]
 
     @property
     def timed(self) -> bool:
@@ -125,6 +125,14 @@ class Together:
         for k in range(1, len(low)):
             places.append(places[-1] + high[k - 1] + gap - low[k])
         return [place * right for place in places]
+
+
+def _tint(k: int) -> str:
+    """Colour of run k: of more than there are colours the next ones are paler, then darker."""
+    round_, which = divmod(k, len(TINTS))
+    codes = np.array(list(bytes.fromhex(TINTS[which][1:])))
+    toward = (codes, 255, 0)[round_ % 3]
+    return "#{:02x}{:02x}{:02x}".format(*(0.5 * (codes + toward)).astype(int))
 
 
 def together(result: Any) -> Together:

@@ -23,7 +23,7 @@ from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.viz.arrow_track import ArrowTrack, arrow_track
 from sorosim.viz.arrows import arrow_shape
-from sorosim.viz.camera import level_axes, level_view
+from sorosim.viz.camera import largest, level_axes, level_view
 from sorosim.viz.colours import StrainValues, colour_map, round_range, tension_columns
 from sorosim.viz.drawn import CORD, RIGID, SOFT
 from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry, Part
@@ -113,7 +113,7 @@ def describe_motion(shown: Together, fps: float, look: Look) -> dict[str, Any]:
     drawn = [_drawn(*each, times, look) for each in zip(rigs, shown.motions, offsets, shown.tints, strict=True)]
     seen = np.concatenate([one.seen for one in drawn])
     solids = [solid for one in drawn for solid in one.solids]
-    arrows = arrow_track(shown, look, times, offsets, float(np.ptp(seen, axis=0).max()) or 1.0)
+    arrows = arrow_track(shown, look, times, offsets, largest([one.seen for one in drawn]))
     held = [seen, *(solid.points for solid in solids if solid.held)]
     held += [end.reshape(-1, 3) for end in (arrows.start, arrows.start + arrows.vector)]
     fewer = MOST_BYTES // (32 * n + 24 * len(arrows.slots))

@@ -261,6 +261,19 @@ def test_the_vertical_is_that_of_a_robot_with_gravity(robot, run):
         assert_allclose(scene.plotter.camera.up, [0.0, 1.0, 0.0])
 
 
+def test_many_runs_have_colours_of_their_own_and_arrows_of_the_size_of_one(run):
+    twenty = gather([run] * 20)
+    assert twenty.tints[: len(TINTS)] == list(TINTS)
+    assert len(set(twenty.tints)) == 20
+    legends = []
+    for runs in ([run], [run] * 9):
+        shown = gather(runs, "side")
+        with shown.scene(SMALL, {"gravity": True}) as scene:
+            scene.fit_runs(shown.motions)
+            legends.append(scene.words.said("scale"))
+    assert legends[0] == legends[1] != ""
+
+
 def test_tips_are_links_of_any_of_the_robots(run):
     pendulum = sorosim.load("pendulum")
     other = SimpleNamespace(robot=pendulum, t=run.t, q=np.zeros((len(run.t), pendulum.ndof)), u=np.zeros((9, 0)))
