@@ -50,7 +50,10 @@ class ArrowTrack(NamedTuple):
 def arrow_track(shown: Together, look: Look, times: Array, offsets: list[Array], size: float) -> ArrowTrack:
     """The arrows that a look shows of several motions at times (n,), in a picture of a size [m]."""
     found = [_acting(shown, k, look, times) for k in range(len(shown.motions))]
-    arrows = Arrows([one for robot in found for one in robot], size)
+    # a single moment has the scale of the whole motion, as in pictures
+    whole = len(times) == 1 and len(shown.t) > 1
+    scaled = [_acting(shown, k, look, shown.moments) for k in range(len(shown.motions))] if whole else found
+    arrows = Arrows([one for robot in scaled for one in robot], size)
     places: dict[Slot, list[tuple[int, Array, Array]]] = {}
     for k, robot in enumerate(found):
         for moment, one in enumerate(robot):

@@ -101,7 +101,7 @@ def _scene(shown: Together, look: Look, times: Array, animated: bool) -> _Scene:
         track = rig.track(motion, times)
         base = scene.node(0, name=name, translation=_rounded(offset)) if shown.several else 0
         _Robot(scene, base, rig, track, tint)
-        points = rig.seen(track)
+        points = rig.seen(track if animated else rig.track(motion, shown.moments))
         seen.append(points + offset)
         for obstacle in standing(motion.robot, points) if look.contacts else ():
             paint = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)

@@ -76,6 +76,11 @@ class Together:
         timed = [motion.t for motion in self.motions if motion.timed]
         return np.unique(np.concatenate(timed)) if timed else np.zeros(1)
 
+    @property
+    def moments(self) -> Array:
+        """Times to look at for what the whole motion needs."""
+        return np.linspace(self.t[0], self.t[-1], min(len(self.t), FITTED_STATES))
+
     def check_look(self, options: Mapping[str, Any]) -> Look:
         """How all of them are drawn by these options, refusing what they cannot show."""
         if options.get("trails") and not self.timed:

@@ -344,6 +344,15 @@ def test_arrows_are_where_the_wrenches_act(tmp_path):
     assert_allclose(reader.arrows(0.7)["loads push"], ordered(wanted), atol=1e-6)
 
 
+def test_arrows_of_a_moment_have_the_scale_of_the_run(tmp_path):
+    run, legends = pushed(), []
+    for t in (0.4, None):
+        export_gltf(run, tmp_path / "run.glb", t=t, loads=True)
+        nodes = Reader(tmp_path / "run.glb").json["nodes"]
+        legends += [node["name"] for node in nodes if node["name"].startswith("arrows")]
+    assert legends[0] == legends[1]
+
+
 def test_several_runs_in_one_file_go_by_one_clock(tmp_path):
     long, short = pushed(1.0), pushed(0.5)
     sorosim.export_gltf(tmp_path / "two.glb", [long, short], names=["long", "short"], fps=4.0, contacts=False)
