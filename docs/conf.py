@@ -46,7 +46,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "image_scrapers": ("gallery_pictures.scrape",),
-    "reset_modules": (),
+    "reset_modules": ("gallery_pictures.begin",),
     "capture_repr": (),
     "download_all_examples": False,
     "show_memory": False,

@@ -1,12 +1,23 @@
 """Pictures of the gallery: the matplotlib figures that an example holds in its names, and the files that it wrote."""
 
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
+_begun = [0]  # when the present example began [ns]
+
+
+def begin(_conf: dict[str, Any], _example: Any) -> None:
+    """Take down when an example begins; see sphinx-gallery, resetting modules."""
+    _begun[0] = time.time_ns()
+
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Write figures and move files that are new since the block before; see sphinx-gallery, custom scrapers."""
+    """Write figures and move files that are new since the block before; see sphinx-gallery, custom scrapers.
+
+    Files from before the example were left by one that failed or was stopped, and belong to none.
+    """
     from matplotlib.figure import Figure
     from sphinx_gallery.scrapers import figure_rst
 
@@ -17,7 +28,8 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             path = next(block_vars["image_path_iterator"])
             figure.savefig(path, dpi=110)
             written.append(path)
-    for drawn in sorted(Path.cwd().glob("*.png"), key=lambda file: file.stat().st_mtime_ns):
+    times = {drawn: drawn.stat().st_mtime_ns for drawn in Path.cwd().glob("*.png")}
+    for drawn in sorted((drawn for drawn, when in times.items() if when >= _begun[0]), key=times.__getitem__):
         path = next(block_vars["image_path_iterator"])
         shutil.move(drawn, path)
         written.append(path)

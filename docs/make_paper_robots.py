@@ -66,9 +66,10 @@ def draw(name: str, folder: Path, size: tuple[int, int], fps: float) -> Iterator
     yield done(folder / "snapshots_flat.svg")
     run.plot(folder / "figures", formats="pdf", style="paper")
     yield done(folder / "figures")
-    run.export_html(folder / "run.html", trails=True, tips=figures.look.get("tips"))
+    arrows = {name: True for name in ("loads", "joints") if name in figures.look | dict(figures.film)}
+    run.export_html(folder / "run.html", trails=True, tips=figures.look.get("tips"), **arrows)
     yield done(folder / "run.html")
-    run.export_gltf(folder / "run.glb")
+    run.export_gltf(folder / "run.glb", **arrows)
     yield done(folder / "run.glb")
     run.movie(folder / "run.mp4", size=size, fps=fps, **(figures.look | dict(figures.film)))
     yield done(folder / "run.mp4")

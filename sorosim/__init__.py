@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sorosim.sensitivity import scalars, sensitivities
     from sorosim.steady_motion import steady
     from sorosim.sweeps.driver import sweep
-    from sorosim.viz.together import movie, play, still
+    from sorosim.viz.together import export_gltf, export_html, movie, play, still
 
 __version__ = "0.1.0"
 
@@ -50,6 +50,8 @@ __all__ = [
     "assemble",
     "continuation",
     "examine",
+    "export_gltf",
+    "export_html",
     "follow",
     "load",
     "movie",
@@ -71,6 +73,8 @@ _LAZY = {
     "assemble": ("sorosim.assembly", "assemble"),
     "continuation": ("sorosim.branching.tracing", "continuation"),
     "examine": ("sorosim.doctor", "examine"),
+    "export_gltf": ("sorosim.viz.together", "export_gltf"),
+    "export_html": ("sorosim.viz.together", "export_html"),
     "follow": ("sorosim.analysis", "follow"),
     "load": ("sorosim.io", "load"),
     "movie": ("sorosim.viz.together", "movie"),

@@ -389,6 +389,8 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
         "run.html": ("web", "run.h5", "--colour", "bending_y", "--trails", "--tips", "finger"),
         "run.glb": ("gltf", "run.h5", "--fps", "10"),
         "built.html": ("web", "finger.yaml"),
+        "two.html": ("web", "run.h5", "finger.yaml", "--names", "moving, built", "--loads", "--joints", "--gravity"),
+        "two.glb": ("gltf", "run.h5", "run.h5", "--overlay", "--fps", "5", "--gravity"),
     }
     for name, words in written.items():
         assert call(*words, "--out", name) == (0, f"{name}\n", ""), name
@@ -411,6 +413,9 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
         (("movie", "run.h5", "--colour", "blue"), "colour: expected"),
         (("still", "run.h5", "--out", "a.png", "--t", "9"), "t: expected a time"),
         (("still", "run.h5", "--out", "a.xyz"), "expected"),
+        (("still", "run.h5", "--out", "a.svg", "--loads"), "a side view knows --trails and --tips only"),
+        (("web", "run.h5", "--names", "one"), "--names: expected two results or more, got one"),
+        (("web", "run.h5", "--frames"), "--frames"),
     ],
 )
 def test_looks_that_cannot_be(finger, call, words, message):

@@ -7,7 +7,7 @@ from typing import Annotated, overload
 
 import typer
 
-from sorosim.cli.readers import number, result_file
+from sorosim.cli.readers import result_file
 from sorosim.errors import InputError
 from sorosim.solvers.registry import METHODS
 
@@ -16,10 +16,6 @@ RobotArgument = Annotated[
     typer.Argument(metavar="ROBOT", help="A YAML or URDF file, or the name of a bundled robot.", show_default=False),
 ]
 ResultArgument = Annotated[Path, typer.Argument(metavar="RESULT", help="A result file.", show_default=False)]
-SourceArgument = Annotated[
-    str,
-    typer.Argument(metavar="SOURCE", help="A result file, or a robot to see it as it is built.", show_default=False),
-]
 SourcesArgument = Annotated[
     list[str],
     typer.Argument(
@@ -77,17 +73,6 @@ SetOption = Annotated[
     ),
 ]
 SizeOption = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the picture in pixels.")]
-ViewOption = Annotated[str, typer.Option(metavar="NAME", help="Camera: iso, front, side, top, or x, y, z.")]
-ColourOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="What colours show: tension, bending_y, ... or plain; default: tension, if any."),
-]
-TrailsOption = Annotated[bool, typer.Option("--trails", metavar="", help="Draw the paths of the tips.")]
-TipsOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAMES", help="Links that leave trails, with commas; default: those that carry no other."),
-]
-FramesOption = Annotated[bool, typer.Option("--frames", metavar="", help="Draw frames along the robot.")]
 OverlayOption = Annotated[
     bool, typer.Option("--overlay", metavar="", help="Draw several runs over each other instead of side by side.")
 ]
@@ -95,16 +80,6 @@ NamesOption = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="What several runs are called, with commas; default: the names of the files."),
 ]
-FollowOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Link that the camera follows, or 'centre of mass'.")
-]
-OrbitOption = Annotated[
-    float,
-    typer.Option(metavar="DEGREES", parser=number, help="By how much the camera goes round in each simulated second."),
-]
-LoadsOption = Annotated[bool, typer.Option("--loads", metavar="", help="Draw loads as arrows.")]
-JointsOption = Annotated[bool, typer.Option("--joints", metavar="", help="Draw forces in loops and joints as arrows.")]
-GravityOption = Annotated[bool, typer.Option("--gravity", metavar="", help="Draw the weight as an arrow.")]
 JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
 ResultOption = Annotated[
     Path | None,

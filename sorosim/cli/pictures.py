@@ -10,23 +10,13 @@ import typer
 
 from sorosim.cli.files import is_result
 from sorosim.cli.kinds import kind_of
+from sorosim.cli.looks import asked_for, with_look
 from sorosim.cli.options import (
-    ColourOption,
-    FollowOption,
-    FramesOption,
-    GravityOption,
-    JointsOption,
-    LoadsOption,
     NamesOption,
-    OrbitOption,
     OverlayOption,
     ResultArgument,
     SizeOption,
-    SourceArgument,
     SourcesArgument,
-    TipsOption,
-    TrailsOption,
-    ViewOption,
     listed,
     pixels,
 )
@@ -36,21 +26,14 @@ from sorosim.cli.show import out
 from sorosim.errors import FileError, InputError
 
 
+@with_look()
 def play(
     sources: SourcesArgument,
     speed: Annotated[float, typer.Option(metavar="NUMBER", parser=number, help="Simulated seconds a second.")] = 1.0,
     overlay: OverlayOption = False,
     names: NamesOption = None,
-    view: ViewOption = "iso",
-    colour: ColourOption = None,
-    follow: FollowOption = None,
-    orbit: OrbitOption = 0.0,
-    trails: TrailsOption = False,
-    tips: TipsOption = None,
-    frames: FramesOption = False,
-    loads: LoadsOption = False,
-    joints: JointsOption = False,
-    gravity: GravityOption = False,
+    *,
+    look: dict[str, Any],
 ) -> None:
     """Show runs in a window; press h there for the keys.
 
@@ -58,12 +41,7 @@ def play(
     """
     from sorosim.viz.player import play as show
 
-    look: dict[str, Any] = {
-        "view": view, "colour": colour, "trails": trails, "tips": listed(tips), "frames": frames, "follow": follow,
-        "orbit": orbit, "loads": loads, "joints": joints, "gravity": gravity,
-    }  # fmt: skip
-    shown = _shown(sources, overlay, names)
-    show(shown, speed=speed, **look)
+    show(_shown(sources, overlay, names), speed=speed, **look)
 
 
 def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
@@ -145,6 +123,7 @@ def plot(
         out.print(str(path))
 
 
+@with_look()
 def movie(
     sources: SourcesArgument,
     speed: Annotated[
@@ -154,16 +133,8 @@ def movie(
     overlay: OverlayOption = False,
     names: NamesOption = None,
     size: SizeOption = "1280x720",
-    view: ViewOption = "iso",
-    colour: ColourOption = None,
-    follow: FollowOption = None,
-    orbit: OrbitOption = 0.0,
-    trails: TrailsOption = False,
-    tips: TipsOption = None,
-    frames: FramesOption = False,
-    loads: LoadsOption = False,
-    joints: JointsOption = False,
-    gravity: GravityOption = False,
+    *,
+    look: dict[str, Any],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -180,10 +151,6 @@ def movie(
     """
     from sorosim.viz.movie import movie as film
 
-    look: dict[str, Any] = {
-        "view": view, "colour": colour, "trails": trails, "tips": listed(tips), "frames": frames, "follow": follow,
-        "orbit": orbit, "loads": loads, "joints": joints, "gravity": gravity,
-    }  # fmt: skip
     path, shown = output or Path(sources[0]).with_suffix(".mp4"), _shown(sources, overlay, names)
     if len(sources) == 1 and not hasattr(shown, "t"):
         raise InputError(sources[0], "a run", *kind_of(shown))
@@ -191,18 +158,9 @@ def movie(
     out.print(str(path))
 
 
+@with_look()
 def still(
     sources: SourcesArgument,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            parser=new_file,
-            help="Picture to write: .png, .jpg, .tif, .bmp or .svg.",
-            show_default=False,
-        ),
-    ],
     t: Annotated[
         str | None,
         typer.Option("--t", metavar="TIMES", help="Time in the run, or several as in 0,1,2; default: its end."),
@@ -216,14 +174,18 @@ def still(
     overlay: OverlayOption = False,
     names: NamesOption = None,
     size: SizeOption = "1280x720",
-    view: ViewOption = "iso",
-    colour: ColourOption = None,
-    trails: TrailsOption = False,
-    tips: TipsOption = None,
-    frames: FramesOption = False,
-    loads: LoadsOption = False,
-    joints: JointsOption = False,
-    gravity: GravityOption = False,
+    *,
+    look: dict[str, Any],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            parser=new_file,
+            help="Picture to write: .png, .jpg, .tif, .bmp or .svg.",
+            show_default=False,
+        ),
+    ],
 ) -> None:
     """Draw one picture in 3D, of one time or several; an .svg file is a flat side view.
 
@@ -231,12 +193,11 @@ def still(
     """
     from sorosim.viz.movie import still as draw
 
-    look: dict[str, Any] = {"trails": trails, "tips": listed(tips)}
-    more = {"colour": colour, "frames": frames, "loads": loads, "joints": joints, "gravity": gravity}
-    if output.suffix.lower() != ".svg":
-        look |= {"view": view} | more
-    elif any(more.values()) or view != "iso":
-        raise InputError("--out", "a .png file for these options", f"'{output}'", "a side view knows --trails only")
+    if output.suffix.lower() == ".svg":
+        look = asked_for(look)
+        if look.keys() - {"trails", "tips"}:
+            hint = "a side view knows --trails and --tips only"
+            raise InputError("--out", "a .png file for these options", f"'{output}'", hint)
     draw(_shown(sources, overlay, names), output, t=_times(t), ghosts=ghosts, size=pixels(size), **look)
     out.print(str(output))
 
@@ -250,21 +211,23 @@ def _times(text: str | None) -> list[float] | None:
         raise InputError("--t", "a time in s, or several as in 0,1,2", f"'{text}'") from None
 
 
+@with_look("view", "colour", "trails", "tips", "loads", "joints", "gravity")
 def web(
-    source: SourceArgument,
+    sources: SourcesArgument,
     fps: Annotated[
         float,
         typer.Option(
             metavar="NUMBER", parser=number, help="States a second of the run; fewer if the file would get too large."
         ),
     ] = 30,
-    colour: ColourOption = None,
-    trails: TrailsOption = False,
-    tips: TipsOption = None,
+    overlay: OverlayOption = False,
+    names: NamesOption = None,
+    *,
+    look: dict[str, Any],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", parser=new_file, help="Page to write, .html; default: beside the result."
+            "--out", metavar="FILE", parser=new_file, help="Page to write, .html; default: beside the first result."
         ),
     ] = None,
 ) -> None:
@@ -272,27 +235,38 @@ def web(
 
     Example: sorosim web run.h5 --colour bending_y
     """
-    path = output or Path(source).with_suffix(".html")
-    _shown([source], False, None).export_html(path, fps=fps, colour=colour, trails=trails, tips=listed(tips))
+    from sorosim.viz.web import export_html
+
+    path = output or Path(sources[0]).with_suffix(".html")
+    export_html(_shown(sources, overlay, names), path, fps=fps, **look)
     out.print(str(path))
 
 
+@with_look("view", "loads", "joints", "gravity")
 def gltf(
-    source: SourceArgument,
+    sources: SourcesArgument,
     t: Annotated[
         float | None,
         typer.Option("--t", metavar="TIME", parser=seconds, help="Time in the run; default: the whole motion."),
     ] = None,
     fps: Annotated[float, typer.Option(metavar="NUMBER", parser=number, help="States a second of the run.")] = 30,
+    overlay: OverlayOption = False,
+    names: NamesOption = None,
+    *,
+    look: dict[str, Any],
     output: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", parser=new_file, help="File to write, .glb; default: beside the result."),
+        typer.Option(
+            "--out", metavar="FILE", parser=new_file, help="File to write, .glb; default: beside the first result."
+        ),
     ] = None,
 ) -> None:
     """Write a glTF 2.0 file for Blender and other 3D programs, animated unless --t is given.
 
     Example: sorosim gltf run.h5 --out run.glb
     """
-    path = output or Path(source).with_suffix(".glb")
-    _shown([source], False, None).export_gltf(path, t=t, fps=fps)
+    from sorosim.viz.gltf import export_gltf
+
+    path = output or Path(sources[0]).with_suffix(".glb")
+    export_gltf(_shown(sources, overlay, names), path, t=t, fps=fps, **look)
     out.print(str(path))

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 VIEW_ANGLE = 28.0  # vertical [deg]
 # direction from the robot to the camera: along the first horizontal axis, to the back, up
 VIEWS = {"iso": (0.75, -1.35, 0.75), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, 0.0, 1.0)}
+DIRECTIONS = 200  # in which farthest points are looked for
 AXES = "xyz"  # also names of views: along these axes of the world
 
 
@@ -49,18 +50,18 @@ def check_view(view: str) -> str:
     return view
 
 
-def _direction(view: str, frame: Array) -> tuple[float, float, float]:
-    """Direction to the camera in a frame (3, 3) of the horizontal axes and the vertical, its rows."""
-    if view in AXES:
-        row = int(np.argmax(np.abs(frame[:, AXES.index(view)])))
-        view = ("front", "side", "top")[row]
-    return VIEWS[view]
+def level_view(view: str, up: Array) -> str:
+    """The name among `VIEWS` of a view, which may be one along an axis of the world."""
+    if view not in AXES:
+        return view
+    frame = np.stack([*level_axes(up), up])
+    return ("front", "side", "top")[int(np.argmax(np.abs(frame[:, AXES.index(view)])))]
 
 
 def camera_axes(up: Array, view: str) -> tuple[Array, Array, Array, Array]:
     """Unit vectors to the right, upwards and towards the eye in a view, and what is upright in it."""
     frame = np.stack([*level_axes(up), up])
-    wanted = _direction(view, frame)
+    wanted = VIEWS[level_view(view, up)]
     toward = np.array(wanted) @ frame
     toward /= np.linalg.norm(toward)
     vertical: Array = frame[1] if wanted == VIEWS["top"] else up
@@ -101,6 +102,21 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     cx, cy = (0.5 * (most - a * nearest_d + least - b * nearest_d) for most, a, least, b in bounds)
     position = cx * x + cy * y + nearest_d * toward
     return Camera(position, position - (nearest_d - float(Z.mean())) * toward, vertical)
+
+
+def farthest(points: Array) -> NDArray[np.int64]:
+    """Indices of those of some points (n, 3) that are farthest in one of many directions."""
+    # spread evenly over a sphere, by the golden angle
+    k = np.arange(DIRECTIONS)
+    z, angle = 1.0 - (2.0 * k + 1.0) / DIRECTIONS, np.pi * (3.0 - 5.0**0.5) * k
+    level = np.sqrt(1.0 - z**2)
+    found: NDArray[np.int64] = np.argmax(points @ np.stack([level * np.cos(angle), level * np.sin(angle), z]), axis=0)
+    return np.unique(found)
+
+
+def largest(seen: Sequence[Array]) -> float:
+    """Greatest extent [m] of one of several sets of points (n, 3), 1 where they have none."""
+    return max(float(np.ptp(points, axis=0).max()) for points in seen) or 1.0
 
 
 def round_up(value: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ def round_range(low: float, high: float, about_zero: bool) -> tuple[float, float
     return float(step * first), float(step * last), round(last - first) + 1
 
 
+def narrowness(size: Sequence[int]) -> float:
+    """How many times the part of a window of a size is that letters need at its side, 1 in one of 16 to 9."""
+    return min(16.0 / 9.0 * size[1] / size[0], 3.0)
+
+
 class ScaleBar:
     """The colours of a quantity beside their numbers, with its unit."""
 
@@ -74,8 +80,11 @@ class ScaleBar:
         in_font(self._actor.GetTitleTextProperty())
         in_font(self._actor.GetLabelTextProperty())
 
-    def scale(self, factor: float) -> None:
-        """Set the sizes of the letters, 1 in a picture 720 pixels high."""
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        part = narrowness(size)
+        self._actor.SetPosition(1.0 - 0.11 * part, 0.3)
+        self._actor.SetWidth(0.06 * part)
         self._actor.GetTitleTextProperty().SetFontSize(round(16.0 * factor))
         self._actor.GetLabelTextProperty().SetFontSize(round(16.0 * factor))
 

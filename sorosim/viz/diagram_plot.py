@@ -13,6 +13,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
+from sorosim.sensitivity import scalars_of
+from sorosim.sweeps.parameters import parameter
 from sorosim.viz.camera import up_axis
 from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
@@ -89,6 +91,7 @@ def plot_diagram(
         axes.set_ylabel(pairs[0][1].label)
         axes.legend(handles=list(seen.values()), loc="best")
         if drawn:
+            axes.margins(0.09)  # room for the numbers of shapes
             for k, (value, shape) in enumerate(drawn):
                 state = np.array([np.nan]), np.asarray(shape)[None], np.array([value])
                 place = float(pairs[0][0].of(*state)[0]), float(pairs[0][1].of(*state)[0])
@@ -147,7 +150,8 @@ def _unit(robot: Any, name: str) -> str:
     if name.startswith(DRIVEN):
         layout = robot.engine.layout
         return UNITS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "plot")]]
-    return ""
+    written = scalars_of(robot).text(name)  # in the robot's file
+    return parameter(robot, name).unit([written]).replace("*", " ")
 
 
 def _most_moved(curves: Sequence[Any]) -> str:

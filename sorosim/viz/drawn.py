@@ -24,6 +24,7 @@ SOFT, SKIN, FLESH = "#ee9170", "#e07c5c", "#f3c9b6"  # rods; their outside and i
 RIGID, CORD = "#93a3b8", "#3b3f46"
 SHADOW = "#dde0e5"
 MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.0}
+MEANING = {"ambient": 0.5, "diffuse": 0.55}  # colours that mean something are shaded less
 TRAIL_POINTS = 3000  # of a run, at most
 FRAMES_ALONG = 9  # of a rod
 ON_TOP = 60000.0  # in steps of the depth buffer
@@ -148,8 +149,8 @@ class DrawnRobot:
         glassy = self._cord is not None and look.tendons and not strained and not self._tint
         if self._skin is not None:
             self._skin.mapper.scalar_visibility = strained
-            # colours that mean something are shaded less
-            self._skin.prop.ambient, self._skin.prop.diffuse = (0.5, 0.55) if strained else (0.22, 0.9)
+            light = MATT | (MEANING if strained else {})
+            self._skin.prop.ambient, self._skin.prop.diffuse = light["ambient"], light["diffuse"]
             self._skin.prop.color = self._tint or (SKIN if glassy else SOFT)
             self._skin.prop.opacity = 0.4 if glassy else 1.0
             self._skin.visibility, self._flesh.visibility = shown, shown and glassy
@@ -158,10 +159,9 @@ class DrawnRobot:
         if self._cord is not None:
             self._cord.visibility = shown and look.tendons and not self._tint
         self._triads.visibility = shown and look.frames
-        if look.trails and self.motion is not None and self.motion.timed and self._trails is None:
-            # of several robots, those that have such links
-            named = [name for name in look.tips or () if name in self.geometry.frames]
-            self._add_trails(self.motion, named or None)
+        tips = look.tips_of(self.robot)
+        if look.trails and tips != [] and self.motion is not None and self.motion.timed and self._trails is None:
+            self._add_trails(self.motion, tips)
         if self._paths is not None:
             self._paths.visibility = shown and look.trails
         for actor in self._obstacles:
@@ -178,8 +178,7 @@ class DrawnRobot:
 
     def seen(self, states: Array) -> Array:
         """Points (n, 3) of it at some states, as the picture has them."""
-        # every seventh point will do for what is seen, seven being no divisor of the numbers around
-        some = np.concatenate([np.zeros(0, dtype=np.int64), *(surface.index for surface in self.surfaces)])[::7]
+        some = self.geometry.outermost
         if len(some):
             return np.concatenate([self.geometry.some_points(q, some) for q in states]) + self.offset
         # a robot of massless frames has no surface
@@ -256,7 +255,7 @@ class DrawnRobot:
             if name not in meshes:
                 self.plotter.remove_actor(self._named(name), render=False)
                 continue
-            actor = self._add(meshes[name], name, scalars="colour", rgb=True, render=False, **MATT)
+            actor = self._add(meshes[name], name, scalars="colour", rgb=True, render=False, **(MATT | MEANING))
             actor.prop.interpolation = "phong"
             _on_top(actor)
 

@@ -31,6 +31,7 @@ class Wrench(NamedTuple):
     position: Array  # (3,) [m]
     force: Array  # (3,) [N]
     moment: Array  # (3,) [N m]
+    point: int = 0  # which one of those with this name
 
 
 class Acting(NamedTuple):
@@ -41,12 +42,16 @@ class Acting(NamedTuple):
     position: Array  # (n, 3) [m], world frame
     force: Array  # (n, 3) [N]
     moment: Array  # (n, 3) [N m], about the position
+    point: tuple[int, ...]  # one number is one point at all times, but of contacts, which come and go
 
     @classmethod
     def of(cls, found: Collection[Wrench]) -> Acting:
         """From single ones."""
-        vectors = (np.array([wrench[k] for wrench in found]).reshape(-1, 3) for k in (2, 3, 4))
-        return cls(tuple(wrench.kind for wrench in found), tuple(wrench.name for wrench in found), *vectors)
+        position, force, moment = (np.array([wrench[k] for wrench in found]).reshape(-1, 3) for k in (2, 3, 4))
+        kind, name, point = (
+            zip(*((one.kind, one.name, one.point) for one in found), strict=True) if found else ((),) * 3
+        )
+        return cls(kind, name, position, force, moment, point)
 
 
 def acting(
@@ -68,7 +73,7 @@ def acting(
     if CONTACTS in kinds and robot.engine.loading.touches:
         touching = contacts_at(robot, motion, now)
         rows = zip(touching.load, touching.position, touching.force, strict=True)
-        found += [Wrench(CONTACTS, name, position, force, np.zeros(3)) for name, position, force in rows]
+        found += [Wrench(CONTACTS, *row, np.zeros(3), k) for k, row in enumerate(rows)]
     return Acting.of(found)
 
 
@@ -106,7 +111,8 @@ def _loads(robot: Robot, now: Instant) -> Iterator[Wrench]:
             if np.any(w):
                 arm = points.get(int(node), np.zeros(3))
                 moment = w[:3] - np.cross(arm, w[3:])
-                yield Wrench(LOADS, name, g[:3, :3] @ arm + g[:3, 3], g[:3, :3] @ w[3:], g[:3, :3] @ moment)
+                place = g[:3, :3] @ arm + g[:3, 3]
+                yield Wrench(LOADS, name, place, g[:3, :3] @ w[3:], g[:3, :3] @ moment, int(node))
 
 
 def _points(loading: Loading, name: str) -> dict[int, Array]:

@@ -7,6 +7,7 @@ So the triangles never change with q, and a new picture is one look of the engin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.robot import Robot
+from sorosim.viz.camera import farthest
 from sorosim.viz.skins import Skin, link_skins
 
 Array = NDArray[np.float64]
@@ -150,6 +152,15 @@ class Geometry:
         at = g[self.station[chosen]]
         points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self.local[chosen]) + at[:, :3, 3]
         return points
+
+    @cached_property
+    def outermost(self) -> IntArray:
+        """Points by which a picture knows what it must hold: of bodies the farthest ones, of the rest every seventh."""
+        # seven is no divisor of the numbers around
+        found = [np.arange(p.points.start, p.points.stop) for p in self.parts if p.kind != BODY]
+        chosen = [np.concatenate(found)[::7]] if found else [np.zeros(0, dtype=np.int64)]
+        bodies = [part.points for part in self.parts if part.kind == BODY]
+        return np.concatenate(chosen + [points.start + farthest(self.local[points]) for points in bodies])
 
     def tip_stations(self, links: Sequence[str] | None = None) -> IntArray:
         """Stations of the tips of rods or the frames of rigid links by name; default: of links that carry no other."""

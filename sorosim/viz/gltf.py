@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 from sorosim import __version__
 from sorosim.door import describe, positive
 from sorosim.errors import InputError
-from sorosim.viz.camera import up_axis
+from sorosim.viz.arrow_track import ArrowTrack, arrow_track
+from sorosim.viz.arrows import solids
+from sorosim.viz.camera import largest
 from sorosim.viz.drawn import CORD, RIGID, SOFT
 from sorosim.viz.geometry import BODY, TENDON, Part
-from sorosim.viz.rig import Rig, Track, frame_times
-from sorosim.viz.target import check_times, motion_of, written
+from sorosim.viz.look import Look
+from sorosim.viz.rig import Rig, Track, frame_times, without_flips
+from sorosim.viz.target import check_times, written
+from sorosim.viz.together import Together, together
 from sorosim.viz.touching import CLEAR as PANE
 from sorosim.viz.touching import GLASS, STONE, standing
 
@@ -28,6 +32,7 @@ Array = NDArray[np.float64]
 
 GLTF = (".glb",)
 MOST_FRAMES = 20_000
+KNOWN = ("view", "tendons", "contacts", "loads", "joints", "gravity")  # of the options of pictures
 MAGIC, JSON_CHUNK, BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 POINTS, INDICES = 34962, 34963  # targets of buffer views
 COMPONENT = {"<f4": 5126, "<u2": 5123, "<u4": 5125}
@@ -35,18 +40,24 @@ SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 CLEAR = 0.45  # opacity of rods in which tendons are seen
 
 
-def export_gltf(result: Any, path: str | os.PathLike[str], *, t: float | None = None, fps: float = 30.0) -> None:
+def export_gltf(
+    result: Any, path: str | os.PathLike[str], *, t: float | None = None, fps: float = 30.0, **look: Any
+) -> None:
     """Write a run, or one moment, as a binary glTF 2.0 file, which Blender and other 3D programs open.
 
     Parameters
     ----------
     result : Run or Equilibrium
+        For several in one file, see `sorosim.export_gltf`.
     path : path-like
         Ends in .glb.
     t : float, optional
         One time [s]: a static file. Default: the whole motion, animated.
     fps : float
         States per second; between them positions go straight and rotations by the shortest way.
+    **look
+        As for `sorosim.viz.look.Look`: tendons, contacts, loads, joints, gravity. Arrows are as long as in pictures,
+        and as thick as they are long. `view` says from where several robots stand side by side.
 
     Raises
     ------
@@ -57,22 +68,82 @@ def export_gltf(result: Any, path: str | os.PathLike[str], *, t: float | None = 
 
     Notes
     -----
-    Lengths are metres, and up is y, as glTF has it: the root node turns the robot's vertical there.
+    Lengths are metres, and up is y, as glTF has it: the root node turns the robot's vertical there. The scale of arrows
+    is the name of the node that holds them.
     """
-    rate, motion = positive("fps", fps), motion_of(result)
+    rate, shown = positive("fps", fps), together(result)
+    for name in look:
+        if name in Look.__dataclass_fields__ and name not in KNOWN:
+            raise InputError("options", f"what a glTF file can hold: {', '.join(KNOWN)}", f"'{name}'")
+    known = shown.check_look(look)
     if t is not None and np.ndim(t):
         raise InputError("t", "one time", describe(t), "leave it out for the whole motion")
-    animated = t is None and motion.timed and len(motion.t) > 1
+    animated = t is None and shown.timed and len(shown.t) > 1
     if animated:
-        n = (motion.t[-1] - motion.t[0]) * rate
+        n = (shown.t[-1] - shown.t[0]) * rate
         if n > MOST_FRAMES:
             raise InputError("fps", f"at most {MOST_FRAMES} states of the motion", f"{n:.2g}", "less fps")
-        times = frame_times(motion, rate, MOST_FRAMES)
+        times = frame_times(shown, rate, MOST_FRAMES)
     else:
-        times = check_times(motion, t)
+        times = check_times(shown, t)
     with written(path, GLTF) as draft:
-        rig = Rig(motion.robot, motion.q[0])
-        draft.write_bytes(_Robot(rig, rig.track(motion, times), animated).file())
+        draft.write_bytes(_scene(shown, known, times, animated).file())
+
+
+def _scene(shown: Together, look: Look, times: Array, animated: bool) -> _Scene:
+    """Robots, what they may touch, and arrows."""
+    scene = _Scene(shown.robot.name if not shown.several else ", ".join(shown.names), shown.up, times, animated)
+    offsets, seen = shown.offsets(look.view), list[Array]()
+    tendons = look.tendons and not shown.several
+    names = shown.names if shown.several else ("",)
+    for motion, name, tint, offset in zip(shown.motions, names, shown.tints, offsets, strict=True):
+        rig = Rig(motion.robot, motion.q[0], tendons)
+        track = rig.track(motion, times)
+        base = scene.node(0, name=name, translation=_rounded(offset)) if shown.several else 0
+        _Robot(scene, base, rig, track, tint)
+        points = rig.seen(track if animated else rig.track(motion, shown.moments))
+        seen.append(points + offset)
+        for obstacle in standing(motion.robot, points) if look.contacts else ():
+            paint = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)
+            scene.node(base, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
+    _add_arrows(scene, arrow_track(shown, look, times, offsets, largest(seen)))
+    return scene
+
+
+def _add_arrows(scene: _Scene, track: ArrowTrack) -> None:
+    """Each arrow is a node that is moved, turned and scaled; where nothing acts its scale is zero."""
+    if not track.slots:
+        return
+    group = scene.node(0, name=track.legend)
+    lengths = np.linalg.norm(track.vector, axis=-1)
+    # a mesh one metre long for each colour and number of heads, thick as pictures have the longest
+    width = min(track.width / float(lengths.max()), 0.2)
+    meshes: dict[tuple[str, int], int] = {}
+    for k, slot in enumerate(track.slots):
+        if (slot.colour, slot.heads) not in meshes:
+            unit = solids(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), width, slot.heads)
+            meshes[slot.colour, slot.heads] = scene.mesh(f"arrow {slot.kind}", (slot.colour, 1.0), *unit)
+        scale = np.repeat(lengths[:, k, None], 3, axis=1)
+        turn = _pointing(track.vector[:, k])
+        tables = {"translation": track.start[:, k], "rotation": turn, "scale": scale}
+        node = scene.node(
+            group, name=f"{slot.kind} {slot.name}", mesh=meshes[slot.colour, slot.heads],
+            **{path: _rounded(table[0]) for path, table in tables.items()},
+        )  # fmt: skip
+        scene.animate(node, tables, slot.steady)
+
+
+def _pointing(vectors: Array) -> Array:
+    """Quaternions (n, 4) of the shortest rotations from z to vectors (n, 3), without jumps of sign."""
+    length = np.linalg.norm(vectors, axis=1)
+    some = np.flatnonzero(length)
+    # where there is no arrow it keeps the direction that it had, or will have
+    rows = some[np.maximum(np.searchsorted(some, np.arange(len(vectors)), side="right") - 1, 0)]
+    x, y, z = (vectors[rows] / length[rows, None]).T
+    quaternion = np.stack([-y, x, 0.0 * x, 1.0 + z], axis=1)
+    quaternion[1.0 + z < 1e-9] = [1.0, 0.0, 0.0, 0.0]
+    quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+    return without_flips(quaternion)
 
 
 class _File:
@@ -104,62 +175,27 @@ class _File:
         return len(self.accessors) - 1
 
 
-class _Robot:
-    """A robot along a motion as nodes, meshes, skins and materials.
+class _Scene:
+    """Nodes, meshes, skins, materials and one animation. The root turns the vertical to y."""
 
-    Bodies are children of the joint that moves them. What has a skin stands beside the root, since it goes by its
-    joints alone.
-    """
-
-    def __init__(self, rig: Rig, track: Track, animated: bool) -> None:
-        robot = rig.geometry.robot
-        self.rig, self.track, self.animated, self.store = rig, track, animated, _File()
-        self.nodes: list[dict[str, Any]] = [{"name": robot.name, "rotation": _upright(up_axis(robot.engine.gravity))}]
+    def __init__(self, name: str, up: Array, times: Array, animated: bool) -> None:
+        self.times, self.animated, self.store = times, animated, _File()
+        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _upright(up)}]
         self.beside: list[int] = []  # nodes beside the root
         self.meshes: list[dict[str, Any]] = []
         self.skins: list[dict[str, Any]] = []
         self.materials: dict[tuple[str, float], int] = {}
-        self.joints: dict[int, int] = {}  # station -> node
-        self._first = rig.geometry.at(track.q[0])
-        for part in rig.geometry.parts:
-            self._add(part)
-        for obstacle in standing(robot, rig.seen(track)):
-            look = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)
-            self._node(0, name="obstacle", mesh=self._mesh("obstacle", look, *obstacle[:3]))
+        self.channels: list[tuple[int, str, Array, bool]] = []
 
-    def _node(self, parent: int | None, **node: Any) -> int:
+    def node(self, parent: int | None, **node: Any) -> int:
         """Add a node; returns its number."""
         self.nodes.append(node)
         siblings = self.beside if parent is None else self.nodes[parent].setdefault("children", [])
         siblings.append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
-    def _joint(self, station: int) -> int:
-        """The node of a station."""
-        if station not in self.joints:
-            link, s = self.rig.geometry.places[station]
-            place, turn = (_rounded(table[0, station]) for table in (self.track.position, self.track.turn))
-            self.joints[station] = self._node(0, name=f"{link} {s:.4g}", translation=place, rotation=turn)
-        return self.joints[station]
-
-    def _add(self, part: Part) -> None:
-        used, index = np.unique(self.rig.geometry.station[part.points], return_inverse=True)
-        rigid = len(used) == 1
-        if rigid:
-            mesh = self._mesh_of(part, self.rig.local, self.rig.normal)
-            self._node(self._joint(int(used[0])), name=part.name, mesh=mesh)
-            return
-        mesh = self._mesh_of(part, self._first.points, self._first.normals)
-        if self.animated:
-            self._node(None, name=part.name, mesh=mesh, skin=self._skin(part, mesh, used, index))
-        else:
-            self._node(0, name=part.name, mesh=mesh)
-
-    def _mesh_of(self, part: Part, points: Array, normals: Array) -> int:
-        look = _look(part, bool(self.rig.geometry.tendons))
-        return self._mesh(part.name, look, points[part.points], normals[part.points], part.faces - part.points.start)
-
-    def _mesh(self, name: str, look: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
+    def mesh(self, name: str, look: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
+        """Add a mesh of a colour and an opacity; returns its number."""
         add = self.store.add
         primitive = {
             "attributes": {
@@ -172,22 +208,13 @@ class _Robot:
         self.meshes.append({"name": name, "primitives": [primitive]})
         return len(self.meshes) - 1
 
-    def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
-        """Bind each point of a mesh to the one of the stations `used` that `index` names."""
-        add, attributes = self.store.add, self.meshes[mesh]["primitives"][0]["attributes"]
-        attributes["JOINTS_0"] = add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
-        attributes["WEIGHTS_0"] = add(np.tile([1.0, 0.0, 0.0, 0.0], (len(index), 1)), "<f4", POINTS)
-        # matrices stand in the file column by column, their last rows exact
-        inverse = np.linalg.inv(self._first.g[used])
-        inverse[:, 3] = [0.0, 0.0, 0.0, 1.0]
-        matrices = add(inverse.transpose(0, 2, 1).reshape(-1, 16), "<f4")
-        joints = [self._joint(int(station)) for station in used]
-        self.skins.append({"name": part.name, "joints": joints, "skeleton": 0, "inverseBindMatrices": matrices})
-        return len(self.skins) - 1
+    def animate(self, node: int, tables: dict[str, Array], blended: bool = True) -> None:
+        """Let a node follow tables (n, ...) over the times, those that change."""
+        self.channels += [(node, path, table, blended) for path, table in tables.items() if np.ptp(table, axis=0).any()]
 
     def file(self) -> bytes:
         """The bytes of the file."""
-        animation = _animation(self.store, self.track, self.joints) if self.animated else None
+        animation = self._animation() if self.animated and self.channels else None
         lists: dict[str, list[Any]] = {
             "nodes": self.nodes,
             "meshes": self.meshes,
@@ -203,24 +230,70 @@ class _Robot:
         content |= {name: values for name, values in lists.items() if values}  # glTF has no empty lists
         return _binary(content, bytes(self.store.data))
 
+    def _animation(self) -> dict[str, Any]:
+        when = self.store.add(self.times - self.times[0], "<f4", bounds=True)
+        samplers, channels = [], []
+        for k, (node, path, values, blended) in enumerate(self.channels):
+            way = "LINEAR" if blended else "STEP"
+            samplers.append({"input": when, "output": self.store.add(values, "<f4"), "interpolation": way})
+            channels.append({"sampler": k, "target": {"node": node, "path": path}})
+        return {"name": "motion", "channels": channels, "samplers": samplers}
 
-def _animation(store: _File, track: Track, joints: dict[int, int]) -> dict[str, Any] | None:
-    """Channels of all joints that move; None if none does."""
-    tables = {"translation": track.position, "rotation": track.turn}
-    places = [(node, path, table[:, at]) for at, node in joints.items() for path, table in tables.items()]
-    moving = [(node, path, values) for node, path, values in places if np.ptp(values, axis=0).any()]
-    if not moving:
-        return None
-    when = store.add(track.t - track.t[0], "<f4", bounds=True)
-    return {
-        "name": "motion",
-        "channels": [
-            {"sampler": k, "target": {"node": moving[k][0], "path": moving[k][1]}} for k in range(len(moving))
-        ],
-        "samplers": [
-            {"input": when, "output": store.add(values, "<f4"), "interpolation": "LINEAR"} for _, _, values in moving
-        ],
-    }
+
+class _Robot:
+    """A robot along a motion, put into a scene below a base node.
+
+    Bodies are children of the joint that moves them. What has a skin stands beside the root, since it goes by its
+    joints alone.
+    """
+
+    def __init__(self, scene: _Scene, base: int, rig: Rig, track: Track, tint: str) -> None:
+        self.scene, self.base, self.rig, self.track, self.tint = scene, base, rig, track, tint
+        self.joints: dict[int, int] = {}  # station -> node
+        self._first = rig.geometry.at(track.q[0])
+        for part in rig.geometry.parts:
+            self._add(part)
+
+    def _joint(self, station: int) -> int:
+        """The node of a station."""
+        if station not in self.joints:
+            link, s = self.rig.geometry.places[station]
+            tables = {"translation": self.track.position[:, station], "rotation": self.track.turn[:, station]}
+            first = {path: _rounded(table[0]) for path, table in tables.items()}
+            self.joints[station] = self.scene.node(self.base, name=f"{link} {s:.4g}", **first)
+            self.scene.animate(self.joints[station], tables)
+        return self.joints[station]
+
+    def _add(self, part: Part) -> None:
+        used, index = np.unique(self.rig.geometry.station[part.points], return_inverse=True)
+        if len(used) == 1:
+            mesh = self._mesh_of(part, self.rig.local, self.rig.normal)
+            self.scene.node(self._joint(int(used[0])), name=part.name, mesh=mesh)
+            return
+        mesh = self._mesh_of(part, self._first.points, self._first.normals)
+        if self.scene.animated:
+            self.scene.node(None, name=part.name, mesh=mesh, skin=self._skin(part, mesh, used, index))
+        else:
+            self.scene.node(self.base, name=part.name, mesh=mesh)
+
+    def _mesh_of(self, part: Part, points: Array, normals: Array) -> int:
+        look = (self.tint, 1.0) if self.tint else _look(part, bool(self.rig.geometry.tendons))
+        at = part.points
+        return self.scene.mesh(part.name, look, points[at], normals[at], part.faces - at.start)
+
+    def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
+        """Bind each point of a mesh to the one of the stations `used` that `index` names."""
+        add, attributes = self.scene.store.add, self.scene.meshes[mesh]["primitives"][0]["attributes"]
+        attributes["JOINTS_0"] = add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
+        attributes["WEIGHTS_0"] = add(np.tile([1.0, 0.0, 0.0, 0.0], (len(index), 1)), "<f4", POINTS)
+        # matrices stand in the file column by column, their last rows exact
+        inverse = np.linalg.inv(self._first.g[used])
+        inverse[:, 3] = [0.0, 0.0, 0.0, 1.0]
+        matrices = add(inverse.transpose(0, 2, 1).reshape(-1, 16), "<f4")
+        joints = [self._joint(int(station)) for station in used]
+        skin = {"name": part.name, "joints": joints, "skeleton": self.base, "inverseBindMatrices": matrices}
+        self.scene.skins.append(skin)
+        return len(self.scene.skins) - 1
 
 
 def _upright(up: Array) -> list[float]:

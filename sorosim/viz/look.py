@@ -73,8 +73,10 @@ class Look:
     orbit: float = 0.0
     title: str | None = None
 
-    def changed(self, robot: Robot, options: Mapping[str, Any]) -> Look:
+    def changed(self, robot: Robot, options: Mapping[str, Any], links: Sequence[str] | None = None) -> Look:
         """The same but for some options, refusing what this robot cannot show.
+
+        Trails may be left by some `links`; default: by those of the robot.
 
         Raises
         ------
@@ -91,8 +93,8 @@ class Look:
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
-        if new.tips is not None:
-            _check_tips(robot, new.tips)
+        if options.get("tips") is not None:
+            _check_tips([link.name for link in robot.links] if links is None else links, new.tips)
         if new.follow is not None:
             known_links = [CENTRE_OF_MASS, *(link.name for link in robot.links)]
             if new.follow not in known_links:
@@ -110,6 +112,10 @@ class Look:
         if self.colour is not None:
             return self.colour
         return TENSION if has_tendons(robot) else PLAIN
+
+    def tips_of(self, robot: Robot) -> list[str] | None:
+        """Those of the tips that are links of a robot; None where none were asked for."""
+        return None if self.tips is None else [link.name for link in robot.links if link.name in self.tips]
 
     @property
     def forces(self) -> tuple[str, ...]:
@@ -136,8 +142,7 @@ def varying_colours(robot: Robot) -> tuple[str, ...]:
     return (*((TENSION,) if has_tendons(robot) else ()), *strains, PLAIN)
 
 
-def _check_tips(robot: Robot, tips: Any) -> None:
-    names = [link.name for link in robot.links]
+def _check_tips(names: Sequence[str], tips: Any) -> None:
     if isinstance(tips, str) or not isinstance(tips, Sequence) or not tips:
         raise InputError("tips", "names of links", describe(tips))
     for name in tips:

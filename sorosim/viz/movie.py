@@ -69,7 +69,7 @@ def still(
         if many and look.get(name):
             raise InputError(name, "one time only", f"{len(times)} times", "the camera stands still in such a picture")
     fitted = times if many and not look.get("trails") else None
-    with written(path, PICTURES) as draft, shown.scene(size, look) as scene:
+    with written(path, (*PICTURES, SIDE_VIEW)) as draft, shown.scene(size, look) as scene:
         scene.fit_runs(shown.motions, fitted)
         if not many:
             scene.update(*shown.state(float(times[0])))

@@ -13,6 +13,7 @@ import numpy as np
 
 from sorosim.door import describe, positive
 from sorosim.errors import InputError
+from sorosim.viz.colours import narrowness
 from sorosim.viz.look import PLAIN, SWITCHES, Look, varying_colours
 from sorosim.viz.offscreen import require_screen
 from sorosim.viz.playback import KEYS, Playback
@@ -88,7 +89,8 @@ class Player:
         self._last: float | None = None  # when `tick` was called last
         self.scene = self.motion.scene(size, look, off_screen=off_screen)
         # room for the slider, and for the bar that a key may bring
-        self.scene.margin_below, self.scene.margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
+        self.scene.margin_below, beside = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
+        self.scene.margin_right = beside * narrowness(self.scene.size)
         self.scene.fit_runs(self.motion.motions)
         self.slider = self._add_slider() if self.state.timed else None
         if self.slider is not None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.viz.geometry import Geometry
-from sorosim.viz.target import Motion, sample
+from sorosim.viz.target import Motion, Timed, sample
 
 Array = NDArray[np.float64]
 
@@ -39,8 +39,8 @@ class Rig:
         bends they incline a little.
     """
 
-    def __init__(self, robot: Robot, q: Array) -> None:
-        self.geometry = Geometry(robot, n_stations=STATIONS, n_around=AROUND)
+    def __init__(self, robot: Robot, q: Array, tendons: bool = True) -> None:
+        self.geometry = Geometry(robot, n_stations=STATIONS, n_around=AROUND, tendons=tendons)
         self.local = self.geometry.local
         shape = self.geometry.at(q)
         self.normal = np.einsum("kji,kj->ki", shape.g[self.geometry.station, :3, :3], shape.normals)
@@ -52,19 +52,24 @@ class Rig:
         q, u = sample(motion, times)
         g = np.stack([self.geometry.poses(row) for row in q])
         turn = Rotation.from_matrix(g[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*g.shape[:2], 4)
-        flips = np.sum(turn[1:] * turn[:-1], axis=-1) < 0.0
-        turn[1:] *= np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)[..., None]
-        return Track(times, g[..., :3, 3], turn, q, u)
+        return Track(times, g[..., :3, 3], without_flips(turn), q, u)
 
     def seen(self, track: Track) -> Array:
         """Points (n, 3) of the robot along its motion, not all of them."""
         some = np.unique(np.linspace(0, len(track.t) - 1, LOOKED_AT).astype(int))
-        shapes = [self.geometry.at(track.q[k]).points[::7] for k in some]
+        shapes = [self.geometry.some_points(track.q[k], self.geometry.outermost) for k in some]
         return np.concatenate([*shapes, track.position[some].reshape(-1, 3)])
 
 
-def frame_times(motion: Motion, fps: float, most: int) -> Array:
-    """Times at a rate over a motion, both ends among them; evenly fewer if there would be more than `most`."""
+def without_flips(turn: Array) -> Array:
+    """Quaternions (n, ..., 4) such that neighbours never have opposite signs."""
+    flips = np.sum(turn[1:] * turn[:-1], axis=-1) < 0.0
+    signs = np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)[..., None]
+    return np.concatenate([turn[:1], turn[1:] * signs])
+
+
+def frame_times(motion: Timed, fps: float, most: int) -> Array:
+    """Times at a rate over motions, both ends among them; evenly fewer if there would be more than `most`."""
     first, last = float(motion.t[0]), float(motion.t[-1])
     if first == last:
         return np.array([first])

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.robot import Robot
 from sorosim.viz.arrows import Arrows
-from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
-from sorosim.viz.colours import ScaleBar
+from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, largest, turned, up_axis
+from sorosim.viz.colours import ScaleBar, narrowness
 from sorosim.viz.drawn import DrawnRobot
-from sorosim.viz.forces import centre_of_mass
+from sorosim.viz.forces import Acting, centre_of_mass
 from sorosim.viz.look import CENTRE_OF_MASS, Look
 from sorosim.viz.meshes import AXIS_COLOURS, Floor
 from sorosim.viz.offscreen import load_pyvista
@@ -42,6 +42,8 @@ class Scene:
         Width and height of the picture [pixels].
     off_screen : bool
         Pictures (default), or a window.
+    up : (3,) ndarray, optional
+        The vertical, an axis of the world. Default: against gravity.
     **look
         As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
         joints, gravity, follow, orbit, title.
@@ -51,18 +53,22 @@ class Scene:
     margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
 
     def __init__(
-        self, robot: Robot, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **look: Any
-    ) -> None:
+        self, robot: Robot, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, up: Array | None = None,
+        **look: Any,
+    ) -> None:  # fmt: skip
         self.robot, self.size, self.look = robot, check_size(size), Look().changed(robot, look)
         pyvista = load_pyvista()
-        self._up = up_axis(robot.engine.gravity)
+        self._up = up_axis(robot.engine.gravity) if up is None else up
         self._floor: Floor | None = None
         self._off_screen = off_screen
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
+        self._ends = np.zeros((0, 3))  # of all arrows
         self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
         self._others: dict[int, tuple[Array, Array | None]] = {}  # what further robots show: q, u
         self._bar: ScaleBar | None = None
         self._legend: Legend | None = None
+        self._named: list[tuple[str, str]] = []  # names and colours in the legend, before those of arrows
+        self._kinds: list[tuple[str, str]] = []
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
         self._seen_at = (np.zeros(3), 0.0)  # where the camera has followed to, and how far round it has gone [rad]
         self._shown = True
@@ -105,7 +111,13 @@ class Scene:
 
     def add_legend(self, entries: Sequence[tuple[str, str]]) -> None:
         """Write names beside their colours."""
-        self._legend = Legend(self.plotter, entries)
+        self._named = list(entries)
+        self._show_legend()
+
+    def _show_legend(self) -> None:
+        if self._legend is not None:
+            self._legend.remove()
+        self._legend = Legend(self.plotter, [*self._named, *self._kinds])
         self._scale()
 
     # -- how it looks ----------------------------------------------------------------------------------------------
@@ -162,16 +174,21 @@ class Scene:
         """Set the one scale of all arrows, for all that must be seen."""
         if len(self._framed) == 0:
             return
-        look, found = self.look, []
+        look, found = self.look, list[tuple[Array, Acting]]()
         for drawn in self.drawn:
             if not drawn.has_forces(look):
                 continue
             moments = zip(*drawn.states(FITTED_STATES), strict=True) if drawn.motion is not None else drawn.resting()
-            found += [drawn.acting(q, u, t, look) for t, q, u in moments]
-        arrows = Arrows(found, self._size)
+            found += [(drawn.offset, drawn.acting(q, u, t, look)) for t, q, u in moments]
+        arrows = Arrows([one for _, one in found], self._size)
+        ends = [offset + end for offset, one in found for placed in arrows.placed(one) for end in placed.ends]
+        self._ends = np.concatenate([np.zeros((0, 3)), *ends])
         for drawn in self.drawn:
             drawn.arrows = arrows if found else None
         self.words.say("scale", arrows.legend)
+        if arrows.kinds != self._kinds:
+            self._kinds = arrows.kinds
+            self._show_legend()
 
     # -- what it shows ---------------------------------------------------------------------------------------------
 
@@ -190,7 +207,8 @@ class Scene:
     def _fit(self, states: Sequence[Array]) -> None:
         seen = [drawn.seen(rows) for drawn, rows in zip(self.drawn, states, strict=True)]
         every = np.concatenate(seen)
-        self._size = float(np.ptp(every, axis=0).max()) or 1.0
+        # of the largest robot: frames and arrows beside many must not be as large as their row
+        self._size = largest(seen)
         self._floor = Floor(every, self._up)
         # the floor belongs to the picture, whether it is drawn now or later
         self._framed = np.concatenate([every, self._floor.shadow(every)]) if self.look.floor else every
@@ -314,8 +332,9 @@ class Scene:
 
     def place_camera(self) -> None:
         """Put the camera where the view of the look is, all in sight."""
-        margins = (0.05, self.margin_right if self._bar is None else self.margin_bar, self.margin_below, 0.12)
-        points = self._framed
+        beside = self.margin_right if self._bar is None else self.margin_bar * narrowness(self.size)
+        margins = (0.05, beside, self.margin_below, 0.12)
+        points = np.concatenate([self._framed, self._ends]) if self.look.follow is None else self._framed
         if self.look.orbit:
             some = points[:: max(1, len(points) // 4000)]
             angles = 2.0 * np.pi * np.arange(ORBIT_STEPS) / ORBIT_STEPS
@@ -331,7 +350,7 @@ class Scene:
         scale = self._finer * self.size[1] / 720.0
         self.words.scale(scale)
         if self._bar is not None:
-            self._bar.scale(scale)
+            self._bar.scale(scale, self.size)
         if self._legend is not None:
             self._legend.scale(scale, self._window())
         for lines in (self._lines, *(drawn.lines for drawn in self.drawn)):

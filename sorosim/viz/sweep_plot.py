@@ -82,7 +82,7 @@ def unit_of(sweep: Any, name: str) -> str:
     """Unit of a column in brackets, "" where it has none."""
     units = dict(zip(sweep.names, sweep.units, strict=True))
     if name in units:
-        return f" [{units[name]}]" if units[name] else ""
+        return f" [{units[name].replace('*', ' ')}]" if units[name] else ""
     last = name.rpartition(".")[2]
     if name.startswith("energy."):
         return " [J]"

@@ -58,11 +58,15 @@ class Instant(NamedTuple):
 
 
 def instant(robot: Robot, motion: Motion | None, q: Array, u: Array | None, t: float | None) -> Instant:
-    """The moment t of a motion, at given coordinates and inputs; without one the robot rests, its loops unknown."""
+    """The moment t of a motion, or its end nearest to t, at given coordinates and inputs.
+
+    Without a motion the robot rests, its loops unknown.
+    """
     time, zero = 0.0 if t is None else t, np.zeros(robot.ndof)
     inputs = np.zeros(len(robot.actuator_names)) if u is None else u
     if motion is None:
         return Instant(time, q, zero, inputs, None, {})
+    time = float(np.clip(time, motion.t[0], motion.t[-1]))  # what has ended before others rests with its last loads
     source, at = motion.source, between(motion.t, np.array([time]))
 
     def value(table: Any) -> Array:

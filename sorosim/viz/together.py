@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,20 @@ class Together:
         return self.motions[0].robot
 
     @property
+    def up(self) -> Array:
+        """The vertical (3,), of the first robot that has gravity."""
+        pulls = [motion.robot.engine.gravity for motion in self.motions]
+        return up_axis(next((pull for pull in pulls if np.any(pull)), pulls[0]))
+
+    @property
     def several(self) -> bool:
         """Whether there are more than one."""
         return len(self.motions) > 1
+
+    @property
+    def tints(self) -> list[str]:
+        """Code of the colour of each; "" of a single one, which has the usual ones."""
+        return [_tint(k) if self.several else "" for k in range(len(self.motions))]
 
     @property
     def timed(self) -> bool:
@@ -65,6 +76,11 @@ class Together:
         timed = [motion.t for motion in self.motions if motion.timed]
         return np.unique(np.concatenate(timed)) if timed else np.zeros(1)
 
+    @property
+    def moments(self) -> Array:
+        """Times to look at for what the whole motion needs."""
+        return np.linspace(self.t[0], self.t[-1], min(len(self.t), FITTED_STATES))
+
     def check_look(self, options: Mapping[str, Any]) -> Look:
         """How all of them are drawn by these options, refusing what they cannot show."""
         if options.get("trails") and not self.timed:
@@ -72,7 +88,8 @@ class Together:
         if self.several and options.get("colour") not in (None, PLAIN):
             hint = "each of several runs has a colour of its own"
             raise InputError("colour", "plain", describe(options["colour"]), hint)
-        return Look().changed(self.robot, options)
+        links = list(dict.fromkeys(link.name for motion in self.motions for link in motion.robot.links))
+        return Look().changed(self.robot, options, links)
 
     def state(self, t: float) -> tuple[Array, Array, float | None]:
         """What `Scene.update` needs at a time: coordinates and inputs of the first robot, and the time."""
@@ -81,26 +98,25 @@ class Together:
 
     def scene(self, size: Sequence[int], look: Mapping[str, Any], off_screen: bool = True) -> Scene:
         """A scene of all of them, to be fitted to their motions."""
-        self.check_look(look)
-        named = dict(look)
+        tips, named = self.check_look(look).tips, {name: value for name, value in look.items() if name != "tips"}
         if self.several:
             named["title"] = look.get("title") or ""
             named["colour"] = PLAIN
-        scene = Scene(self.robot, size=size, off_screen=off_screen, **named)
+        scene = Scene(self.robot, size=size, off_screen=off_screen, up=self.up, **named)
+        scene.look = replace(scene.look, tips=tips)  # of any of the robots
         if self.several:
-            offsets = self._offsets(look.get("view", "iso"))
-            tints = [TINTS[k % len(TINTS)] for k in range(len(self.motions))]
-            scene.tint(tints[0])
-            for motion, tint, offset in zip(self.motions[1:], tints[1:], offsets[1:], strict=True):
+            offsets = self.offsets(look.get("view", "iso"))
+            scene.tint(self.tints[0])
+            for motion, tint, offset in zip(self.motions[1:], self.tints[1:], offsets[1:], strict=True):
                 scene.add_robot(motion.robot, tint, offset)
-            scene.add_legend(list(zip(self.names, tints, strict=True)))
+            scene.add_legend(list(zip(self.names, self.tints, strict=True)))
         return scene
 
-    def _offsets(self, view: str) -> list[Array]:
-        """By how much each is displaced, so that none hides another in a view."""
+    def offsets(self, view: str) -> list[Array]:
+        """By how much each is displaced (3,) [m], so that none hides another in a view."""
         if self.layout == OVERLAY:
             return [np.zeros(3)] * len(self.motions)
-        right = camera_axes(up_axis(self.robot.engine.gravity), check_view(view))[0]
+        right = camera_axes(self.up, check_view(view))[0]
         low, high = [], []
         for motion in self.motions:
             geometry = Geometry(motion.robot, n_stations=8, n_around=8, tendons=False)
@@ -114,6 +130,14 @@ class Together:
         for k in range(1, len(low)):
             places.append(places[-1] + high[k - 1] + gap - low[k])
         return [place * right for place in places]
+
+
+def _tint(k: int) -> str:
+    """Colour of run k: of more than there are colours the next ones are paler, then darker."""
+    round_, which = divmod(k, len(TINTS))
+    codes = np.array(list(bytes.fromhex(TINTS[which][1:])))
+    toward = (codes, 255, 0)[round_ % 3]
+    return "#{:02x}{:02x}{:02x}".format(*(0.5 * (codes + toward)).astype(int))
 
 
 def together(result: Any) -> Together:
@@ -197,3 +221,23 @@ def still(
     from sorosim.viz.movie import still as still_of_one
 
     still_of_one(gather(runs, layout, names), path, **options)
+
+
+def export_html(
+    path: str | os.PathLike[str], runs: Sequence[Any], *, layout: str = OVERLAY, names: Sequence[str] | None = None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Write a page with several runs or equilibria; see `play`, and `sorosim.viz.web.export_html` for the options."""
+    from sorosim.viz.web import export_html as page_of_one
+
+    page_of_one(gather(runs, layout, names), path, **options)
+
+
+def export_gltf(
+    path: str | os.PathLike[str], runs: Sequence[Any], *, layout: str = OVERLAY, names: Sequence[str] | None = None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Write a glTF file of several runs or equilibria; see `play`; for options `sorosim.viz.gltf.export_gltf`."""
+    from sorosim.viz.gltf import export_gltf as file_of_one
+
+    file_of_one(gather(runs, layout, names), path, **options)

@@ -1,178 +1,12 @@
-"use strict";
-// A motion in a page: every point is fixed in a station (a section of a rod, or a body), whose poses are stored over
-// time. The graphics card reads the poses of one moment from a texture and puts the points there.
-
-const TEXELS = 512; // in a row of the texture of poses; a station takes two: position and value, quaternion
-const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array, i1: Int8Array };
-const VIEW_ANGLE = (28 * Math.PI) / 180;
-
-// -- numbers, without a window ------------------------------------------------------------------------------------
-
-function decode(block) {
-  const text = atob(block.base64), bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  return new KINDS[block.kind](bytes.buffer);
-}
-
-// the stored moment before a time, and how far it is to the next, 0 to 1
-function between(times, t) {
-  let low = 0, high = times.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (times[middle] <= t) low = middle;
-    else high = middle;
-  }
-  const span = times[high] - times[low];
-  return [low, high, span > 0 ? Math.min(Math.max((t - times[low]) / span, 0), 1) : 0];
-}
-
-// poses at a time into `out`, eight numbers a station: x, y, z, value, quaternion x, y, z, w
-function posesAt(poses, n, times, t, out) {
-  const [low, high, weight] = between(times, t), size = 8 * n;
-  for (let k = 0; k < size; k += 8) {
-    const a = low * size + k, b = high * size + k;
-    for (let i = 0; i < 8; i++) out[k + i] = poses[a + i] + weight * (poses[b + i] - poses[a + i]);
-    const length = Math.hypot(out[k + 4], out[k + 5], out[k + 6], out[k + 7]) || 1;
-    for (let i = 4; i < 8; i++) out[k + i] /= length;
-  }
-  return out;
-}
-
-// v + 2 q x (q x v + w v), as the shader has it
-function rotate(x, y, z, w, v) {
-  const a = y * v[2] - z * v[1] + w * v[0], b = z * v[0] - x * v[2] + w * v[1], c = x * v[1] - y * v[0] + w * v[2];
-  return [v[0] + 2 * (y * c - z * b), v[1] + 2 * (z * a - x * c), v[2] + 2 * (x * b - y * a)];
-}
-
-function place(poses, station, local) {
-  const k = 8 * station, turned = rotate(poses[k + 4], poses[k + 5], poses[k + 6], poses[k + 7], local);
-  return [poses[k] + turned[0], poses[k + 1] + turned[1], poses[k + 2] + turned[2]];
-}
-
-const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-const plus = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
-const unit = (a) => a.map((x) => x / (Math.hypot(...a) || 1));
-
-// matrix of the projection and the view, column by column, as WebGL takes it
-function project(eye, focus, up, aspect, near, far) {
-  const z = unit(plus(eye, focus, -1)), x = unit(cross(up, z)), y = cross(z, x);
-  const f = 1 / Math.tan(VIEW_ANGLE / 2), a = (near + far) / (near - far), b = (2 * near * far) / (near - far);
-  const rows = [[...x.map((v) => (f / aspect) * v), (-f / aspect) * dot(x, eye)],
-    [...y.map((v) => f * v), -f * dot(y, eye)],
-    [...z.map((v) => a * v), -a * dot(z, eye) + b], [...z.map((v) => -v), dot(z, eye)]];
-  const out = new Float32Array(16);
-  for (let r = 0; r < 4; r++) for (let c = 0; c < 4; c++) out[4 * c + r] = rows[r][c];
-  return out;
-}
-
-// the camera goes round a focus: azimuth from the first level axis to the back, elevation upwards [rad]
-function eyeOf(camera, frame) {
-  const level = Math.cos(camera.elevation);
-  const toward = [level * Math.cos(camera.azimuth), level * Math.sin(camera.azimuth), Math.sin(camera.elevation)];
-  const direction = frame.reduce((sum, axis, k) => plus(sum, axis, toward[k]), [0, 0, 0]);
-  return { eye: plus(camera.focus, direction, camera.distance), direction };
-}
-
-const VIEWS = { iso: [Math.atan2(-1.35, 0.75), Math.atan2(0.75, Math.hypot(0.75, 1.35))], front: [0, 0],
-  side: [-Math.PI / 2, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4] };
-
-if (typeof module !== "undefined") {
-  module.exports = { decode, between, posesAt, rotate, place, project, eyeOf, VIEWS, TEXELS };
-}
-
-// -- drawing ------------------------------------------------------------------------------------------------------
-
-const SOLID = `#version 300 es
-precision highp float;
-precision highp sampler2D;
-uniform sampler2D poses;
-uniform mat4 view;
-uniform vec4 floor_;   // vertical, height of the floor
-uniform float shadow;
-layout(location = 0) in vec3 local;
-layout(location = 1) in vec3 normal;
-layout(location = 2) in uint station;
-out vec3 side;
-out vec3 where;
-out float value;
-vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
-void main() {
-  int at = 2 * int(station);
-  ivec2 texel = ivec2(at % ${TEXELS}, at / ${TEXELS});
-  vec4 place = texelFetch(poses, texel, 0), turn = texelFetch(poses, texel + ivec2(1, 0), 0);
-  where = place.xyz + turned(turn, local);
-  side = turned(turn, normal);
-  value = place.w;
-  if (shadow > 0.0) where += (floor_.w - dot(where, floor_.xyz)) * floor_.xyz;
-  gl_Position = view * vec4(where, 1.0);
-}`;
-const PAINT = `#version 300 es
-precision highp float;
-precision highp sampler2D;
-uniform sampler2D ramp;
-uniform vec4 colour;
-uniform vec2 range;      // of values; empty: no colours
-uniform float lit;
-uniform float given;     // value of all of it where above -1e30
-uniform vec3 eye, right, up;
-in vec3 side;
-in vec3 where;
-in float value;
-out vec4 shown;
-void main() {
-  vec3 base = colour.rgb;
-  float number = given > -1e30 ? given : value;
-  if (range.y > range.x) base = texture(ramp, vec2((number - range.x) / (range.y - range.x), 0.5)).rgb;
-  float shade = 1.0;
-  if (lit > 0.0) {
-    vec3 n = normalize(side), toward = normalize(eye - where);
-    float key = max(dot(n, normalize(toward + 0.8 * up - 0.5 * right)), 0.0), fill = max(dot(n, toward), 0.0);
-    shade = mix(0.36 + 0.55 * key + 0.14 * fill, 1.0, range.y > range.x ? 0.45 : 0.0);
-  }
-  shown = vec4(base * shade, colour.a);
-}`;
-const LINE = `#version 300 es
-uniform mat4 view;
-layout(location = 0) in vec3 point;
-layout(location = 1) in vec3 colour;
-out vec3 ink;
-void main() { ink = colour; gl_Position = view * vec4(point, 1.0); }`;
-const INK = `#version 300 es
-precision highp float;
-in vec3 ink;
-out vec4 shown;
-void main() { shown = vec4(ink, 1.0); }`;
-
-const AXES = [[0.84, 0.37, 0], [0, 0.62, 0.45], [0, 0.45, 0.7]]; // colours of x, y, z
-
-const rgb = (code) => [1, 3, 5].map((i) => parseInt(code.slice(i, i + 2), 16) / 255);
-
-function program(gl, vertex, fragment) {
-  const made = gl.createProgram();
-  for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
-    const shader = gl.createShader(kind);
-    gl.shaderSource(shader, text);
-    gl.compileShader(shader);
-    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
-    gl.attachShader(made, shader);
-  }
-  gl.linkProgram(made);
-  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made));
-  const at = {};
-  for (let i = 0; i < gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); i++) {
-    const { name } = gl.getActiveUniform(made, i);
-    at[name] = gl.getUniformLocation(made, name);
-  }
-  return { made, at };
-}
+// The viewer of a page: what it draws, and what it does with mouse, fingers and keys. See viewer_numbers.js.
 
 class Viewer {
   constructor(page, motion) {
     this.page = page;
     this.motion = motion;
     this.canvas = page.getElementById("view");
-    this.gl = this.canvas.getContext("webgl2", { antialias: true });
+    // opaque: what is blended would let the page shine through the canvas
+    this.gl = this.canvas.getContext("webgl2", { antialias: true, alpha: false });
     if (!this.gl) throw new Error("this browser has no WebGL2");
     this.poses = decode(motion.poses);
     this.tensions = decode(motion.tensions);
@@ -181,7 +15,8 @@ class Viewer {
     this.t = motion.times[0];
     this.playing = false;
     this.prepare();
-    this.look("iso");
+    this.look(motion.view);
+    page.getElementById("camera").value = motion.view;
     this.write();
     this.listen();
   }
@@ -206,6 +41,7 @@ class Viewer {
     gl.enableVertexAttribArray(2);
     gl.vertexAttribIPointer(2, 1, gl.UNSIGNED_SHORT, 0, 0);
     fill(gl.ELEMENT_ARRAY_BUFFER, decode(motion.faces));
+    this.prepareArrows(fill);
     this.lines = gl.createVertexArray();
     gl.bindVertexArray(this.lines);
     this.ends = gl.createBuffer();
@@ -223,6 +59,23 @@ class Viewer {
     gl.depthFunc(gl.LEQUAL);
   }
 
+  prepareArrows(fill) {
+    const gl = this.gl, { arrows } = this.motion;
+    this.arrow = program(gl, ARROW, PAINT);
+    this.values = decode(arrows.values);
+    this.shapes = arrows.shapes.map((shape) => {
+      const array = gl.createVertexArray(), faces = decode(shape.faces);
+      gl.bindVertexArray(array);
+      for (const [at, size, block] of [[0, 4, shape.local], [1, 3, shape.normal]]) {
+        fill(gl.ARRAY_BUFFER, decode(block));
+        gl.enableVertexAttribArray(at);
+        gl.vertexAttribPointer(at, size, gl.FLOAT, false, 0, 0);
+      }
+      fill(gl.ELEMENT_ARRAY_BUFFER, faces);
+      return { array, count: faces.length, room: shape.room };
+    });
+  }
+
   texture(filter) {
     const gl = this.gl, made = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, made);
@@ -232,20 +85,27 @@ class Viewer {
   }
 
   look(name) {
-    const [azimuth, elevation] = VIEWS[name];
-    this.camera = { azimuth, elevation, focus: [...this.motion.middle], distance: this.fitted() };
-  }
-
-  // so far away that the ball around all that moves fits into the window
-  fitted() {
-    const aspect = Math.min(1, this.canvas.clientWidth / Math.max(this.canvas.clientHeight, 1));
-    return this.motion.radius / Math.sin(Math.atan(Math.tan(VIEW_ANGLE / 2) * Math.max(aspect, 0.1)));
+    const [azimuth, elevation] = VIEWS[name], { clientWidth, clientHeight } = this.canvas, { motion } = this;
+    this.camera = { azimuth, elevation, focus: [...motion.middle], distance: 1 };
+    const { direction } = eyeOf(this.camera, motion.frame);
+    this.camera.distance = fitted(motion.half, direction, motion.frame[2], clientWidth, clientHeight);
   }
 
   write() {
     const { page, motion } = this, timed = motion.times.length > 1;
     page.getElementById("title").textContent = motion.title;
-    page.getElementById("scale").textContent = `grid ${motion.floor.step} m; x orange, y green, z blue`;
+    const scale = [motion.arrows.words, `grid ${motion.floor.step} m; x orange, y green, z blue`];
+    page.getElementById("scale").textContent = scale.filter((words) => words).join("\n");
+    const make = (tag, parent, words = "") => {
+      const element = page.createElement(tag);
+      element.textContent = words;
+      parent.appendChild(element);
+      return element;
+    };
+    for (const [words, colour] of motion.legend) {
+      const row = make("div", page.getElementById("names"), `${words} `);
+      make("span", row, "\u25a0").style.color = colour;
+    }
     const slider = page.getElementById("time");
     slider.min = motion.times[0];
     slider.max = motion.times[motion.times.length - 1];
@@ -253,19 +113,17 @@ class Viewer {
     if (!motion.quantity) return;
     const ramp = decode(motion.ramp), steps = [];
     for (let k = 0; k < ramp.length; k += 4) steps.push(`rgb(${ramp[k]},${ramp[k + 1]},${ramp[k + 2]})`);
-    const bar = page.getElementById("legend"), make = (tag, id, parent) => {
-      const element = page.createElement(tag);
-      element.id = id;
-      parent.appendChild(element);
-      return element;
-    };
-    make("div", "quantity", bar).textContent = motion.quantity;
-    const row = make("div", "bar", bar), numbers = make("div", "numbers", row);
+    const bar = page.getElementById("legend");
+    make("div", bar, motion.quantity);
+    const row = make("div", bar), numbers = make("div", row);
+    [row.id, numbers.id] = ["bar", "numbers"];
     for (let k = 4; k >= 0; k--) {
       const value = motion.range[0] + (k / 4) * (motion.range[1] - motion.range[0]);
-      make("span", `number${k}`, numbers).textContent = Number(value.toPrecision(4)).toString();
+      make("span", numbers, Number(value.toPrecision(4)).toString());
     }
-    make("div", "ramp", row).style.background = `linear-gradient(to top, ${steps.join(",")})`;
+    const ramp_ = make("div", row);
+    ramp_.id = "ramp";
+    ramp_.style.background = `linear-gradient(to top, ${steps.join(",")})`;
   }
 
   listen() {
@@ -408,8 +266,8 @@ class Viewer {
     gl.depthMask(false);
     for (const part of panes) this.drawPart(part, part.colour, part.opacity, false, false);
     gl.depthMask(true);
-    const slider = this.page.getElementById("time");
-    if (this.page.activeElement !== slider || this.playing) slider.value = this.t;
+    this.drawArrows(view, eye, right, cross(direction, right));
+    this.page.getElementById("time").value = this.t;
     this.page.getElementById("play").textContent = this.playing ? "pause" : "play";
     this.page.getElementById("clock").textContent = motion.times.length > 1 ? `t = ${this.t.toFixed(2)} s` : "";
   }
@@ -431,14 +289,39 @@ class Viewer {
     gl.drawElements(gl.TRIANGLES, part.count, gl.UNSIGNED_INT, 4 * part.first);
   }
 
+  // over what they lie in
+  drawArrows(view, eye, right, up) {
+    const gl = this.gl, { arrows, times } = this.motion, { made, at } = this.arrow;
+    const shown = arrowsAt(this.values, arrows.slots, times, this.t);
+    if (!shown.length) return;
+    gl.disable(gl.BLEND);
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    gl.useProgram(made);
+    gl.uniformMatrix4fv(at.view, false, view);
+    for (const [name, value] of [["eye", eye], ["right", right], ["up", up]]) gl.uniform3fv(at[name], value);
+    gl.uniform1f(at.lit, 0.55); // colours that mean something are shaded less
+    gl.uniform1f(at.given, -2e30);
+    gl.uniform2fv(at.range, [0, 0]);
+    gl.uniform1i(at.ramp, 1);
+    for (const { slot, start, vector } of shown) {
+      const { colour, heads } = arrows.slots[slot], { array, count, room } = this.shapes[heads - 1];
+      gl.bindVertexArray(array);
+      gl.uniform4fv(at.colour, [...rgb(colour), 1]);
+      gl.uniform3fv(at.start, start);
+      gl.uniform3fv(at.vector, vector);
+      gl.uniform2fv(at.wide, [arrows.width, room]);
+      gl.drawElements(gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
+    }
+  }
+
   drawLines(view) {
     const gl = this.gl, { motion } = this, { floor } = motion;
     const grid = floor.lines.flatMap((point) => [...point, 0.77, 0.79, 0.81]);
-    AXES.forEach((ink, k) => {
+    const axes = AXES.flatMap((ink, k) => {
       const end = floor.corner.map((x, i) => (i === k ? x + floor.step : x));
-      grid.push(...floor.corner, ...ink, ...end, ...ink);
+      return [...floor.corner, ...ink, ...end, ...ink];
     });
-    const strips = [[gl.LINES, grid]];
+    const strips = [[gl.LINES, grid], [gl.LINES, axes]];
     motion.trails.forEach((trail) => {
       const points = [], until = between(motion.times, this.t)[0], ink = rgb(trail.colour);
       for (let row = 0; row <= until; row++) {
@@ -455,6 +338,7 @@ class Viewer {
     gl.bindBuffer(gl.ARRAY_BUFFER, this.ends);
     gl.disable(gl.BLEND);
     for (const [kind, values] of strips) {
+      gl.depthFunc(values === axes ? gl.ALWAYS : gl.LEQUAL); // axes lie on lines of the grid
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.DYNAMIC_DRAW);
       gl.drawArrays(kind, 0, values.length / 6);
     }

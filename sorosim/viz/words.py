@@ -67,7 +67,7 @@ class Legend:
     """Names beside squares of their colours, at the right of a scene."""
 
     def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
-        self._rows = []
+        self._plotter, self._rows = plotter, []
         for name, colour in entries:
             row = []
             for words, ink in ((name, INK), (SQUARE, colour)):
@@ -84,3 +84,9 @@ class Legend:
             for actor, x in zip(row, (0.98 - 1.5 * letters / size[0], 0.98), strict=True):
                 actor.prop.font_size = round(letters)
                 actor.position = (x, 0.965 - 0.045 * k)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        for row in self._rows:
+            for actor in row:
+                self._plotter.remove_actor(actor, render=False)

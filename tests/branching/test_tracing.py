@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import textwrap
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,7 @@ from validation.buckling_robots import HINGE, LOAD, arch, column, stiffness, ten
 
 import sorosim
 from sorosim.errors import ConvergenceError, FileError, InputError
+from sorosim.io import load_text
 
 ALONG = f"{LOAD}[2]"
 EULER = 0.25 * np.pi**2 * stiffness(0.01) / 0.5**2
@@ -342,6 +344,12 @@ def test_diagrams_show_curves_points_and_shapes(tmp_path):
     # from the branch point to the end
     assert dashed.get_xdata()[[0, -1]] == pytest.approx([found.points[0].parameter, found.parameter[-1]])
     assert len(shapes.collections) == 5
+    # the numbers of the shapes are inside
+    figure.canvas.draw()
+    frame = diagram.get_window_extent()
+    for label in diagram.texts:
+        box = label.get_window_extent()
+        assert frame.x0 < box.x0 < box.x1 < frame.x1
     alone = found.plot(x="tip x", y="arm.bending_y[0]", shapes=0)
     assert len(alone.axes) == 1
     with pytest.raises(InputError, match="tip z"):
@@ -353,6 +361,22 @@ def test_numbers_of_a_cord_have_units_in_diagrams():
     figure = found.plot(y="arm z")
     assert figure.axes[0].get_xlabel() == "u.cord [N]"
     assert found.u[-1] == pytest.approx(found.parameter[-1])
+
+
+def test_numbers_of_a_file_have_the_units_of_the_file_in_diagrams():
+    text = """
+    sorosim: 1
+    name: spring
+    links:
+      lever:
+        joint: {revolute: {axis: [0, 1, 0], stiffness: 2 N*m/rad}}
+        body: {mass: 1 kg, centre: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01]}
+    loads: {push: {wrench: {link: lever, moment: [0, %s, 0]}}}
+    """
+    for value, label in (("0 N*m", "loads.push.wrench.moment[1] [N m]"), ("0.0", "loads.push.wrench.moment[1]")):
+        robot = load_text(textwrap.dedent(text % value), "spring.yaml")
+        found = sorosim.continuation(robot, "loads.push.wrench.moment[1]", 0.3, max_points=8)
+        assert found.plot(shapes=0).axes[0].get_xlabel() == label
 
 
 def test_it_says_what_it_is():

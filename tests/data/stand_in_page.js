@@ -14,9 +14,10 @@ const gl = new Proxy({ LINK_STATUS: 1, ACTIVE_UNIFORMS: 2, TRIANGLES: 4 }, { get
     return {};
   };
 } });
+let context = null;
 const elements = {}, heard = {};
 const make = (id) => ({ id, style: {}, children: [], clientWidth: 640, clientHeight: 360, value: "1",
-  textContent: id === "motion" ? motion : "", getContext: () => gl, setPointerCapture() {},
+  textContent: id === "motion" ? motion : "", getContext(kind, options) { context = options; return gl; }, setPointerCapture() {},
   addEventListener(name, f) { heard[`${id}.${name}`] = f; }, appendChild(child) { this.children.push(child); } });
 const get = (id) => (elements[id] ??= make(id));
 globalThis.document = { getElementById: get, createElement: make, activeElement: null,
@@ -41,8 +42,11 @@ frame(16);
 const drawn = { ...counts };
 next((now += 16)); // nothing has changed, so nothing is drawn
 const again = counts.triangles - drawn.triangles;
+document.activeElement = get("time"); // as after a drag of the slider
 key("ArrowRight");
 frame(16);
+const slider = get("time").value;
+document.activeElement = null;
 key("ArrowLeft");
 frame(16);
 key(" ");
@@ -59,4 +63,5 @@ heard["view.pointerup"]({ pointerId: 1 });
 heard["camera.change"]({ target: { value: "top" } });
 next(now + 16);
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
-console.log(JSON.stringify({ clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
+const names = get("names").children.map((row) => row.textContent);
+console.log(JSON.stringify({ slider, context, names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));

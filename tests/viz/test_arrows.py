@@ -16,6 +16,7 @@ from sorosim.viz.arrows import HEAD, LONGEST, Arrows, scale_for, solids
 from sorosim.viz.forces import CONTACTS, GRAVITY, JOINTS, LOADS, Acting, Wrench, acting, centre_of_mass
 from sorosim.viz.scene import Scene
 from sorosim.viz.target import motion_of
+from sorosim.viz.words import SQUARE
 
 SMALL = (320, 240)
 
@@ -265,6 +266,16 @@ def test_moments_that_are_rounding_are_no_arrows():
 # -- in a scene
 
 
+def named(scene):
+    """What the legend says, beside squares of colours."""
+    actors = [actor for actor in scene.plotter.actors.values() if hasattr(actor, "input")]
+    return [
+        actor.input
+        for actor in actors
+        if actor.prop.justification_vertical == "top" and actor.position[0] > 0.5 and actor.input != SQUARE
+    ]
+
+
 def test_arrows_in_a_scene_have_one_scale_over_the_run_and_follow_it(run):
     try:
         offscreen.require_rendering()
@@ -274,6 +285,7 @@ def test_arrows_in_a_scene_have_one_scale_over_the_run_and_follow_it(run):
         scene.fit_run(run)
         said = scene.words.said("scale")
         assert said.startswith("arrows: ")
+        assert named(scene) == ["loads", "joints and loops"]
         scale = scene.drawn[0].arrows.force
         for k in (1, 4):
             scene.update(run.q[k], run.u[k], run.t[k])
@@ -286,6 +298,8 @@ def test_arrows_in_a_scene_have_one_scale_over_the_run_and_follow_it(run):
         corner = found(run, 1.0, LOADS)
         end = corner.position[0] + scene.drawn[0].arrows.force.metres(corner.force[0])
         assert np.linalg.norm(points - end, axis=1).min() < 1e-6
+        assert named(scene) == ["loads"]
         scene.change(loads=False)
+        assert named(scene) == []
         assert "forces" not in scene.plotter.actors
         assert scene.words.said("scale") == ""

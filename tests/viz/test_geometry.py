@@ -1,5 +1,6 @@
 """The picture against known shapes: outlines, bends, volumes, tendons, ellipsoids; and where the camera goes."""
 
+import textwrap
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sorosim.actuation.route import Run
 from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
+from sorosim.io import load_text
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -326,3 +328,25 @@ def test_some_points_are_those_of_the_whole_shape(seed):
     geometry, q = Geometry(robot, n_stations=9, n_around=8), moved(robot, rng)
     chosen = rng.permutation(geometry.n_points)[:50]
     assert_allclose(geometry.some_points(q, chosen), geometry.at(q).points[chosen], atol=1e-14)
+
+
+def test_what_a_picture_must_hold_has_every_corner_of_a_body():
+    """Within the margin of pictures, for boxes, whose corners are few, and for cones, whose tip is one point."""
+    text = """
+    sorosim: 1
+    name: solids
+    links:
+      box: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {box: {size: [10 cm, 6 cm, 4 cm]}, mass: 1 kg}}
+      cone:
+        parent: box
+        at: {position: [0, 0, 0.3]}
+        body: {cone: {radius: 3 cm, length: 20 cm}, mass: 1 kg}
+    """
+    geometry = Geometry(load_text(textwrap.dedent(text), "solids.yaml"))
+    shape = geometry.at([0.2])
+    for part in geometry.parts:
+        mine = geometry.outermost[(geometry.outermost >= part.points.start) & (geometry.outermost < part.points.stop)]
+        every, held = shape.points[part.points], shape.points[mine]
+        assert len(mine) <= 200
+        assert_allclose(held.min(axis=0), every.min(axis=0), atol=1e-4)
+        assert_allclose(held.max(axis=0), every.max(axis=0), atol=1e-4)

@@ -1,7 +1,9 @@
 """glTF files, read by a reader of their own and by trimesh, have the robot where it is."""
 
 import json
+import re
 import struct
+import textwrap
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +21,7 @@ from sorosim.viz.gltf import export_gltf
 from sorosim.viz.rig import AROUND, STATIONS, Rig
 
 TYPES = {5123: "<u2", 5125: "<u4", 5126: "<f4"}
+KINDS = ("loads", "gravity", "joints", "contacts")
 WIDTH = {"SCALAR": 1, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
@@ -60,16 +63,21 @@ class Reader:
         """Pose (4, 4) of a node in its parent."""
         node = self.json["nodes"][number]
         turn, place = node.get("rotation", [0, 0, 0, 1]), np.array(node.get("translation", [0, 0, 0]), dtype=float)
+        scale = np.array(node.get("scale", [1, 1, 1]), dtype=float)
         for channel in self.json.get("animations", [{"channels": []}])[0]["channels"]:
             if channel["target"]["node"] == number and t is not None:
                 sampler = self.json["animations"][0]["samplers"][channel["sampler"]]
                 times, values = self.values(sampler["input"])[:, 0], self.values(sampler["output"]).astype(float)
-                if channel["target"]["path"] == "translation":
-                    place = np.array([np.interp(t, times, values[:, i]) for i in range(3)])
+                if sampler["interpolation"] == "STEP":
+                    last = max(np.searchsorted(times, t + 1e-6, side="right") - 1, 0)
+                    times, values = np.array([t - 1.0, t + 1.0]), values[[last, last]]
+                if channel["target"]["path"] != "rotation":
+                    blend = np.array([np.interp(t, times, values[:, i]) for i in range(3)])
+                    place, scale = (blend, scale) if channel["target"]["path"] == "translation" else (place, blend)
                 else:
                     turn = Slerp(times, Rotation.from_quat(values))(np.clip(t, times[0], times[-1])).as_quat()
         g = np.eye(4)
-        g[:3, :3], g[:3, 3] = Rotation.from_quat(turn).as_matrix(), place
+        g[:3, :3], g[:3, 3] = Rotation.from_quat(turn).as_matrix() * scale, place
         return g
 
     def world(self, number, t):
@@ -90,6 +98,8 @@ class Reader:
             points, normals = (self.values(attributes[name]).astype(float) for name in ("POSITION", "NORMAL"))
             assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-5)
             assert self.values(primitive["indices"]).max() == len(points) - 1
+            if node["name"].partition(" ")[0] in KINDS:
+                continue
             if "skin" in node:
                 assert k in self.json["scenes"][0]["nodes"]
                 skin = self.json["skins"][node["skin"]]
@@ -105,6 +115,21 @@ class Reader:
             assert node["name"] not in found
             found[node["name"]] = at
         return found
+
+    def arrows(self, t):
+        """Where arrows begin and end in the axes of glTF, by the names of their nodes, sorted."""
+        found = {}
+        for k, node in enumerate(self.json["nodes"]):
+            if node["name"].partition(" ")[0] in KINDS:
+                g = self.world(k, t)
+                if np.any(g[:3, 2]):
+                    found.setdefault(node["name"], []).append([*g[:3, 3], *(g[:3, 3] + g[:3, 2])])
+        return {name: ordered(rows) for name, rows in found.items()}
+
+
+def ordered(rows):
+    """Rows by their numbers, as far as single precision tells them."""
+    return np.array(sorted(rows, key=lambda row: np.round(row, 5).tolist()))
 
 
 def upright(points, up):
@@ -277,3 +302,78 @@ def test_only_binary_files_are_written_and_folders_must_exist(tmp_path):
         export_gltf(motion(cable_manipulator()), tmp_path / "run.gltf")
     with pytest.raises(FileError, match="make it first"):
         export_gltf(motion(cable_manipulator()), tmp_path / "nowhere" / "run.glb")
+
+
+# -- several robots, and arrows
+
+
+def pushed(end=1.0, n=5):
+    """A block on a slider that is pushed harder and harder, and not at all before 0.2 s."""
+    text = """
+    sorosim: 1
+    name: pushed
+    links: {block: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {box: {size: [10 cm, 6 cm, 4 cm]}, mass: 1 kg}}}
+    loads: {push: {wrench: {link: block, force: [0, "3*max(t - 0.2, 0)", 0], moment: [0, 0, 0.5], frame: world}}}
+    """
+    t = np.linspace(0.0, end, n)
+    robot = load_text(textwrap.dedent(text), "pushed.yaml")
+    return SimpleNamespace(
+        robot=robot, t=t, q=0.4 * t[:, None], qd=np.zeros((n, 1)), u=np.zeros((n, 0)), lam=np.zeros((n, 0)), driven={}
+    )
+
+
+def test_arrows_are_where_the_wrenches_act(tmp_path):
+    run = pushed(n=6)
+    export_gltf(run, tmp_path / "run.glb", fps=5.0, loads=True, gravity=True)
+    reader = Reader(tmp_path / "run.glb")
+    (legend,) = (node["name"] for node in reader.json["nodes"] if node["name"].startswith("arrows"))
+    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", legend)
+    force, moment = (float(said[k]) / 100.0 / float(said[k + 1]) for k in (1, 3))
+    for t in run.t:
+        seen = reader.arrows(t)
+        # the vertical z of the robot is y of glTF, its y goes to -z
+        x = 0.4 * t
+        assert_allclose(seen["gravity gravity"], [[x, 0.0, 0.0, x, -9.81 * force, 0.0]], atol=1e-6)
+        wanted = [[x, 0.0, 0.0, x, 0.5 * moment, 0.0]]
+        if t > 0.3:  # at 0.2 s there is no force
+            wanted.append([x, 0.0, 0.0, x, 0.0, -force * 3.0 * (t - 0.2)])
+        assert_allclose(seen["loads push"], ordered(wanted), atol=1e-6)
+    # between stored times, too
+    x = 0.4 * 0.7
+    wanted = [[x, 0.0, 0.0, x, 0.5 * moment, 0.0], [x, 0.0, 0.0, x, 0.0, -1.5 * force]]
+    assert_allclose(reader.arrows(0.7)["loads push"], ordered(wanted), atol=1e-6)
+
+
+def test_arrows_of_a_moment_have_the_scale_of_the_run(tmp_path):
+    run, legends = pushed(), []
+    for t in (0.4, None):
+        export_gltf(run, tmp_path / "run.glb", t=t, loads=True)
+        nodes = Reader(tmp_path / "run.glb").json["nodes"]
+        legends += [node["name"] for node in nodes if node["name"].startswith("arrows")]
+    assert legends[0] == legends[1]
+
+
+def test_several_runs_in_one_file_go_by_one_clock(tmp_path):
+    long, short = pushed(1.0), pushed(0.5)
+    sorosim.export_gltf(tmp_path / "two.glb", [long, short], names=["long", "short"], fps=4.0, contacts=False)
+    reader = Reader(tmp_path / "two.glb")
+    names = [reader.json["nodes"][k]["name"] for k in reader.json["nodes"][0]["children"]]
+    assert names == ["long", "short"]
+    bodies = [k for k, node in enumerate(reader.json["nodes"]) if node["name"] == "block"]
+    for t in (0.0, 0.5, 1.0):
+        assert_allclose(reader.world(bodies[0], t)[:3, 3], [0.4 * t, 0.0, 0.0], atol=1e-7)
+        assert_allclose(reader.world(bodies[1], t)[:3, 3], [0.4 * min(t, 0.5), 0.0, 0.0], atol=1e-7)
+    assert [material["name"] for material in reader.json["materials"]] == ["#0072b2", "#d55e00"]
+
+
+def test_runs_side_by_side_stand_apart_in_the_view_that_is_named(tmp_path):
+    soft = motion(cable_manipulator())
+    sorosim.export_gltf(tmp_path / "two.glb", [pushed(), soft], layout="side", view="side", t=0.5)
+    scene = trimesh.load(tmp_path / "two.glb")
+    spans = {}
+    for node in scene.graph.nodes_geometry:
+        g, name = scene.graph.get(node)
+        points = trimesh.transform_points(scene.geometry[name].vertices, g)
+        spans[name] = points[:, 0].min(), points[:, 0].max()
+    assert spans.keys() == {"block", "arm"}
+    assert spans["block"][1] < spans["arm"][0]

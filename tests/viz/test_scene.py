@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from sorosim.errors import FileError, InputError, SorosimError
+from sorosim.io import load_text
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -137,6 +139,38 @@ def test_camera_holds_the_whole_motion(run):
             edge = np.concatenate([soft[0], soft[-1], soft[:, 0], soft[:, -1]])
             assert soft.any()
             assert not edge.any()
+
+
+def border(image, n=2):
+    """The pixels of its outermost rows and columns."""
+    return np.concatenate([image[:n].ravel(), image[-n:].ravel(), image[:, :n].ravel(), image[:, -n:].ravel()])
+
+
+@pytest.mark.parametrize("size", [(500, 700), (500, 500), (900, 300)])
+def test_the_bar_of_colours_and_its_title_are_whole_in_pictures_of_any_shape(size, run):
+    with Scene(run.robot, size=size, floor=False, axes=False, colour="bending_y") as scene:
+        scene.fit_run(run)
+        scene.update(run.q[-1])
+        assert border(scene.image()).min() == 255
+
+
+def test_arrows_are_whole():
+    text = """
+    sorosim: 1
+    name: pulled
+    links: {block: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {box: {size: [10 cm, 6 cm, 4 cm]}, mass: 1 kg}}}
+    loads: {pull: {wrench: {link: block, at: {position: [5 cm, 0, 0]}, force: [1, 0, 0]}}}
+    """
+    robot = load_text(textwrap.dedent(text), "pulled.yaml")
+    with Scene(robot, size=SMALL, floor=False, axes=False, loads=True, title="", view="side") as scene:
+        scene.fit([[0.0]])
+        scene.update([0.0])
+        scene.words.say("scale", "")
+        scene.place_camera()
+        assert border(scene.image()).min() == 255
+        seen = np.flatnonzero((scene.image() < 250).any(axis=(0, 2)))
+        assert seen[0] > 5  # the block, and the arrow from its end on
+        assert seen[-1] > 290
 
 
 def test_rigid_bodies_and_frames_are_drawn():

@@ -256,6 +256,48 @@ def test_verticals_of_several_robots_must_agree(run, robot):
         gather([run, other])
 
 
+def test_the_vertical_is_that_of_a_robot_with_gravity(robot, run):
+    floating, flat = (
+        SimpleNamespace(
+            robot=load_text(SLED.replace("name: sled", f"name: other\ngravity: {pull}"), "other.yaml"),
+            t=run.t, q=run.q, u=run.u,
+        )
+        for pull in ("[0, 0, 0]", "[0, -9.81, 0]")
+    )  # fmt: skip
+    shown = gather([floating, flat])
+    assert_array_equal(shown.up, [0.0, 1.0, 0.0])
+    with shown.scene(SMALL, {"view": "side"}) as scene:
+        scene.fit_runs(shown.motions)
+        scene.update(*shown.state(0.0))
+        assert_allclose(scene.plotter.camera.up, [0.0, 1.0, 0.0])
+
+
+def test_many_runs_have_colours_of_their_own_and_arrows_of_the_size_of_one(run):
+    twenty = gather([run] * 20)
+    assert twenty.tints[: len(TINTS)] == list(TINTS)
+    assert len(set(twenty.tints)) == 20
+    legends = []
+    for runs in ([run], [run] * 9):
+        shown = gather(runs, "side")
+        with shown.scene(SMALL, {"gravity": True}) as scene:
+            scene.fit_runs(shown.motions)
+            legends.append(scene.words.said("scale"))
+    assert legends[0] == legends[1] != ""
+
+
+def test_tips_are_links_of_any_of_the_robots(run):
+    pendulum = sorosim.load("pendulum")
+    other = SimpleNamespace(robot=pendulum, t=run.t, q=np.zeros((len(run.t), pendulum.ndof)), u=np.zeros((9, 0)))
+    shown, link = gather([run, other]), pendulum.links[-1].name
+    with shown.scene(SMALL, {"trails": True, "tips": [link]}) as scene:
+        scene.fit_runs(shown.motions)
+        scene.update(*shown.state(1.0))
+        assert "trails_1" in scene.plotter.actors
+        assert "trails" not in scene.plotter.actors  # the sled has no such link
+    with pytest.raises(InputError, match="did you mean mast"):
+        shown.check_look({"trails": True, "tips": ["mast1"]})
+
+
 # -- cameras
 
 

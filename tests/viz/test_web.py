@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import textwrap
 from base64 import b64decode
 from html.parser import HTMLParser
 from importlib import resources
@@ -13,15 +14,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.robots import cable_manipulator
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 
 import sorosim
 from sorosim.errors import InputError
 from sorosim.io import load_text
 from sorosim.viz import web
+from sorosim.viz.arrow_track import arrow_track
+from sorosim.viz.forces import acting
 from sorosim.viz.geometry import Geometry
+from sorosim.viz.look import Look
 from sorosim.viz.rig import AROUND, STATIONS
+from sorosim.viz.target import motion_of
+from sorosim.viz.together import TINTS, gather
 from sorosim.viz.web import export_html
 
 KINDS = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "u1", "i1": "i1"}
@@ -98,7 +104,7 @@ def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
     for part, entry in zip(geometry.parts, page.motion["parts"], strict=True):
         assert (entry["kind"], entry["name"]) == (part.kind, part.name)
         mine = faces[entry["first"] : entry["first"] + entry["count"]]
-        np.testing.assert_array_equal(mine.reshape(-1, 3), part.faces)
+        assert_array_equal(mine.reshape(-1, 3), part.faces)
     assert [entry["tendon"] for entry in page.motion["parts"] if entry["kind"] == "tendon"] == list(range(5))
 
 
@@ -191,6 +197,8 @@ def test_wrong_options_are_told(run, tmp_path):
         ({"colour": "bendings_y"}, "did you mean bending_y"),
         ({"fps": -1.0}, "fps"),
         ({"trails": 1}, "trails: expected True or False"),
+        ({"follow": "arm"}, "options: expected what a page can show, got 'follow'"),
+        ({"load": True}, "did you mean loads"),
     ):
         with pytest.raises(InputError) as caught:
             export_html(run, tmp_path / "run.html", **options)
@@ -200,19 +208,137 @@ def test_wrong_options_are_told(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+# -- several robots, and arrows
+
+
+def sled(end=1.0, n=6):
+    """A block on a slider, pushed the harder the later, and not at all before 0.2 s."""
+    text = """
+    sorosim: 1
+    name: sled
+    links: {block: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {box: {size: [10 cm, 6 cm, 4 cm]}, mass: 1 kg}}}
+    loads: {push: {wrench: {link: block, force: [0, "3*max(t - 0.2, 0)", 0], moment: [0, 0, 0.5], frame: world}}}
+    """
+    robot, t = load_text(textwrap.dedent(text), "sled.yaml"), np.linspace(0.0, end, n)
+    return SimpleNamespace(
+        robot=robot, t=t, q=0.4 * t[:, None], qd=np.zeros((n, 1)), u=np.zeros((n, 0)), lam=np.zeros((n, 0)), driven={}
+    )
+
+
+def test_several_runs_have_colours_names_and_one_clock(run, tmp_path):
+    short = sled(0.5)
+    sorosim.export_html(tmp_path / "two.html", [run, short], names=["arm", "sled"], fps=4.0, trails=True, tips=["arm"])
+    page = Page(tmp_path / "two.html")
+    assert page.motion["legend"] == [["arm", TINTS[0]], ["sled", TINTS[1]]]
+    assert page.texts["title"] == "arm, sled"
+    assert [part["colour"] for part in page.motion["parts"]] == [*TINTS[:2]]  # tendons are not shown
+    assert [trail["colour"] for trail in page.motion["trails"]] == [TINTS[0]]
+    assert (page.motion["colours"], page.motion["tendons"]) == ("", 0)
+    assert_allclose(page.motion["times"], [0.0, 0.25, 0.5, 0.75, 1.0])
+    position, _, turn = poses_of(page)
+    local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
+    arm, block = (Geometry(one.robot, STATIONS, AROUND, tendons=False) for one in (run, short))
+    for k, t in enumerate(page.motion["times"]):
+        q = np.stack([np.interp(t, run.t, column) for column in run.q.T])
+        wanted = [arm.at(q).points, block.at([0.4 * min(t, 0.5)]).points]
+        points = Rotation.from_quat(turn[k][station]).apply(local) + position[k][station]
+        assert_allclose(points, np.concatenate(wanted), atol=3e-7)
+    mine = page.array("faces")[page.motion["parts"][1]["first"] :].reshape(-1, 3)
+    assert_array_equal(mine, np.concatenate([part.faces for part in block.parts]) + arm.n_points)
+
+
+def test_runs_side_by_side_stand_apart(run, tmp_path):
+    sorosim.export_html(tmp_path / "two.html", [run, sled(), run], layout="side", view="side")
+    page = Page(tmp_path / "two.html")
+    assert page.motion["view"] == "side"
+    position, _, turn = poses_of(page)
+    local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
+    ends = []
+    for part in page.motion["parts"]:
+        used = np.unique(page.array("faces")[part["first"] : part["first"] + part["count"]])
+        at = [
+            Rotation.from_quat(q[station[used]]).apply(local[used]) + p[station[used]]
+            for p, q in zip(position, turn, strict=True)
+        ]
+        ends.append((np.min(at, axis=(0, 1))[0], np.max(at, axis=(0, 1))[0]))
+    assert ends[0][1] < ends[1][0] < ends[1][1] < ends[2][0]
+    everything = np.concatenate([Rotation.from_quat(turn[0][station]).apply(local) + position[0][station]])
+    assert np.linalg.norm(everything - page.motion["middle"], axis=1).max() <= page.motion["radius"]
+
+
+def test_arrows_of_the_page_are_the_wrenches(tmp_path):
+    run = sled()
+    page = written(run, tmp_path, fps=5.0, loads=True, gravity=True)
+    arrows = page.motion["arrows"]
+    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows["words"])
+    force, moment = (float(said[k]) / 100.0 / float(said[k + 1]) for k in (1, 3))
+    assert page.motion["legend"] == [["loads", "#10308c"], ["weight", "#5c636c"]]
+    block = arrows["values"]
+    values = np.frombuffer(b64decode(block["base64"]), KINDS[block["kind"]]).reshape(6, -1, 6)
+    found = {(slot["colour"], slot["heads"]): values[:, k] for k, slot in enumerate(arrows["slots"])}
+    assert len(found) == len(arrows["slots"]) == 3
+    starts = np.outer(0.4 * run.t, [1.0, 0.0, 0.0])
+    wanted = {
+        ("#5c636c", 1): np.tile([0.0, 0.0, -9.81 * force], (6, 1)),
+        ("#10308c", 1): np.outer(3.0 * force * np.maximum(run.t - 0.2, 0.0), [0.0, 1.0, 0.0]),
+        ("#10308c", 2): np.tile([0.0, 0.0, 0.5 * moment], (6, 1)),
+    }
+    for key, vectors in wanted.items():
+        there = np.any(vectors, axis=1)
+        assert_allclose(found[key][there, :3], starts[there], atol=1e-7)
+        assert_allclose(found[key][:, 3:], vectors, atol=1e-7)
+
+
+def test_arrows_count_among_what_bounds_a_page(monkeypatch, tmp_path):
+    run = sled()
+    n = written(run, tmp_path, fps=1000.0).motion["stations"]
+    monkeypatch.setattr(web, "MOST_BYTES", 40 * (32 * n + 3 * 24))
+    page = written(run, tmp_path, fps=1000.0, loads=True, gravity=True)
+    assert len(page.motion["arrows"]["slots"]) == 3
+    assert len(page.motion["times"]) == 40
+
+
+def test_what_has_ended_rests_with_its_last_loads():
+    """Beside a longer run, a shorter one shows its end: poses and loads of one moment."""
+    run, shown = sled(0.5), gather([sled(1.0), sled(0.5)])
+    track = arrow_track(shown, Look(loads=True), np.array([0.5, 1.0]), [np.zeros(3)] * 2, 1.0)
+    for k, slot in enumerate(track.slots):
+        assert np.allclose(track.vector[0, k], track.vector[1, k]) == (slot.robot == 1 or slot.heads == 2)
+    late = acting(run.robot, motion_of(run), run.q[-1], run.u[-1], 7.0, ("loads",))
+    assert_allclose(late.force, [[0.0, 0.9, 0.0]], atol=1e-12)
+
+
 # -- the script
 
 
 def run_script(tmp_path, code):
     """What a piece of JavaScript prints as JSON, with the functions of the viewer."""
     viewer = tmp_path / "viewer.cjs"
-    viewer.write_text(resources.files("sorosim.viz").joinpath("viewer.js").read_text(encoding="utf-8"))
+    viewer.write_text(resources.files("sorosim.viz").joinpath("viewer_numbers.js").read_text(encoding="utf-8"))
     head = "const v = require('./viewer.cjs'); const fs = require('fs');\n"
     done = subprocess.run(
         ["node", "-e", head + code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@needs_node
+def test_the_script_blends_what_is_steady_and_switches_the_rest(tmp_path):
+    got = run_script(
+        tmp_path,
+        """
+        const rows = [[0, 0, 0, 1, 0, 0], [5, 0, 0, 0, 2, 0], [7, 0, 0, 0, 0, 0], [2, 0, 0, 3, 0, 0],
+          [9, 0, 0, 0, 6, 0], [8, 0, 0, 0, 0, 4]];
+        const values = new Float32Array(rows.flat());
+        const slots = [{ steady: true }, { steady: false }, { steady: true }];
+        console.log(JSON.stringify([0, 0.25, 0.75, 1].map((t) => v.arrowsAt(values, slots, [0, 1], t))));
+        """,
+    )
+    assert [[one["slot"] for one in moment] for moment in got] == [[0, 1], [0, 1], [0, 1, 2], [0, 1, 2]]
+    assert (got[1][0]["start"], got[1][0]["vector"]) == ([0.5, 0, 0], [1.5, 0, 0])
+    assert (got[1][1]["start"], got[2][1]["start"]) == ([5, 0, 0], [9, 0, 0])
+    assert (got[2][2]["start"], got[2][2]["vector"]) == ([8, 0, 0], [0, 0, 4])
 
 
 READ = r"""
@@ -295,6 +421,23 @@ def test_the_camera_of_the_script_sees_as_a_camera_does(tmp_path):
 
 
 @needs_node
+@pytest.mark.parametrize("window", [(1000, 600), (400, 800)])
+def test_a_box_is_seen_whole_and_as_large_as_fits(tmp_path, window):
+    half, toward = np.array([0.5, 0.05, 0.2]), np.array([0.6, -0.64, 0.48])
+    width, height = window
+    got = run_script(
+        tmp_path,
+        f"const d = v.fitted({half.tolist()}, {toward.tolist()}, [0, 0, 1], {width}, {height});"
+        f"const eye = {toward.tolist()}.map((x) => d * x);"
+        f"console.log(JSON.stringify([...v.project(eye, [0, 0, 0], [0, 0, 1], {width / height}, 0.01, 10)]));",
+    )
+    corners = np.stack(np.meshgrid(*np.stack([-half, half], axis=1), [1.0]), axis=-1).reshape(-1, 4)
+    seen = corners @ np.array(got).reshape(4, 4)
+    x, y = np.abs(seen[:, :2] / seen[:, 3:]).max(axis=0)
+    assert max(x / 0.95, y / (1.0 - 100.0 / height)) == pytest.approx(1.0, rel=1e-6)
+
+
+@needs_node
 def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tmp_path):
     """Every function of the viewer runs: WebGL and the page are stand-ins that write down what is asked of them."""
     written(run, tmp_path, fps=5.0, trails=True)
@@ -304,10 +447,26 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     said = json.loads(done.stdout)
     assert said["trouble"] == ""
     assert said["title"] == run.robot.name
+    assert said["context"]["alpha"] is False  # else glassy rods are blended with the page behind the canvas
     assert said["clocks"] == ["t = 0.00 s", "t = 0.40 s", "t = 0.60 s", "t = 0.40 s", "t = 0.90 s", "t = 1.00 s"]
     assert said["buttons"] == ["play", "play", "play", "play", "pause", "play"]
-    # floor and trail; shadow of the rod; inside, outside; tendons
-    assert said["drawn"] == {"lines": 2, "triangles": 1 + 2 + 5}
+    # floor, axes and trail; shadow of the rod; inside, outside; tendons
+    assert said["drawn"] == {"lines": 3, "triangles": 1 + 2 + 5}
     assert said["again"] == 0
+    assert said["slider"] == pytest.approx(0.6)
     assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
     assert said["azimuth"] == pytest.approx(-0.08)
+
+
+@needs_node
+def test_the_whole_script_draws_arrows_and_names(tmp_path):
+    runs = [sled(), sled(0.5)]
+    sorosim.export_html(tmp_path / "run.html", runs, names=["a", "<b>"], fps=5.0, loads=True, gravity=True)
+    command = ["node", str(Path(__file__).parents[1] / "data" / "stand_in_page.js")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["trouble"] == ""
+    # shadows and bodies; a weight, a force and a moment on each
+    assert said["drawn"] == {"lines": 2, "triangles": 2 + 2 + 6}
+    assert said["names"] == ["a ", "<b> ", "loads ", "weight "]

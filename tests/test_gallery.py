@@ -1,0 +1,30 @@
+"""Pictures of the gallery stand beside the example that drew them."""
+
+import importlib.util
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx_gallery")
+
+
+def test_a_picture_that_an_aborted_example_left_is_not_shown_with_the_next_one(tmp_path, monkeypatch):
+    file = Path(__file__).parents[1] / "docs" / "gallery_pictures.py"
+    spec = importlib.util.spec_from_file_location("gallery_pictures", file)
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shown").mkdir()
+    (tmp_path / "left.png").write_bytes(b"left")
+    time.sleep(0.05)  # more than the clock of a file system is coarse
+    pictures.begin({}, "example.py")
+    time.sleep(0.05)
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.png").write_bytes(name.encode())
+        time.sleep(0.05)
+    names = (tmp_path / "shown" / f"{k}.png" for k in range(9))
+    text = pictures.scrape(None, {"example_globals": {}, "image_path_iterator": names}, {"src_dir": str(tmp_path)})
+    assert [path.read_bytes() for path in sorted((tmp_path / "shown").iterdir())] == [b"b", b"a"]
+    assert "0.png" in text
+    assert [path.name for path in tmp_path.glob("*.png")] == ["left.png"]
