@@ -70,11 +70,12 @@ def with_look(*names: str) -> Callable[[Callable[..., None]], Callable[..., None
             command(**given, look=look)
 
         own = inspect.signature(command, eval_str=True)
-        kept, at = dict(own.parameters), list(own.parameters).index("look")
-        del kept["look"]
-        word, given = inspect.Parameter.KEYWORD_ONLY, list(kept.values())
-        more = [inspect.Parameter(name, word, annotation=LOOKS[name][0], default=LOOKS[name][1]) for name in chosen]
-        called.__signature__ = own.replace(parameters=[*given[:at], *more, *given[at:]])  # type: ignore[attr-defined]
+        word, at = inspect.Parameter.KEYWORD_ONLY, list(own.parameters).index("look")
+        parameters = list(own.parameters.values())
+        parameters[at : at + 1] = [
+            inspect.Parameter(name, word, annotation=LOOKS[name][0], default=LOOKS[name][1]) for name in chosen
+        ]
+        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         return called
 
     return give
