@@ -193,16 +193,10 @@ class _Sweep:
 
     def run(self, jobs: int, scheduler: str | None) -> SweepResult:
         """Compute what is not done yet, keep it, and hand all of it over."""
-        left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
-        runs = self._begin()
         try:
-            self._tell()
-            if left and jobs > 1 and is_cold():  # compiled here once, not by every process
-                self._keep(next(computed(self.plan, self.plan.job(runs), left[:1], 1, None)))
-                del left[0]
-            with closing(computed(self.plan, self.plan.job(runs), left, min(jobs, len(left) or 1), scheduler)) as found:
-                for block in found:
-                    self._keep(block)
+            self._compute(jobs, scheduler)
+            result = self._result()
+            self._finish(result)
         except KeyboardInterrupt:
             told = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
             raise Interrupted(told, self._result()) from None
@@ -212,14 +206,29 @@ class _Sweep:
         finally:
             if self.journal is not None:
                 self.journal.close() if self.done else self.journal.remove()
-        result = self._result()
-        if self.journal is not None and self.out is not None:
-            try:
-                result.save(self.out)
-            except FileError as error:
-                raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
-            self.journal.remove()
         return result
+
+    def _compute(self, jobs: int, scheduler: str | None) -> None:
+        """Compute what is not done yet and keep it."""
+        left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
+        job = self.plan.job(self._begin())
+        self._tell()
+        if left and jobs > 1 and is_cold():  # compiled here once, not by every process
+            self._keep(next(computed(self.plan, job, left[:1], 1, None)))
+            del left[0]
+        with closing(computed(self.plan, job, left, min(jobs, len(left) or 1), scheduler)) as found:
+            for block in found:
+                self._keep(block)
+
+    def _finish(self, result: SweepResult) -> None:
+        """The result file takes the place of the journal, which is held until then."""
+        if self.journal is None or self.out is None:
+            return
+        try:
+            result.save(self.out)
+        except FileError as error:
+            raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
+        self.journal.remove()
 
     def _where(self) -> str:
         """Where what is done already is kept."""

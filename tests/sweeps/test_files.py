@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 import sorosim
 from sorosim.io.journal import journal_of
-from sorosim.io.sweep_store import read_blocks
+from sorosim.io.sweep_store import SweepJournal, read_blocks
 
 ARM = """sorosim: 1
 name: arm
@@ -280,3 +280,33 @@ def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     with pytest.raises(sorosim.InputError, match="scheduler: expected the address of a Dask scheduler that answers"):
         sorosim.sweep("sweep.yaml", scheduler="tcp://127.0.0.1:9", out="sweep.h5")
     assert not journal_of("sweep.h5").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows itself does not replace a file that is open")
+@pytest.mark.parametrize("how", [{}, {"resume": True}, {"force": True}], ids=["anew", "resume", "force"])
+def test_a_file_is_written_by_one_sweep_at_a_time(here, monkeypatch, how):
+    """Another process begins, goes on with or replaces the sweep that is under way."""
+    other = f"import sorosim; sorosim.sweep('sweep.yaml', out='sweep.h5', **{how})"
+    said = []
+
+    def meanwhile(done, *_):
+        if done == 4:
+            said.append(start(other).communicate()[1])
+            assert len(read_blocks("sweep.h5")[1]) == 2
+
+    whole = sorosim.sweep("sweep.yaml", out="sweep.h5", progress=meanwhile)
+    assert ("expected no file yet" if not how else "sweep.h5: is being written by another process") in said[0]
+    assert_same(sorosim.open("sweep.h5"), whole)
+    assert sorted(path.name for path in here.glob("sweep.h5*")) == ["sweep.h5"]
+    sorosim.sweep("sweep.yaml", out="sweep.h5", force=True)  # it is free again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows itself does not replace a file that is open")
+def test_a_journal_that_is_about_to_begin_is_held_too(tmp_path):
+    first = SweepJournal(tmp_path / "a.h5", {})
+    for step in (first.begin, first.close):
+        with pytest.raises(sorosim.FileError, match="is being written by another process"):
+            SweepJournal(tmp_path / "a.h5", {})
+        step()
+    SweepJournal(tmp_path / "a.h5", {}).remove()
+    assert not list(tmp_path.iterdir())
