@@ -47,6 +47,9 @@ def plot_sweep(
     """
     if not sweep.ok.any():
         raise InputError("sweep", "a point with a result", "none", "`failed` says why")
+    if not sweep.plan.outputs and y is None:
+        columns = ", ".join(sorted(_numeric(sweep).keys() - set(sweep.names)))
+        raise InputError("y", "a column to draw, since the sweep has no outputs", "none", f"known: {columns}")
     label = output or (sweep.plan.outputs[-1].label if sweep.plan.outputs else "")
     shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
     known = _numeric(sweep)
