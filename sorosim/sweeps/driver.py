@@ -24,7 +24,7 @@ from sorosim.io.sweep_store import SweepJournal, head_of
 from sorosim.robot import Robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
-from sorosim.sweeps.pool import computed, starting
+from sorosim.sweeps.pool import ClusterLost, computed, starting
 from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 
@@ -203,6 +203,9 @@ class _Sweep:
         except BrokenExecutor:
             hint = f"if memory ran out, fewer processes need less{self._where()}"
             raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
+        except ClusterLost as error:
+            got = f"'{error}', which was lost at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            raise InputError("scheduler", "a scheduler that stays", got) from None
         finally:
             if self.journal is not None:
                 self.journal.close() if self.done else self.journal.remove()

@@ -274,6 +274,38 @@ def test_a_cluster_gives_the_same_bits(here):
     assert_same(runs, sorosim.sweep("runs.yaml"))
 
 
+def n_tasks(dask_scheduler):
+    return len(dask_scheduler.tasks)
+
+
+@pytest.mark.slow
+def test_a_cluster_computes_and_may_grow_meanwhile_and_vanish(here, monkeypatch):
+    """Nothing is computed here, not even with one worker; blocks wait for workers that come later."""
+    distributed = pytest.importorskip("dask.distributed")
+    whole = sorosim.sweep("runs.yaml")
+    monkeypatch.setattr("sorosim.sweeps.task.simulate", None)  # of this process only
+    told = []
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+
+        def progress(done, *_):
+            told.append((done, client.run_on_scheduler(n_tasks)))
+
+        found = sorosim.sweep("runs.yaml", scheduler=cluster.scheduler_address, progress=progress)
+        assert_same(found, whole)
+        assert max(n for done, n in told if done) > 10  # not two for each of the workers that were there
+
+        def lose(done, *_):
+            if done == 10:
+                cluster.close()
+
+        with pytest.raises(sorosim.InputError, match=r"scheduler: expected a scheduler that stays, got .*, which was"):
+            sorosim.sweep("runs.yaml", scheduler=cluster.scheduler_address, progress=lose, out="runs.h5")
+    assert (sorosim.open("runs.h5").status == "ok").sum() >= 10
+
+
 def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     pytest.importorskip("dask.distributed")
     monkeypatch.setattr("sorosim.sweeps.pool.PATIENCE", 0.5)
