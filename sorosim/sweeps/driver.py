@@ -143,7 +143,11 @@ def _document(source: Any, said: dict[str, Any]) -> tuple[Robot, SweepDocument]:
 def _jobs(jobs: Any) -> int:
     if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or (jobs < 1 and jobs != -1):
         raise InputError("jobs", "a number of processes, or -1 for all processors", f"{jobs!r}"[:40])
-    return int(jobs) if jobs > 0 else os.cpu_count() or 1
+    if jobs > 0:
+        return int(jobs)
+    from joblib import cpu_count  # those that this process may use, which a queue limits
+
+    return int(cpu_count())
 
 
 def _check_nothing(out: str | Path) -> None:

@@ -16,6 +16,7 @@ from sorosim.sweeps.plan import Plan
 from sorosim.sweeps.task import Block, Job, compute_block, ready
 
 PATIENCE = 15.0  # s for a scheduler to answer
+WORKERS_COME = 60.0  # s for its first worker to come
 AHEAD = 2  # blocks that wait for each process, so that none of them waits
 QUEUED = 1000, 50_000  # blocks, and points, that may wait at a scheduler: workers that come later find some
 
@@ -82,9 +83,12 @@ def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str, size: int) -> It
         raise InputError("scheduler", "the address of a Dask scheduler that answers", f"'{address}' ({why})",
                          "as in tcp://host:8786") from None  # fmt: skip
     with _quiet(), client:
+        try:
+            client.wait_for_workers(1, timeout=WORKERS_COME)
+        except TimeoutError:
+            got = f"'{address}' without any for {WORKERS_COME:g} s"
+            raise InputError("scheduler", "a cluster with workers", got, "start dask worker") from None
         n_workers = len(client.scheduler_info(n_workers=-1)["workers"])
-        if not n_workers:
-            raise InputError("scheduler", "a cluster with workers", f"'{address}' without any", "start dask worker")
         queued = max(AHEAD * n_workers, min(QUEUED[0], QUEUED[1] // size))
         with parallel_config(_cluster_backend(client)):
             pool = Parallel(batch_size=1, pre_dispatch=queued, return_as="generator_unordered")

@@ -306,6 +306,25 @@ def test_a_cluster_computes_and_may_grow_meanwhile_and_vanish(here, monkeypatch)
     assert (sorosim.open("runs.h5").status == "ok").sum() >= 10
 
 
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_one_line(here, monkeypatch):
+    distributed = pytest.importorskip("dask.distributed")
+    monkeypatch.setattr("sorosim.sweeps.pool.WORKERS_COME", 0.2)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        with pytest.raises(sorosim.InputError, match=r"scheduler: expected a cluster with workers, got .* without any"):
+            sorosim.sweep("sweep.yaml", scheduler=address)
+
+
+def test_as_many_processes_as_this_one_may_use(here, monkeypatch):
+    """Queues and containers give a part of a machine only, which `os.cpu_count` does not know."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    used = []
+    monkeypatch.setattr("sorosim.sweeps.driver.computed", lambda *_: used.append(_[3]) or (x for x in ()))
+    sorosim.sweep("sweep.yaml", jobs=-1)
+    assert used == [1]
+
+
 def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     pytest.importorskip("dask.distributed")
     monkeypatch.setattr("sorosim.sweeps.pool.PATIENCE", 0.5)
@@ -315,10 +334,10 @@ def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows itself does not replace a file that is open")
-@pytest.mark.parametrize("how", [{}, {"resume": True}, {"force": True}], ids=["anew", "resume", "force"])
-def test_a_file_is_written_by_one_sweep_at_a_time(here, monkeypatch, how):
-    """Another process begins, goes on with or replaces the sweep that is under way."""
-    other = f"import sorosim; sorosim.sweep('sweep.yaml', out='sweep.h5', **{how})"
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_a_file_is_written_by_one_sweep_at_a_time(here, how):
+    """Another process goes on with or replaces the sweep that is under way."""
+    other = f"import sorosim; sorosim.sweep('sweep.yaml', out='sweep.h5', {how}=True)"
     said = []
 
     def meanwhile(done, *_):
@@ -327,7 +346,7 @@ def test_a_file_is_written_by_one_sweep_at_a_time(here, monkeypatch, how):
             assert len(read_blocks("sweep.h5")[1]) == 2
 
     whole = sorosim.sweep("sweep.yaml", out="sweep.h5", progress=meanwhile)
-    assert ("expected no file yet" if not how else "sweep.h5: is being written by another process") in said[0]
+    assert "sweep.h5: is being written by another process" in said[0]
     assert_same(sorosim.open("sweep.h5"), whole)
     assert sorted(path.name for path in here.glob("sweep.h5*")) == ["sweep.h5"]
     sorosim.sweep("sweep.yaml", out="sweep.h5", force=True)  # it is free again
