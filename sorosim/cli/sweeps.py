@@ -44,8 +44,8 @@ def sweep(
     from sorosim.compiled import is_cold
 
     path = output or Path(f"{Path(file).stem}.h5")
-    if path.suffix in (".yaml", ".yml"):
-        raise InputError("--out", "a file name that ends in .h5", f"'{path}'")
+    if path.suffix not in (".h5", ".hdf5"):
+        raise InputError("--out", "a file name that ends in .h5", f"'{path}'", "sorosim export writes tables of it")
     if is_cold():
         compile_engine(sorosim.load("pendulum"))
     begin = time.monotonic()
@@ -61,8 +61,10 @@ def sweep(
     summary = sweep_summary(found) | {"file": str(path), "wall_time": wall}
     if json:
         as_json(summary)
-        return
-    facts(found.robot.name, sweep_facts(found) | {"took": f"{wall:.1f} s", "written": str(path)})
+    else:
+        facts(found.robot.name, sweep_facts(found) | {"took": f"{wall:.1f} s", "written": str(path)})
+    if not found.ok.any():
+        raise typer.Exit(1)
 
 
 def sweep_summary(found: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sorosim.io import load
 from sorosim.io.journal import journal_of
 from sorosim.io.results import check_path, names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
-from sorosim.io.sweep_store import SweepJournal, head_of
+from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.robot import Robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
@@ -162,6 +162,9 @@ def _already(plan: Plan, path: Path) -> Blocks:
     """Blocks that an earlier sweep has left at the path."""
     if not (path.exists() or journal_of(path).exists()):
         return {}
+    if (kind := kind_of(path)) not in (KIND, ""):
+        hint = "give another file (--out), or replace it (--force)"
+        raise FileError(str(path), f"expected the result of a sweep, got another one, kind '{kind}'; {hint}")
     old = open_sweep(path)
     _check_same(plan, old, str(path))
     return taken_apart(old.plan, old.arrays, old.messages)
