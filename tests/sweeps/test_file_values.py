@@ -146,3 +146,22 @@ def test_a_sweep_without_outputs_draws_what_it_is_asked_for(tmp_path):
         sweep.plot()
     assert len(sweep.plot(tmp_path / "a.png", y="energy.elastic").axes) == 1
     assert sweep.to_xarray()["energy.elastic"].shape == (2,)
+
+
+def test_parameters_vary_beside_tables_and_included_files(tmp_path):
+    """What the text of a robot takes over from other files leaves its parameters what they are."""
+    (tmp_path / "pull.csv").write_text("0,0\n0.1,2\n1,2\n")
+    (tmp_path / "rubber.yaml").write_text(f"materials: {yaml.safe_load(FINGER)['materials']}")
+    text = FINGER.replace("length: 20 cm", "length: $long")
+    text = text.replace("t_end: 0.1", "t_end: 0.1, u: {tendon: {csv: pull.csv}}")
+    lines = [line for line in text.splitlines() if not line.startswith("materials")]
+    (tmp_path / "finger.yaml").write_text("\n".join([*lines, "include: [rubber.yaml]", "parameters: {long: 20 cm}"]))
+    robot = sorosim.load(tmp_path / "finger.yaml")
+    for name in ("pull.csv", "rubber.yaml"):
+        (tmp_path / name).unlink()
+    sweep = sorosim.sweep(robot, {"grid": {"parameters.long": ["15 cm", "20 cm"]}}, {"simulate": {"method": "cvode"}})
+    table = {"times": [0, 0.1, 1], "values": [0, 2, 2], "interpolation": "linear"}
+    for i, length in enumerate(("15 cm", "20 cm")):
+        data = yaml.safe_load(FINGER.replace("20 cm", length))
+        data["simulate"]["u"] = {"tendon": table}
+        assert_array_equal(sweep.q[i], sorosim.simulate(sorosim.load(data), method="cvode").q[-1])
