@@ -165,3 +165,20 @@ def test_parameters_vary_beside_tables_and_included_files(tmp_path):
         data = yaml.safe_load(FINGER.replace("20 cm", length))
         data["simulate"]["u"] = {"tendon": table}
         assert_array_equal(sweep.q[i], sorosim.simulate(sorosim.load(data), method="cvode").q[-1])
+
+
+def test_every_number_has_its_unit(tmp_path):
+    data = yaml.safe_load(FINGER)
+    data["sensors"] = {"tip": {"pose": {"link": "finger"}}, "imu": {"imu": {"link": "finger"}}}
+    summary = {"top": {"max": "finger.z"}, "turned": {"rms": "turn.revolute"}, "pulled": {"mean": "u.tendon"},
+               "effort": {"max": "driven.turn"}, "lost": {"last": "energy.dissipated"},
+               "spin": {"max": "imu.w_y"}}  # fmt: skip
+    sweep = sorosim.sweep(sorosim.load(data), {"grid": {"u.tendon": [0, 1]}}, {"simulate": {"t_end": 0.02}},
+                          summary=summary)  # fmt: skip
+    units = {name: array.attrs.get("units", "") for name, array in sweep.to_xarray().items()}
+    wanted = {"top": "m", "turned": "rad", "pulled": "N", "effort": "N m", "lost": "J", "spin": "rad/s", "t": "s",
+              "energy.kinetic": "J", "moment(turn)": "N m", "tip.x": "m", "tip.q_w": "", "imu.f_x": "m/s^2",
+              "n_evaluations": ""}  # fmt: skip
+    assert {name: units[name] for name in wanted} == wanted
+    (axes,) = sweep.plot(tmp_path / "a.png", y="effort").axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("u.tendon [N]", "effort [N m]")
