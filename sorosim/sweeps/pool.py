@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import closing
+from itertools import islice
 from threading import Thread
 from typing import Any
 
-from sorosim.errors import InputError
+from sorosim.errors import InputError, SorosimError
 from sorosim.sweeps.plan import Plan
 from sorosim.sweeps.task import Block, Job, compute_block, ready
 
@@ -29,13 +29,13 @@ def computed(
     plan: Plan, job: Job, numbers: Iterable[int], jobs: int, scheduler: str | None
 ) -> Generator[Block, None, None]:
     """Compute blocks of a plan by their numbers; they come as they are done, in any order."""
-    tasks = ((job, k, plan.blocks[k].tolist(), [plan.samples.row(i) for i in plan.blocks[k]]) for k in numbers)
+    tasks = ((k, plan.blocks[k].tolist(), [plan.samples.row(i) for i in plan.blocks[k]]) for k in numbers)
     if scheduler is not None:
-        yield from _on_cluster(tasks, scheduler, plan.block)
+        yield from _on_cluster(job, tasks, scheduler, plan.block)
     elif jobs == 1:
-        yield from (compute_block(*task) for task in tasks)
+        yield from (compute_block(job, *task) for task in tasks)
     else:
-        yield from _in_processes(tasks, jobs)
+        yield from _in_processes(job, tasks, jobs)
 
 
 def starting(jobs: int) -> Thread:
@@ -60,21 +60,25 @@ def _pool(jobs: int) -> Any:
         return Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
 
 
-def _in_processes(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
+def _in_processes(job: Job, tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
     from joblib import delayed
 
     # closed at once when the sweep is given up, so that no process goes on
-    with closing(_pool(jobs)(delayed(compute_block)(*task) for task in tasks)) as found:
+    with closing(_pool(jobs)(delayed(compute_block)(job, *task) for task in tasks)) as found:
         yield from found
 
 
-def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str, size: int) -> Iterator[Block]:
+def _on_cluster(job: Job, tasks: Iterable[tuple[Any, ...]], address: str, size: int) -> Iterator[Block]:
+    """Blocks from the workers of a Dask scheduler, `size` points in each.
+
+    Not by joblib's way to Dask: that one computes in this process as long as there is one worker only, keeps no more
+    blocks waiting than the first workers could take, and waits for ever where a worker cannot read what it gets.
+    """
     try:
-        from dask.distributed import Client, KilledWorker
+        from dask.distributed import Client, KilledWorker, as_completed
     except ImportError:
         hint = "pip install 'sorosim[cluster]'"
         raise InputError("scheduler", "the package dask[distributed]", "none that can be imported", hint) from None
-    from joblib import Parallel, delayed, parallel_config
 
     try:
         client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
@@ -88,32 +92,38 @@ def _on_cluster(tasks: Iterable[tuple[Any, ...]], address: str, size: int) -> It
         except TimeoutError:
             got = f"'{address}' without any for {WORKERS_COME:g} s"
             raise InputError("scheduler", "a cluster with workers", got, "start dask worker") from None
-        n_workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        try:  # a worker that cannot read what it gets ends without a word
+            n_workers = len(client.run(eval, "__import__('sorosim.sweeps.task').__version__"))
+        except ImportError as error:
+            raise _unable(error) from None
+        # a task of its own, so that it is sent to a worker once, and again where that one has gone
+        sent = client.submit(_received, job, pure=False)
+        futures = (client.submit(compute_block, sent, *task, pure=False) for task in tasks)
         queued = max(AHEAD * n_workers, min(QUEUED[0], QUEUED[1] // size))
-        with parallel_config(_cluster_backend(client)):
-            pool = Parallel(batch_size=1, pre_dispatch=queued, return_as="generator_unordered")
-        found = pool(delayed(compute_block)(*task) for task in tasks)
-        try:
-            yield from found
-        except KilledWorker as error:
-            raise BrokenExecutor(str(error)) from None
-        except CancelledError as error:
-            raise ClusterLost(address) from error
-        finally:
-            with warnings.catch_warnings():  # that tasks are given up is what is wanted
-                warnings.filterwarnings("ignore", "[0-9]+ tasks which", UserWarning)
-                found.close()
+        under_way = as_completed(islice(futures, queued), loop=client.loop)
+        for future in under_way:
+            try:
+                block = future.result()
+            except KilledWorker as error:
+                raise BrokenExecutor(str(error)) from None
+            except CancelledError as error:
+                raise ClusterLost(address) from error
+            except SorosimError:
+                raise
+            except Exception as error:  # whatever a point raises is caught there
+                raise _unable(error) from None
+            under_way.update(islice(futures, 1))
+            yield block
 
 
-def _cluster_backend(client: Any) -> Any:
-    """joblib's way to Dask, which would compute in this process as long as there is one worker only."""
-    from joblib._dask import DaskDistributedBackend
+def _unable(error: Exception) -> InputError:
+    got = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+    hint = "install the same packages and plug-ins on all of them"
+    return InputError("scheduler", "workers that can compute blocks", got, hint)
 
-    class Workers(DaskDistributedBackend):  # type: ignore[misc]
-        def effective_n_jobs(self, n_jobs: int) -> int:
-            return max(int(super().effective_n_jobs(n_jobs)), 2)
 
-    return Workers(client=client)
+def _received(job: Job) -> Job:
+    return job
 
 
 @contextlib.contextmanager

@@ -306,6 +306,27 @@ def test_a_cluster_computes_and_may_grow_meanwhile_and_vanish(here, monkeypatch)
     assert (sorosim.open("runs.h5").status == "ok").sum() >= 10
 
 
+BLIND = """
+import sys
+sys.modules["sorosim"] = None
+sys.argv = ["worker", {!r}, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+from distributed.cli.dask_worker import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_workers_without_sorosim_are_told(here):
+    """Such a worker ends without a word when it is sent a block, and Dask would wait for others."""
+    distributed = pytest.importorskip("dask.distributed")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        worker = start(BLIND.format(cluster.scheduler_address))
+        with pytest.raises(sorosim.InputError, match=r"expected workers that can compute blocks, got ModuleNotFound"):
+            sorosim.sweep("sweep.yaml", scheduler=cluster.scheduler_address)
+        worker.kill()
+        worker.communicate()
+
+
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_one_line(here, monkeypatch):
     distributed = pytest.importorskip("dask.distributed")
