@@ -19,6 +19,7 @@ from sorosim.sweeps.samples import Value
 from sorosim.sweeps.task import SIMULATE, STATICS
 
 MAX_TRIED = 5  # numbers of each parameter: the least, the greatest, some between
+MAX_POINTS_TRIED = 20  # all of a few, some of many, until there is one with a robot
 
 
 class FileValues:
@@ -103,11 +104,16 @@ class FileValues:
 
     def _check_together(self) -> None:
         """Refuse points of which none that is tried can be built, though each of their values could be."""
-        n = len(self.points.samples)
-        errors = [self._error_at(i) for i in sorted({0, n // 2, n - 1})]
-        if all(errors):
-            assert errors[0] is not None
-            self.todo.add(("points",), "points at which there is a robot", f"none ({self._why(errors[0])})")
+        last = len(self.points.samples) - 1
+        tried = sorted({round(x) for x in np.linspace(0, last, MAX_POINTS_TRIED)})
+        errors: list[SorosimError] = []
+        for i in tried:
+            error = self._error_at(i)
+            if error is None:
+                return
+            errors.append(error)
+        got = f"none among {len(tried)} that were tried ({self._why(errors[0])})"
+        self.todo.add(("points",), "points at which there is a robot", got)
 
     def _some(self, k: int) -> list[Value]:
         """Values of a parameter to try: words, numbers with units as they were written, and numbers."""

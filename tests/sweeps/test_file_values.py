@@ -40,6 +40,12 @@ def test_values_that_are_right_together_only_are_taken(unit):
         assert_allclose(sweep.q[i], eq.q, rtol=0, atol=1e-9)  # warm and cold starts end within rounding of each other
 
 
+def test_one_point_with_a_robot_is_enough():
+    points = [{OUTER: 0.009, INNER: 0.0095}] * 4 + [{OUTER: 0.009, INNER: 0.008}, {OUTER: 0.007, INNER: 0.0075}]
+    sweep = sorosim.sweep(sorosim.load(yaml.safe_load(HOLLOW)), {"list": points})
+    assert sweep.ok.tolist() == [False] * 4 + [True, False]
+
+
 def test_corners_of_a_grid_that_cannot_be_are_points_that_failed():
     points = {"grid": {OUTER: [0.01, 0.02], INNER: [0.005, 0.015]}}
     sweep = sorosim.sweep(sorosim.load(yaml.safe_load(HOLLOW)), points)
@@ -52,7 +58,7 @@ def test_corners_of_a_grid_that_cannot_be_are_points_that_failed():
     [
         # no wall at any point, though each number is right beside that of the file
         ({"list": [{OUTER: 0.009, INNER: 0.0095}, {OUTER: 0.007, INNER: 0.0075}]},
-         "points: expected points at which there is a robot, got none (links.finger.rod.section"),
+         "points at which there is a robot, got none among 2 that were tried (links.finger.rod.section"),
         ({"grid": {"links.finger.rod.strain.bending": {"from": 1, "to": 3, "n": 6}}},
          "points.grid.'links.finger.rod.strain.bending': expected values that the robot's file can have, got 1.4"),
         ({"grid": {"links.turn.body.mass": [1, 0, 1]}}, "got 0 (links.turn.body.mass: expected a mass greater than 0"),
