@@ -71,8 +71,10 @@ def sweep(
     summary = sweep_summary(found) | {"file": str(path), "wall_time": wall}
     if json:
         as_json(summary)
-        return
-    facts(found.robot.name, sweep_facts(found) | {"took": f"{wall:.1f} s", "written": str(path)})
+    else:
+        facts(found.robot.name, sweep_facts(found) | {"took": f"{wall:.1f} s", "written": str(path)})
+    if not found.ok.any():
+        raise typer.Exit(1)
 
 
 def sweep_summary(found: Any) -> dict[str, Any]:

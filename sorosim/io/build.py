@@ -5,7 +5,7 @@ Each part is tried on its own, so that one run names all that is wrong; parts th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
@@ -28,7 +28,7 @@ from sorosim.io.inputs import SignalBuilder, with_tables
 from sorosim.io.joints import joint_of, row_of
 from sorosim.io.loads import LoadBuilder, signals_of_load
 from sorosim.io.loops import LoopBuilder
-from sorosim.io.meshes import with_meshes
+from sorosim.io.meshes import replaced, with_meshes
 from sorosim.io.override import LABEL
 from sorosim.io.places import PlaceBuilder
 from sorosim.io.problems import Collector, Located, Path, at_path, failure, locate, shown
@@ -89,14 +89,29 @@ def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) ->
     builder.check_routes(robot)
     if builder.todo.problems:
         raise failure(builder.todo.problems, places)
-    tables = with_tables(data, builder.signals_of(description), folder)
-    whole = with_meshes(tables, builder.body_builder.read)
+    signals, meshes = list(builder.signals_of(description)), builder.body_builder.read
+    whole = with_meshes(with_tables(data, signals, folder), meshes)
     if expanded.stands_alone and whole is data:
         return robot
-    # what is read from other files is put into what is expanded
-    whole = as_written(expanded.short) if whole is data else whole
+    whole = _in_short(expanded, whole, [*(path for path, _ in signals), *meshes])
     head = {"sorosim": whole["sorosim"], "name": description.name}
     return Robot(replace(description, text=to_yaml({**head, **whole, **head})))
+
+
+def _in_short(expanded: Expanded, whole: Any, places: Sequence[Path]) -> Any:
+    """What is expanded and whole, with its parameters and parts as they are written where that says the same.
+
+    It does unless what was read from another file, at one of the places, stands in a part or is named by a parameter.
+    """
+    data, out = expanded.data, as_written(expanded.short)
+    if whole is data:
+        return out
+    changed = [path for path in places if at_path(whole, path) != at_path(data, path)]
+    if expanded.short is data or any(at_path(expanded.short, path) != at_path(data, path) for path in changed):
+        return whole
+    for path in changed:
+        out = replaced(out, path, at_path(whole, path))
+    return out
 
 
 class _AnyName(list[str]):

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import struct
+import sys
 import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import FileError
+from sorosim.io.lock import locked
 
 Array = NDArray[np.float64]
 
@@ -47,10 +49,12 @@ class Records:
     Raises
     ------
     FileError
-        It cannot be written; what was written before stays.
+        It cannot be written, or, of a journal that is `alone`, somebody else is writing it; what was written before
+        stays.
     """
 
     magic = MAGIC
+    alone = False  # whether nobody else may write it meanwhile
 
     def __init__(self, path: str | Path, head: dict[str, Any]) -> None:
         self.target, self.path = Path(path), journal_of(path)
@@ -60,19 +64,39 @@ class Records:
         self._beside = Path(f"{self.path}.new")
         self._stream: BinaryIO | None = None
         try:
-            self._stream = open(self._beside, "wb", buffering=0)  # noqa: SIM115
+            self._stream = open(self._beside, "ab", buffering=0)  # noqa: SIM115
+            if self.alone:
+                self._claim()
+            self._stream.truncate(0)
         except OSError as error:
+            self.close()
             raise self._failure(error) from None
         self._write(self.magic)
         self.record(b"h", json.dumps(head).encode())
 
+    def _claim(self) -> None:
+        """Refuse a journal that somebody is writing, new or in its place."""
+        assert self._stream is not None
+        mine = locked(self._stream)
+        with contextlib.suppress(FileNotFoundError), open(self.path, "rb+") as old:
+            if mine and not locked(old):
+                self._beside.unlink()
+                mine = False
+        if not mine:
+            self.close()
+            hint = "wait until it has ended, or give another name"
+            raise FileError(str(self.target), f"is being written by another process; {hint}")
+
     def begin(self) -> None:
         """Take the place of an older journal."""
-        self.close()  # some systems do not rename open files
         try:
+            if sys.platform == "win32":  # it does not rename open files
+                self.close()
             os.replace(self._beside, self.path)
-            self._stream = open(self.path, "ab", buffering=0)  # noqa: SIM115
+            if self._stream is None:
+                self._stream = open(self.path, "ab", buffering=0)  # noqa: SIM115
         except OSError as error:
+            self.close()
             raise self._failure(error) from None
 
     def remove(self) -> None:

@@ -116,7 +116,7 @@ def with_meshes(data: Any, meshes: Mapping[Path, Mesh]) -> Any:
     for path, mesh in meshes.items():
         fits = len(mesh.faces) <= left
         left -= len(mesh.faces) if fits else 0
-        data = _replaced(data, path, mesh_block(mesh, fits))
+        data = replaced(data, path, mesh_block(mesh, fits))
     return data
 
 
@@ -164,10 +164,10 @@ def _meshes_of(links: Sequence[Link]) -> Iterator[Mesh]:
         yield from (shape for shape in shapes if isinstance(shape, Mesh))
 
 
-def _replaced(data: Any, path: Path, value: Any) -> Any:
+def replaced(data: Any, path: Path, value: Any) -> Any:
     """Data with another value at a path."""
     if not path:
         return value
     out = data.copy()
-    out[path[0]] = _replaced(data[path[0]], path[1:], value)
+    out[path[0]] = replaced(data[path[0]], path[1:], value)
     return out

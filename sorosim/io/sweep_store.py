@@ -29,6 +29,7 @@ class SweepJournal(Records):
     """The journal of a sweep."""
 
     magic = MAGIC
+    alone = True
 
     def block(self, number: int, arrays: Mapping[str, NDArray[Any]], messages: list[str]) -> None:
         """Append what was found in a block."""

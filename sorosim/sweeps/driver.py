@@ -19,11 +19,11 @@ from sorosim.io import load
 from sorosim.io.journal import journal_of
 from sorosim.io.results import check_path, names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
-from sorosim.io.sweep_store import SweepJournal, head_of
+from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
-from sorosim.sweeps.pool import computed, starting
+from sorosim.sweeps.pool import ClusterLost, computed, starting
 from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 
@@ -142,7 +142,11 @@ def _document(source: Any, said: dict[str, Any]) -> tuple[Robot, SweepDocument]:
 def _jobs(jobs: Any) -> int:
     if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or (jobs < 1 and jobs != -1):
         raise InputError("jobs", "a number of processes, or -1 for all processors", f"{jobs!r}"[:40])
-    return int(jobs) if jobs > 0 else os.cpu_count() or 1
+    if jobs > 0:
+        return int(jobs)
+    from joblib import cpu_count  # those that this process may use, which a queue limits
+
+    return int(cpu_count())
 
 
 def _check_nothing(out: str | Path) -> None:
@@ -157,6 +161,9 @@ def _already(plan: Plan, path: Path) -> Blocks:
     """Blocks that an earlier sweep has left at the path."""
     if not (path.exists() or journal_of(path).exists()):
         return {}
+    if (kind := kind_of(path)) not in (KIND, ""):
+        hint = "give another file (--out), or replace it (--force)"
+        raise FileError(str(path), f"expected the result of a sweep, got another one, kind '{kind}'; {hint}")
     old = open_sweep(path)
     _check_same(plan, old, str(path))
     return taken_apart(old.plan, old.arrays, old.messages)
@@ -192,33 +199,45 @@ class _Sweep:
 
     def run(self, jobs: int, scheduler: str | None) -> SweepResult:
         """Compute what is not done yet, keep it, and hand all of it over."""
-        left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
-        runs = self._begin()
         try:
-            self._tell()
-            if left and jobs > 1 and is_cold():  # compiled here once, not by every process
-                self._keep(next(computed(self.plan, self.plan.job(runs), left[:1], 1, None)))
-                del left[0]
-            with closing(computed(self.plan, self.plan.job(runs), left, min(jobs, len(left) or 1), scheduler)) as found:
-                for block in found:
-                    self._keep(block)
+            self._compute(jobs, scheduler)
+            result = self._result()
+            self._finish(result)
         except KeyboardInterrupt:
             told = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
             raise Interrupted(told, self._result()) from None
         except BrokenExecutor:
             hint = f"if memory ran out, fewer processes need less{self._where()}"
             raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
+        except ClusterLost as error:
+            got = f"'{error}', which was lost at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            raise InputError("scheduler", "a scheduler that stays", got) from None
         finally:
             if self.journal is not None:
                 self.journal.close() if self.done else self.journal.remove()
-        result = self._result()
-        if self.journal is not None and self.out is not None:
-            try:
-                result.save(self.out)
-            except FileError as error:
-                raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
-            self.journal.remove()
         return result
+
+    def _compute(self, jobs: int, scheduler: str | None) -> None:
+        """Compute what is not done yet and keep it."""
+        left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
+        job = self.plan.job(self._begin())
+        self._tell()
+        if left and jobs > 1 and is_cold():  # compiled here once, not by every process
+            self._keep(next(computed(self.plan, job, left[:1], 1, None)))
+            del left[0]
+        with closing(computed(self.plan, job, left, min(jobs, len(left) or 1), scheduler)) as found:
+            for block in found:
+                self._keep(block)
+
+    def _finish(self, result: SweepResult) -> None:
+        """The result file takes the place of the journal, which is held until then."""
+        if self.journal is None or self.out is None:
+            return
+        try:
+            result.save(self.out)
+        except FileError as error:
+            raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
+        self.journal.remove()
 
     def _where(self) -> str:
         """Where what is done already is kept."""

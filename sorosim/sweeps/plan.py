@@ -13,33 +13,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.drive import Partition
-from sorosim.errors import InputError, ModelError, SorosimError, nearest
-from sorosim.io import load_text
+from sorosim.errors import nearest
 from sorosim.io.problems import Collector
 from sorosim.io.problems import Path as Place
 from sorosim.io.results import text_of
 from sorosim.io.schema_sweep import PlaceBlock, SweepFile, SweptRun
 from sorosim.io.sweep_file import SweepDocument, wrong
 from sorosim.robot import Robot
+from sorosim.sweeps.file_values import FileValues
 from sorosim.sweeps.parameters import (
     DRIVEN,
     FILE,
     INPUT,
     Parameter,
     driven_parameter,
-    exponents_of,
     input_parameter,
     parameter,
     settings_of,
 )
-from sorosim.sweeps.points import PointReader, Points
+from sorosim.sweeps.points import PointReader
 from sorosim.sweeps.samples import Samples, Value, visiting_order
 from sorosim.sweeps.summaries import quantities_of
 from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
 
 IntArray = NDArray[np.int64]
 
-COLUMNS = ("status", "message", "t", "n_evaluations")  # names that summaries may not have
+# names that summaries may not have: other columns, and what `to_xarray` calls its arrays and their dimensions
+COLUMNS = ("status", "message", "t", "n_evaluations", "q", "lam", "position", "rotation", "point", "coordinate",
+           "multiplier", "output", "axis", "row", "column")  # fmt: skip
 BLOCK_SIZES = {STATICS: 50, SIMULATE: 1}  # points that are computed one after the other
 
 
@@ -184,15 +185,17 @@ class _Reader:
         held = (*self._held(INPUT, self.spec.u), *self._held(DRIVEN, self.spec.driven))
         outputs, parameters = self._outputs(), [] if points is None else points.parameters
         self._check_once([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in held)])
-        if self.timed and self.options.get("t_end", self.robot.description.simulate.get("t_end")) is None:
+        ends = {**self.robot.description.simulate, **self.options, **dict.fromkeys(one.target for one in parameters)}
+        if self.timed and not {"t_end", "simulate.t_end"} & ends.keys():
             self.todo.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
         if points is None or self.todo.problems:
             return None
-        self._check_file_values(points)
-        driven = driven_names(self.robot, self.command, [*(one for one, _ in held), *parameters])
+        said = [*(one for one, _ in held), *parameters]
+        FileValues(self.todo, self.robot, self.text, points).check(self.command, self.options, said)
+        driven = driven_names(self.robot, self.command, said)
         layout, motors = self.robot.engine.layout, self.robot.description.actuators
         self.todo.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
-        self._check_summary(driven, outputs)
+        self._check_summary(driven, outputs, points.samples.names)
         q0, ndof = self.options.get("q0"), self.robot.ndof
         if isinstance(q0, tuple) and len(q0) != ndof:
             self.todo.add(("task", SIMULATE, "q0"), f"{ndof} coordinates", f"{len(q0)}")
@@ -235,63 +238,18 @@ class _Reader:
             name, s = (block.link, block.s) if isinstance(block, PlaceBlock) else (block, 1.0)
             path: Place = ("outputs", i) if isinstance(block, str) else ("outputs", i, "link")
             if self.todo.known(path, "the name of a link", name, names):
-                found.append(Output(name if s == 1.0 else f"{name}({s:g})", name, s))
+                written = f"{s:g}" if float(f"{s:g}") == s else repr(s)
+                found.append(Output(name if s == 1.0 else f"{name}({written})", name, s))
         return tuple(dict.fromkeys(found))
 
-    def _check_summary(self, driven: Sequence[str], outputs: Sequence[Output]) -> None:
+    def _check_summary(self, driven: Sequence[str], outputs: Sequence[Output], varied: Sequence[str]) -> None:
         if self.spec.summary and self.command == STATICS:
             self.todo.add(("summary",), "task: {simulate: ...} beside it", "statics", "an equilibrium has no history")
             return
         known = quantities_of(self.robot, driven, outputs)
         for name, (how, what) in self.spec.summary.items():
-            if name in COLUMNS:
+            if name in COLUMNS or name in varied:
                 self.todo.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)
             if what not in known:
                 hint = nearest(what, known)
                 self.todo.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)
-
-    def _check_file_values(self, points: Points) -> None:
-        """Build the robot at the least and the greatest value of each thing that varies in its file, and at words.
-
-        Of values with units one of each kind of quantity is tried as it was written.
-        """
-        varied = [(k, one) for k, one in enumerate(points.parameters) if one.kind == FILE]
-        if varied and not self.text:
-            hint = "its robot was built of Python objects that no file can express"
-            self.todo.add(("points",), "a robot with a file, whose values can vary", "none", hint)
-            return
-        for k, one in varied:
-            column = points.samples.columns[k]
-            numbers = [x for x in column if not isinstance(x, str)]
-            tried: list[Any] = [min(numbers), max(numbers)] if numbers else []
-            tried += [x for x in column if isinstance(x, str)]
-            kinds = {exponents_of(x): x for x in points.written[k]}
-            tried += [x for exponents, x in kinds.items() if exponents is not None]
-            for value in dict.fromkeys(tried):
-                settings = settings_of([one], {one.name: value})
-                try:
-                    robot = load_text(self.text, self.robot.name, set=settings)
-                except SorosimError as error:
-                    self._cannot_be(one, value, error)
-                    break
-                if robot.actuator_names != self.robot.actuator_names:
-                    self._cannot_be(one, value, ModelError("", "the same actuators at all points", "other ones"))
-                    break
-
-    def _cannot_be(self, one: Parameter, value: Value, error: Exception) -> None:
-        path = next((p for p in self._places(one.name)), ("points",))
-        if isinstance(error, InputError):  # the path leads nowhere
-            self.todo.add(path, error.expected, error.got, error.hint, at_key=True)
-            return
-        written = f"{value:g}" if isinstance(value, float) else f"'{value}'"
-        why = " ".join(str(error).removeprefix(f"{self.robot.name}: ").split())
-        self.todo.add(path, "values that the robot's file can have", f"{written} ({why})", at_key=True)
-
-    def _places(self, name: str) -> Iterator[Place]:
-        """Where a parameter of the points is written."""
-        points = self.todo.data.get("points", {})
-        for kind, block in points.items() if isinstance(points, dict) else ():
-            for path, entries in ((("points", kind), block), *((("points", kind, key), inner) for key, inner in
-                                  (block.items() if isinstance(block, dict) else ()))):  # fmt: skip
-                if isinstance(entries, dict) and name in entries:
-                    yield (*path, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -68,9 +69,7 @@ class PointReader:
                     columns[one.name] = np.linspace(*ends, entry.n).tolist()  # type: ignore[call-overload]
             else:
                 columns[one.name] = self._values((*at, one.name), one, entry, least=1)
-        n = float(np.prod([float(len(column)) for column in columns.values()]))
-        if n > MAX_POINTS:
-            self.todo.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", "fewer values, or a random sample")
+        self._check_number(at, math.prod(map(len, columns.values())), "fewer values, or a random sample")
         if len(columns) < len(axes) or self.todo.problems:
             return None
         written = [[entry.from_, entry.to] if isinstance(entry, SpanBlock) else list(entry) for entry in axes.values()]
@@ -107,6 +106,7 @@ class PointReader:
             if len(entry) < 2 or len(entry) != first:
                 expected = "two corners or more" if len(entry) < 2 else f"as many corners as the others, {first}"
                 self.todo.add((*at, one.name), expected, f"{len(entry)}")
+        self._check_number(at, (max(map(len, columns.values()), default=1) - 1) * block.steps + 1, "fewer steps")
         if len(columns) < len(block.through) or self.todo.problems:
             return None
         return self._points(path(columns, block.steps), parameters, list(block.through.values()))
@@ -115,6 +115,7 @@ class PointReader:
         if not rows:
             self.todo.add(at, "one point or more", "none")
             return None
+        self._check_number(at, len(rows), "several sweeps")
         names = list(rows[0])
         for i, row in enumerate(rows):
             if set(row) != set(names):
@@ -144,7 +145,13 @@ class PointReader:
         if len(rows) < 2:
             self.todo.add(at, "a row of names and a row for each point", f"{len(rows)} rows in {shown(name)}")
             return None
+        if not self._check_number(at, len(rows) - 1, "several sweeps"):
+            return None
         names = [cell.strip() for cell in rows[0][1]]
+        if "" in names:
+            got = f"none over column {names.index('') + 1} of {shown(name)}"
+            self.todo.add(at, "names in the first row", got)
+            return None
         parameters = self._parameters(at, names, at_key=False)
         table: list[list[Value]] = []
         for line, cells in rows[1:]:
@@ -165,6 +172,11 @@ class PointReader:
         return self._points(listed(names, table), parameters, written)
 
     # -- parts
+
+    def _check_number(self, at: Path, n: int, hint: str) -> bool:
+        if n > MAX_POINTS:
+            self.todo.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", hint)
+        return n <= MAX_POINTS
 
     def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Parameter]:
         if not names:

@@ -126,7 +126,9 @@ class SweepResult:
     def tip(self, output: str | None = None) -> Array:
         """Positions (n, 3) of an output in the world [m]; default: the last one."""
         known = [place.label for place in self.plan.outputs]
-        name = known[-1] if output is None and known else output
+        if not known:
+            raise InputError("output", "a sweep with outputs", "one without any", "name links in `outputs`")
+        name = known[-1] if output is None else output
         if name not in known:
             raise InputError("output", "the name of an output", f"'{name}'", nearest(str(name), known))
         return self.poses[str(name)][:, :3, 3]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +58,7 @@ def latin_hypercube(bounds: Mapping[str, tuple[float, float]], n: int, seed: int
     """Random points, one in each of n equal slices of every parameter."""
     from scipy.stats import qmc
 
-    return _inside(bounds, qmc.LatinHypercube(len(bounds), seed=np.random.default_rng(seed)).random(n))
+    return _inside(bounds, _engine(qmc.LatinHypercube, len(bounds), seed).random(n))
 
 
 def sobol(bounds: Mapping[str, tuple[float, float]], n: int, seed: int) -> Samples:
@@ -64,7 +66,13 @@ def sobol(bounds: Mapping[str, tuple[float, float]], n: int, seed: int) -> Sampl
     from scipy.stats import qmc
 
     m = int(np.ceil(np.log2(n))) if n > 1 else 0
-    return _inside(bounds, qmc.Sobol(len(bounds), seed=np.random.default_rng(seed)).random_base2(m)[:n])
+    return _inside(bounds, _engine(qmc.Sobol, len(bounds), seed).random_base2(m)[:n])
+
+
+def _engine(kind: Callable[..., Any], d: int, seed: int) -> Any:
+    """A sampler of scipy in d dimensions; its generator is called `rng` from scipy 1.15 on, `seed` before."""
+    name = "rng" if "rng" in inspect.signature(kind).parameters else "seed"
+    return kind(d, **{name: np.random.default_rng(seed)})
 
 
 def _inside(bounds: Mapping[str, tuple[float, float]], unit: Array) -> Samples:
@@ -128,9 +136,10 @@ def _cells(values: Array, numbers: IntArray, size: int) -> list[IntArray]:
 
 def _chain(values: Array, numbers: IntArray) -> IntArray:
     """From the first point always to the nearest that is left."""
-    left, out = list(map(int, numbers)), [int(numbers[0])]
-    left.pop(0)
-    while left:
-        distance = np.sum((values[left] - values[out[-1]]) ** 2, axis=1)
-        out.append(left.pop(int(np.argmin(distance))))
-    return np.array(out)
+    here = values[numbers]
+    left = np.zeros(len(numbers))  # infinite for points that were visited
+    out = [0]
+    for _ in range(1, len(numbers)):
+        left[out[-1]] = np.inf
+        out.append(int(np.argmin(np.sum((here - here[out[-1]]) ** 2, axis=1) + left)))
+    return numbers[out]

@@ -15,6 +15,7 @@ from sorosim.errors import InputError
 from sorosim.io.results import write_whole
 from sorosim.sensors.quaternion import quaternion_of
 from sorosim.sweeps.task import ENERGIES, STATICS
+from sorosim.sweeps.units import units_of
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
@@ -110,13 +111,13 @@ def to_xarray(sweep: Any) -> Any:
     data: dict[str, Any] = {"q": ((*dims, "coordinate"), shaped(sweep.q))}
     if sweep.lam.shape[1]:
         data["lam"] = ((*dims, "multiplier"), shaped(sweep.lam))
-    poses = sweep.arrays["poses"]
+    poses, units = sweep.arrays["poses"], units_of(plan)
     data["position"] = ((*dims, "output", "axis"), shaped(poses[:, :, :3, 3]), {"units": "m"})
     data["rotation"] = ((*dims, "output", "row", "column"), shaped(poses[:, :, :3, :3]))
     in_poses = tuple(f"{place.label}." for place in plan.outputs)
     for name, column in sweep.columns.items():
         if name not in samples.names and not name.startswith(in_poses):
-            data[name] = (dims, shaped(column))
+            data[name] = (dims, shaped(column), {"units": units[name]} if name in units else {})
     return xarray.Dataset(data, coords, {"robot": robot.name, "task": plan.command})
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sorosim import __version__
 from sorosim.analysis import statics
-from sorosim.errors import ConvergenceError, InputError, SorosimError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
 from sorosim.motion import simulate
 from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot
@@ -101,7 +101,8 @@ def _point(
     job: Job, point: int, row: Mapping[str, Value], last: Found | None
 ) -> tuple[dict[str, Any], str, Found | None]:
     """What is found at a point, what is to be said about it, and the equilibrium to start the next one from."""
-    cells: dict[str, Any] = {"status": FAILED, **nothing(job)}
+    blank = nothing(job)
+    cells: dict[str, Any] = {"status": FAILED, **blank}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -110,11 +111,11 @@ def _point(
             if job.command == STATICS:
                 near = None if last is None else _near(job, robot, last.equilibrium, settings == last.settings)
                 eq, warm = _rest(job, robot, row, near)
-                message, cells = eq.message, {"status": OK, "warm": warm, **_of_rest(job, eq)}
-                last = Found(eq, settings)
+                cells = {"status": OK, **_fitting(blank, {"warm": warm, **_of_rest(job, eq)})}
+                message, last = eq.message, Found(eq, settings)
             else:
                 run = _motion(job, robot, row, point)
-                message, cells = run.message, {"status": OK, **_of_run(job, run)}
+                message, cells = run.message, {"status": OK, **_fitting(blank, _of_run(job, run))}
         except ConvergenceError as error:
             message = str(error)
             if isinstance(error.partial, Run) and len(error.partial.t):
@@ -240,6 +241,15 @@ def nothing(job: Job) -> dict[str, Any]:
         return cells | {"residual": np.nan, "stable": False, "n_evaluations": 0, "warm": False}
     summary = nan(len(job.summary), np.nan)
     return cells | {"qd": np.zeros(0), "t": np.nan, "n_evaluations": 0, "balance": np.nan, "summary": summary}
+
+
+def _fitting(blank: Mapping[str, Any], cells: dict[str, Any]) -> dict[str, Any]:
+    """The cells of a point, which stand in one table with those of all others."""
+    for name, cell in cells.items():
+        if name not in RAGGED and np.shape(cell) != np.shape(blank[name]):
+            got = f"{np.size(cell)} instead of {np.size(blank[name])} numbers of '{name}'"
+            raise ModelError("robot", "the same sensors and driven coordinates at all points", got)
+    return cells
 
 
 def stacked(cells: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:

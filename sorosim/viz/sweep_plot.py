@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
+from sorosim.sweeps.units import units_of
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, settle
 from sorosim.viz.styles import chosen, styled
@@ -53,6 +54,9 @@ def plot_sweep(
     """
     if not sweep.ok.any():
         raise InputError("sweep", "a point with a result", "none", "`failed` says why")
+    if not sweep.plan.outputs and y is None:
+        columns = ", ".join(sorted(_numeric(sweep).keys() - set(sweep.names)))
+        raise InputError("y", "a column to draw, since the sweep has no outputs", "none", f"known: {columns}")
     label = output or (sweep.plan.outputs[-1].label if sweep.plan.outputs else "")
     shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
     known = _numeric(sweep)
@@ -78,19 +82,10 @@ def _numeric(sweep: Any) -> dict[str, Array]:
     return {name: np.asarray(x, dtype=float) for name, x in sweep.columns.items() if x.dtype.kind in "fiub"}
 
 
-def unit_of(sweep: Any, name: str) -> str:
+def _unit(sweep: Any, name: str) -> str:
     """Unit of a column in brackets, "" where it has none."""
-    units = dict(zip(sweep.names, sweep.units, strict=True))
-    if name in units:
-        return f" [{units[name].replace('*', ' ')}]" if units[name] else ""
-    last = name.rpartition(".")[2]
-    if name.startswith("energy."):
-        return " [J]"
-    if name.startswith("force("):
-        return " [N]"
-    if name.startswith("moment("):
-        return " [N m]"
-    return " [m]" if last in ("x", "y", "z") else " [s]" if name == "t" else ""
+    unit = units_of(sweep.plan).get(name, "")
+    return f" [{unit.replace('*', ' ')}]" if unit else ""
 
 
 def _lines(sweep: Any, shown: list[str]) -> Figure:
@@ -112,9 +107,9 @@ def _lines(sweep: Any, shown: list[str]) -> Figure:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         for at in x[sweep.status == "failed"]:
             axes.axvline(at, color=FAILED, linestyle=":", linewidth=1.0)
-        axes.set_ylabel(f"{column}{unit_of(sweep, column)}")
+        axes.set_ylabel(f"{column}{_unit(sweep, column)}")
         axes.tick_params(labelbottom=k == len(shown) - 1)
-    axes.set_xlabel(f"{name}{unit_of(sweep, name)}" + (", dotted: failed" if sweep.failed else ""))
+    axes.set_xlabel(f"{name}{_unit(sweep, name)}" + (", dotted: failed" if sweep.failed else ""))
     if words:
         column = sweep.columns[name]
         axes.set_xticks(np.unique(x), [column[list(x).index(at)] for at in np.unique(x)])
@@ -135,7 +130,7 @@ def _maps(sweep: Any, shown: list[str]) -> Figure:
         axes.grid(False)
         values = table[column].reshape(shape)[np.ix_(*order)].T
         image = axes.pcolormesh(x[order[0]], y[order[1]], values, cmap=COLOURS, shading="nearest")
-        figure.colorbar(image, ax=axes, label=f"{column}{unit_of(sweep, column)}")
+        figure.colorbar(image, ax=axes, label=f"{column}{_unit(sweep, column)}")
         if (
             "stable" in sweep.columns
             and not (stable := np.asarray(sweep.columns["stable"], dtype=bool))[sweep.ok].all()
@@ -143,8 +138,8 @@ def _maps(sweep: Any, shown: list[str]) -> Figure:
             loose = np.where(sweep.ok & ~stable, 1.0, np.nan).reshape(shape)[np.ix_(*order)].T
             marks = np.argwhere(loose == 1.0)
             axes.plot(x[order[0]][marks[:, 1]], y[order[1]][marks[:, 0]], "x", color="white", markersize=4.0)
-        axes.set_xlabel(f"{sweep.names[0]}{unit_of(sweep, sweep.names[0])}")
-        axes.set_ylabel(f"{sweep.names[1]}{unit_of(sweep, sweep.names[1])}")
+        axes.set_xlabel(f"{sweep.names[0]}{_unit(sweep, sweep.names[0])}")
+        axes.set_ylabel(f"{sweep.names[1]}{_unit(sweep, sweep.names[1])}")
         for axis, name, at in ((axes.xaxis, sweep.names[0], x), (axes.yaxis, sweep.names[1], y)):
             if name not in table:  # words
                 names = list(dict.fromkeys(sweep.columns[name].tolist()))
@@ -176,7 +171,7 @@ def _workspace(sweep: Any, colour: str, output: str | None) -> Figure:
         handles = [Line2D([], [], linestyle="", marker="x", color="black", label="unstable")]
     if sweep.plan.samples.ordered and ok.all():
         axes.plot(*tips.T, color="black", linewidth=0.6, alpha=0.5)
-    bar = figure.colorbar(ScalarMappable(scale, cmap), ax=room, label=f"{colour}{unit_of(sweep, colour)}", shrink=0.7)
+    bar = figure.colorbar(ScalarMappable(scale, cmap), ax=room, label=f"{colour}{_unit(sweep, colour)}", shrink=0.7)
     if words:
         bar.set_ticks(levels.tolist(), labels=list(dict.fromkeys(sweep.columns[colour].tolist())))
     if handles:

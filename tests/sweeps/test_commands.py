@@ -93,14 +93,27 @@ def test_resume_and_force(here, call):
         (("sweep", "arm.yaml", "--out", "b.h5"), "arm.yaml:1:1: expected a sweep, whose first line is"),
         (("sweep", "nothing.yaml"), "nothing.yaml: cannot be read: No such file or directory"),
         (("sweep", "sweep.yaml", "--out", "sweep.yaml"), "--out: expected a file name that ends in .h5"),
+        (("sweep", "sweep.yaml", "--out", "sweep.csv"), "ends in .h5, got 'sweep.csv'; sorosim export"),
+        (("sweep", "sweep.yaml", "--out", "rest.h5", "--resume"),
+         "rest.h5: expected the result of a sweep, got another one, kind 'equilibrium'; give another file (--out)"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(here, call, words, message):
     assert call("sweep", "sweep.yaml")[0] == 0
+    assert call("statics", "arm.yaml", "--out", "rest.h5")[0] == 0
     code, out, err = call(*words)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_sweep_without_any_result_tells_scripts(here, call):
+    """Tendons that pull with 1e8 N; some points that fail are no failure."""
+    for values, wanted in (("[1e8, 1e9]", 1), ("[0, 1e9]", 0)):
+        (here / "sweep.yaml").write_text(SWEEP.replace("{from: 0, to: 3 N, n: 4}", values), encoding="utf-8")
+        code, out, err = call("sweep", "sweep.yaml", "--force", "--json")
+        assert (code, err) == (wanted, "")
+        assert len(json.loads(out)["failed"]) == 4 - json.loads(out)["ok"] > 0
 
 
 MISTAKES = [

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 import sorosim
 from sorosim.io.journal import journal_of
-from sorosim.io.sweep_store import read_blocks
+from sorosim.io.sweep_store import SweepJournal, read_blocks
 
 ARM = """sorosim: 1
 name: arm
@@ -274,9 +274,111 @@ def test_a_cluster_gives_the_same_bits(here):
     assert_same(runs, sorosim.sweep("runs.yaml"))
 
 
+def n_tasks(dask_scheduler):
+    return len(dask_scheduler.tasks)
+
+
+@pytest.mark.slow
+def test_a_cluster_computes_and_may_grow_meanwhile_and_vanish(here, monkeypatch):
+    """Nothing is computed here, not even with one worker; blocks wait for workers that come later."""
+    distributed = pytest.importorskip("dask.distributed")
+    whole = sorosim.sweep("runs.yaml")
+    monkeypatch.setattr("sorosim.sweeps.task.simulate", None)  # of this process only
+    told = []
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+
+        def progress(done, *_):
+            told.append((done, client.run_on_scheduler(n_tasks)))
+
+        found = sorosim.sweep("runs.yaml", scheduler=cluster.scheduler_address, progress=progress)
+        assert_same(found, whole)
+        assert max(n for done, n in told if done) > 10  # not two for each of the workers that were there
+
+        def lose(done, *_):
+            if done == 10:
+                cluster.close()
+
+        with pytest.raises(sorosim.InputError, match=r"scheduler: expected a scheduler that stays, got .*, which was"):
+            sorosim.sweep("runs.yaml", scheduler=cluster.scheduler_address, progress=lose, out="runs.h5")
+    assert (sorosim.open("runs.h5").status == "ok").sum() >= 10
+
+
+BLIND = """
+import sys
+sys.modules["sorosim"] = None
+sys.argv = ["worker", {!r}, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+from distributed.cli.dask_worker import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_workers_without_sorosim_are_told(here):
+    """Such a worker ends without a word when it is sent a block, and Dask would wait for others."""
+    distributed = pytest.importorskip("dask.distributed")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        worker = start(BLIND.format(cluster.scheduler_address))
+        with pytest.raises(sorosim.InputError, match=r"expected workers that can compute blocks, got ModuleNotFound"):
+            sorosim.sweep("sweep.yaml", scheduler=cluster.scheduler_address)
+        worker.kill()
+        worker.communicate()
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_one_line(here, monkeypatch):
+    distributed = pytest.importorskip("dask.distributed")
+    monkeypatch.setattr("sorosim.sweeps.pool.WORKERS_COME", 0.2)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        with pytest.raises(sorosim.InputError, match=r"scheduler: expected a cluster with workers, got .* without any"):
+            sorosim.sweep("sweep.yaml", scheduler=address)
+
+
+def test_as_many_processes_as_this_one_may_use(here, monkeypatch):
+    """Queues and containers give a part of a machine only, which `os.cpu_count` does not know."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    used = []
+    monkeypatch.setattr("sorosim.sweeps.driver.computed", lambda *_: used.append(_[3]) or (x for x in ()))
+    sorosim.sweep("sweep.yaml", jobs=-1)
+    assert used == [1]
+
+
 def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     pytest.importorskip("dask.distributed")
     monkeypatch.setattr("sorosim.sweeps.pool.PATIENCE", 0.5)
     with pytest.raises(sorosim.InputError, match="scheduler: expected the address of a Dask scheduler that answers"):
         sorosim.sweep("sweep.yaml", scheduler="tcp://127.0.0.1:9", out="sweep.h5")
     assert not journal_of("sweep.h5").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows itself does not replace a file that is open")
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_a_file_is_written_by_one_sweep_at_a_time(here, how):
+    """Another process goes on with or replaces the sweep that is under way."""
+    other = f"import sorosim; sorosim.sweep('sweep.yaml', out='sweep.h5', {how}=True)"
+    said = []
+
+    def meanwhile(done, *_):
+        if done == 4:
+            said.append(start(other).communicate()[1])
+            assert len(read_blocks("sweep.h5")[1]) == 2
+
+    whole = sorosim.sweep("sweep.yaml", out="sweep.h5", progress=meanwhile)
+    assert "sweep.h5: is being written by another process" in said[0]
+    assert_same(sorosim.open("sweep.h5"), whole)
+    assert sorted(path.name for path in here.glob("sweep.h5*")) == ["sweep.h5"]
+    sorosim.sweep("sweep.yaml", out="sweep.h5", force=True)  # it is free again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows itself does not replace a file that is open")
+def test_a_journal_that_is_about_to_begin_is_held_too(tmp_path):
+    first = SweepJournal(tmp_path / "a.h5", {})
+    for step in (first.begin, first.close):
+        with pytest.raises(sorosim.FileError, match="is being written by another process"):
+            SweepJournal(tmp_path / "a.h5", {})
+        step()
+    SweepJournal(tmp_path / "a.h5", {}).remove()
+    assert not list(tmp_path.iterdir())

@@ -1,9 +1,12 @@
 """Points of sweeps and the order in which they are visited, against what they are by definition."""
 
+import inspect
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import qmc
 
 from sorosim.sweeps import samples
 from sorosim.sweeps.samples import visiting_order
@@ -53,6 +56,32 @@ def test_scattered_points_are_visited_once_and_cells_are_blocks(n):
         way = np.linalg.norm(np.diff(scaled[order], axis=0), axis=1).sum()
         # the mean distance of random points in a square is 0.52; that of the nearest neighbour 0.5/sqrt(n)
         assert way < 2.0 * 0.5 * np.sqrt(n) + 7 * 1.5
+
+
+def test_chains_go_to_the_nearest_point_that_is_left():
+    found = samples.uniform({"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)}, 60, 8)
+    order = list(visiting_order(found, [], 60))
+    assert order[0] == 0
+    for k in range(59):
+        distances = np.linalg.norm(found.values[order[k + 1 :]] - found.values[order[k]], axis=1)
+        assert np.argmin(distances) == 0
+    # of two that are as near, that with the lower number; points may coincide
+    twins = samples.listed(["a"], [[x] for x in (0.0, 1.0, -1.0, 1.0, 0.0)])
+    assert list(visiting_order(replace(twins, ordered=False), [], 5)) == [0, 4, 1, 3, 2]
+
+
+@pytest.mark.parametrize("name", ["rng", "seed"])
+@pytest.mark.parametrize("sampler", [samples.latin_hypercube, samples.sobol])
+def test_samplers_are_seeded_by_the_name_that_scipy_knows(monkeypatch, sampler, name):
+    """scipy called it `seed` up to 1.14, and still takes it, with a warning one day."""
+    bounds = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+    real, wanted = (qmc.LatinHypercube, qmc.Sobol), sampler(bounds, 16, 5).values
+    argument = "rng" if "rng" in inspect.signature(qmc.Sobol).parameters else "seed"
+    # what each of the two kinds of scipy looks like from outside
+    fakes = [eval(f"lambda d, *, {name}=None: kind(d, {argument}={name})", {"kind": kind}) for kind in real]
+    monkeypatch.setattr(qmc, "LatinHypercube", fakes[0])
+    monkeypatch.setattr(qmc, "Sobol", fakes[1])
+    assert np.array_equal(sampler(bounds, 16, 5).values, wanted)
 
 
 def test_samples_lie_inside_their_bounds_and_repeat_with_their_seed():
