@@ -173,7 +173,8 @@ class Continuation:
             found = [state for curve in (self.curves() if branches else [self]) for state in curve._crossings(p)]
         kept: list[tuple[Rest, Array]] = []
         for rest, x in found:
-            if all(np.linalg.norm(rest.metric @ (x - y)) > SAME for _, y in kept if len(y) == len(x)):
+            others = [y for _, y in kept if len(y) == len(x)]
+            if all(np.linalg.norm(rest.metric @ (rest.turned(x, y) - y)) > SAME for y in others):
                 kept.append((rest, x))
         return [rest.equilibrium(x, p / rest.size, self._said(p)) for rest, x in kept]
 

@@ -114,16 +114,14 @@ def _ended(curve: Curve, out: Followed, message: str) -> Followed:
 
 def _step(curve: Curve, here: Place, step: float, largest: float) -> Place | None:
     """The next point, None where the step is too long."""
-    guess = here.z + step * here.tangent
-    found = curve.correct(guess, curve.gram @ here.tangent)
-    if found is None or curve.length(found[0] - guess) > 0.5 * step:
+    guess, there = curve.beyond(here, step)
+    if there is None or curve.length(there.z - guess) > 0.5 * step:
         return None
-    z, too_far = found[0], curve.family.too_far
-    if too_far is not None and too_far(here.z[:-1], float(here.z[-1]), z[:-1], float(z[-1])):
+    too_far = curve.family.too_far
+    if too_far is not None and too_far(here.z[:-1], float(here.z[-1]), there.z[:-1], float(there.z[-1])):
         return None
-    there = curve.place(found, here.tangent, here.s + curve.length(z - here.z))
     most = MOST_KINK if step <= KINK * largest else MOST_TURN
-    return None if there is None or _angle(curve, here.tangent, there.tangent) > most else there
+    return None if _angle(curve, here.tangent, there.tangent) > most else there
 
 
 def _beyond(bound: float, place: Place) -> float:
@@ -146,10 +144,10 @@ def _last(curve: Curve, places: list[Place], there: Place, steps: Steps) -> tupl
             if end is not None:
                 return end, "reached the end of the range"
     if len(places) >= FEWEST_ROUND and there.tangent @ curve.gram @ start.tangent > np.cos(MOST_TURN):
-        way, past = curve.gram @ start.tangent, there.z - start.z
-        step, left = curve.length(there.z - here.z), curve.length(start.z - here.z)
-        if way @ past >= 0.0 > way @ (here.z - start.z) and max(curve.length(past), left) <= step:
-            return start._replace(s=here.s + left), ROUND
+        way, same = curve.gram @ start.tangent, start.z + there.z - curve.turned(there.z, start.z)
+        past, step, left = there.z - same, curve.length(there.z - here.z), curve.length(same - here.z)
+        if way @ past >= 0.0 > way @ (here.z - same) and max(curve.length(past), left) <= step:
+            return start._replace(z=same, s=here.s + left), ROUND
     if steps.stop is not None and steps.stop(there.z[:-1], w):
         return there, "stopped where it was asked to"
     return there, ""

@@ -126,31 +126,6 @@ def test_branches_follow_once_and_again():
     assert len(found.curves()) == 3
 
 
-def test_a_round_column_buckles_to_all_sides_at_once():
-    arm = {
-        "joint": "fixed",
-        "rod": {"length": 0.5, "section": {"circle": {"radius": 0.005}}, "material": "m", "quadrature": 12,
-                "strain": {"basis": "legendre", "bending": 4}},
-    }  # fmt: skip
-    robot = sorosim.load({
-        "sorosim": 1, "name": "round", "gravity": [0, 0, 0], "links": {"arm": arm},
-        "materials": {"m": {"young": 1e9, "poisson": 0.3, "density": 1000}},
-        "loads": {"load": {"wrench": {"link": "arm", "s": 1.0, "force": [0, 0, 0]}}},
-    })  # fmt: skip
-    euler = 0.25 * np.pi**2 * 1e9 * 0.25 * np.pi * 0.005**4 / 0.5**2
-    found = sorosim.continuation(robot, f"{LOAD}[0]", -1.5 * euler, branches=True)
-    (point,) = found.points
-    assert point.parameter == pytest.approx(-euler, rel=1e-4)
-    assert (point.before.buckling, point.after.buckling) == (0, 2)
-    assert len(point.directions) == 2
-    assert len(found.branches) == 4
-    for branch in found.branches:
-        assert branch.complete
-        assert branch.stable[1:].all()
-        # turned about the axis it is another one: the same deflection
-        assert np.hypot(*branch.tip()[-1, 1:]) == pytest.approx(np.hypot(*found.branches[0].tip()[-1, 1:]), rel=1e-6)
-
-
 def test_a_branch_that_joins_two_branch_points_is_followed_once():
     # a higher arch: it leans to a side before its limit load, and comes back upright upside down
     found = sorosim.continuation(arch(0.2, n_gauss=8), ALONG, -200.0, begin=0.0, branches=2)
@@ -241,6 +216,12 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
         ({"along": ALONG, "to": 1.0, "step": 0.0}, "step"),
         ({"along": ALONG, "to": 1.0, "max_points": 1}, "max_points"),
         ({"along": "driven.slider", "to": 1.0}, "slider"),
+        ({"along": {ALONG: None}}, "to: expected where"),
+        ({"along": [ALONG], "to": 1.0}, "got list"),
+        ({"along": "", "to": 1.0}, "along: expected"),
+        ({"along": ALONG, "to": 1.0, "branches": "yes"}, "branches: expected yes or no"),
+        ({"along": ALONG, "to": 1.0, "branches": 1.5}, "branches"),
+        ({"along": ALONG, "to": 1.0, "branches": -1}, "branches"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(arguments, said):
