@@ -28,6 +28,8 @@ GOOD_CORRECTIONS = 5
 FASTER, SLOWER = 2.0, 0.5
 # a curve that comes back to its start has gone so many steps at least
 FEWEST_ROUND = 5
+# tangents with a smaller part along a direction are across it
+ACROSS = 1e-6
 TOO_SMALL = "stopped: steps became too small"
 ROUND = "came back to its start"
 
@@ -78,7 +80,17 @@ def follow_curve(family: Family, x: Array, w: float, along: Array, steps: Steps)
         start = None if found is None else curve.place(found, along)
         if start is None:
             return Followed([], message="no solution was found at the start"), curve
-        return _follow(curve, start, steps), curve
+        return _follow(curve, _ahead(curve, start, along, steps), steps), curve
+
+
+def _ahead(curve: Curve, start: Place, along: Array, steps: Steps) -> Place:
+    """The start with the sense of its tangent in which the curve goes along, where the tangent itself is across."""
+    if abs(start.tangent @ curve.gram @ along) > ACROSS * curve.length(along):
+        return start
+    back = start._replace(tangent=-start.tangent, side=-start.side)
+    first = [curve.beyond(place, steps.first)[1] for place in (start, back)]
+    gain = [-np.inf if z is None else float((z.z - start.z) @ curve.gram @ along) for z in first]
+    return start if gain[0] >= gain[1] else back
 
 
 def _follow(curve: Curve, start: Place, steps: Steps) -> Followed:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.growth import Growth
-from sorosim.solvers.bordered import Border, Scales, across, orientation
+from sorosim.solvers.bordered import Border, Scales, across, null_vectors, orientation
 
 Array = NDArray[np.float64]
 
@@ -26,6 +26,8 @@ MAX_CORRECTIONS = 12
 SINGULAR = 1e-12
 # and singular values below this part, where pivots below the other one ask for them
 OPEN, DOUBTFUL = 1e-10, 1e-8
+# what a step along a tangent of length one leaves of the scaled equations
+STRAY = 1e-8
 # residuals above this part of |J| (1 + |x|) are there because open motions were held that are not open
 HELD = 1e-9
 
@@ -128,8 +130,10 @@ class Curve:
         tangent = self._solve(J, slope, self.gram @ along, self.along_w, hold)
         if not np.isfinite(tangent).all():
             return None
-        tangent = self.unit(tangent)
         growth, scales = self.family.growth, Scales.of(J, slope, self.one)
+        tangent = self.unit(tangent)
+        if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
+            tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
         grows = Growth() if growth is None else growth(z[:-1], float(z[-1]))
         side, least = orientation(J, slope, self.gram @ tangent, scales)
         hold = None
@@ -139,6 +143,13 @@ class Curve:
             steady = hold.across(J, slope, self.gram @ tangent, self.along_w)
             tangent = self.unit(steady) if np.isfinite(steady).all() else tangent
         return Place(z, J, slope, tangent, side, grows, s, n, hold)
+
+    @staticmethod
+    def _is_tangent(J: Array, slope: Array, tangent: Array, scales: Scales) -> bool:
+        """Whether a step along it leaves a solution one."""
+        step = tangent / np.append(scales.d, scales.last)
+        left = scales.d * (J @ tangent[:-1] + slope * tangent[-1])
+        return bool(np.linalg.norm(left) <= STRAY * np.linalg.norm(step))
 
     def between(self, a: Place, b: Place, share: float) -> Place | None:
         """The point of the curve at a share (0 to 1) of the way from a to b, projected to the tangent of a."""
