@@ -2,12 +2,23 @@
 
 import csv
 import pickle
+import re
 from functools import cache
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from validation.buckling_robots import HINGE, LOAD, arch, column, stiffness, tendon_arch, zieglers_column
+from validation.buckling_robots import (
+    HINGE,
+    LOAD,
+    arch,
+    column,
+    crank_moment,
+    sprung_crank,
+    stiffness,
+    tendon_arch,
+    zieglers_column,
+)
 
 import sorosim
 from sorosim.errors import ConvergenceError, FileError, InputError
@@ -258,6 +269,51 @@ def test_statics_beyond_a_limit_load_points_here():
     found = solve_equilibrium(problem, np.array([0.6]))
     assert not found.success
     assert "past 1 folds, the first at 76.98 % of it" in found.message
+
+
+@pytest.mark.parametrize(
+    ("blocks", "u"),
+    [
+        ({}, {"motor": 20.0}),
+        ({"statics": {"u": {"motor": 20.0}}}, None),
+        ({"actuators": {"motor": {"joint": {"link": "crank"}}, "helper": {"joint": {"link": "crank"}}}},
+         {"motor": 12.0, "helper": 8.0}),
+    ],
+    ids=["input", "input of the file", "two inputs"],
+)  # fmt: skip
+def test_what_statics_says_beyond_a_limit_load_can_be_called(blocks, u):
+    robot = sprung_crank(0.6, **blocks)
+    with pytest.raises(ConvergenceError) as error:
+        sorosim.statics(robot, u)
+    said = re.search(r"past its limit load: (sorosim\.continuation\(.*\))$", str(error.value))
+    found = eval(said[1], {"sorosim": sorosim, "robot": robot})
+    assert len(found.folds) == 4
+    # it tells where the first one is
+    part = float(re.search(r"the first at ([\d.]+) %", str(error.value))[1]) / 100.0
+    assert found.folds[0].parameter / found.options["range"][1] == pytest.approx(part, rel=1e-3)
+
+
+def test_statics_beyond_a_limit_load_of_loads_says_what_to_follow():
+    load = {"wrench": {"link": "crank", "moment": [0, 20, 0], "frame": "body"}}
+    robot = sprung_crank(0.6, loads={"turn": load})
+    with pytest.raises(ConvergenceError, match=r"limit load: sorosim\.continuation along a load, named as in sorosim"):
+        sorosim.statics(robot)
+    (name,) = [name for name in sorosim.scalars(robot) if name.startswith("loads") and name.endswith("moment[1]")]
+    assert len(sorosim.continuation(robot, name, 20.0, begin=0.0).folds) == 4
+
+
+def test_a_curve_may_begin_at_a_fold_and_at_a_dead_centre():
+    robot = sprung_crank(0.6)
+    fold = sorosim.continuation(robot, "u.motor", 20.0).folds[0]
+    up = sorosim.continuation(robot, "u.motor", 0.0, begin=fold.parameter, q0=fold.q)
+    assert up.complete
+    assert len(up) > 3
+    # no load holds the crank where it is in line with the spring: the moment is a cube there
+    dead = sorosim.continuation(sprung_crank(0.0), "u.motor", 20.0)
+    assert dead.message == "came back to its start"
+    assert len(dead.folds) == 2
+    assert_allclose(dead.parameter, [crank_moment(q[0], 0.0) for q in dead.q], rtol=0, atol=1e-9)
+    assert (np.diff(dead.parameter[:5]) > 0.0).all()
 
 
 # -- files, tables, pictures
