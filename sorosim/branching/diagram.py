@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.branching.rest import Rest
-from sorosim.branching.ways import Way
+from sorosim.branching.ways import Way, unit_of
 from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.growth import Growth
@@ -123,6 +123,11 @@ class Continuation:
             raise InputError("name", " or ".join(self.along), f"'{name}'")
         k = self.along.index(name) if name else 0
         return np.asarray(self.origin[k] + self.slope[k] * self.parameter)
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """SI unit of each thing that changes, "" of plain numbers."""
+        return {name: unit_of(self.robot, name) for name in self.along}
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, default: the tip of the last one."""

@@ -130,7 +130,12 @@ def continuation(
     single = isinstance(along, str)
     for name, a, b in zip(names, first, last, strict=True):
         if a == b:
-            raise InputError("to", f"another value of '{name}' than at its beginning", f"{b:.6g}", "give begin")
+            raise InputError(
+                "to",
+                f"another value of '{name}' than at its beginning",
+                f"{b:.6g}",
+                "let it begin elsewhere: begin, on the command line --from",
+            )
     start, end = (first[0], last[0]) if single else (0.0, 1.0)
     origin, slope = ([0.0], [1.0]) if single else (first, [b - a for a, b in zip(first, last, strict=True)])
     options = {

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.door import as_real, number
 from sorosim.engine import Evaluation
 from sorosim.errors import FileError, InputError, ModelError, nearest
+from sorosim.io.fields import SI_UNITS
 from sorosim.io.quantities import in_si, quantity
 from sorosim.io.units import OF_INPUT, WrongText, combined, kind_of, split
 from sorosim.io.vary import Scalars
@@ -26,6 +27,8 @@ INPUT, DRIVEN = "u.", "driven."
 # numbers that go into the equations of rest as factors, if the equations say so too at a few states
 FACTORS = ("force", "moment", "gravity")
 AFFINE = 1e-11
+# of no quantity in a robot
+NO_UNIT = "kg^3*m^7"
 # robots that are kept made
 KEPT = 16
 
@@ -240,6 +243,29 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
     except (ModelError, FileError) as error:
         raise InputError(where, f"a value that '{name}' can have", f"'{value}' ({error})") from None
     return found
+
+
+def unit_of(robot: Robot, name: str) -> str:
+    """SI unit of what the name stands for, "" of a plain number."""
+    layout = robot.engine.layout
+    if name.startswith(INPUT):
+        return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
+    if name.startswith(DRIVEN):
+        return SI_UNITS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]]
+    file = scalars_of(robot)
+    # what takes any unit has none: a parameter that nothing uses
+    fits = (unit for unit in (NO_UNIT, *dict.fromkeys(SI_UNITS.values())) if unit and _takes(file, name, unit))
+    found = next(fits, NO_UNIT)
+    return "" if found == NO_UNIT else found.replace("*", " ")
+
+
+def _takes(file: Scalars, name: str, unit: str) -> bool:
+    """Whether the number may have the unit; the file's own checks tell."""
+    try:
+        _ = file.at({name: f"{file.value(name)!r} {unit}"}).description
+    except (ModelError, FileError):
+        return False
+    return True
 
 
 def _same_kind(file: Scalars, name: str, value: str, where: str) -> None:

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sorosim.cli.modes import PICTURES
 from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption
 from sorosim.cli.prescribed import values
 from sorosim.cli.runs import compile_engine, load_changed
 from sorosim.cli.show import as_json, err, facts, out
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, FileError, InputError
 
 WORDS = {"fold": "fold", "branch": "branch point", "flutter": "flutter", "stability": "stability"}
 
@@ -54,6 +55,8 @@ def continuation(
     """  # fmt: skip
     import sorosim
 
+    _writable(output, None)
+    _writable(picture, PICTURES)
     loaded = load_changed(robot, changes)
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
@@ -68,6 +71,16 @@ def continuation(
             _report(error.partial, output, picture, json)
         raise
     _report(found, output, picture, json)
+
+
+def _writable(path: Path | None, suffixes: tuple[str, ...] | None) -> None:
+    """Refuse a path before the work that could not be written after it."""
+    if path is None:
+        return
+    if suffixes is not None and path.suffix.lower() not in suffixes:
+        raise InputError("--plot", "a file name that ends in " + " or ".join(suffixes), f"'{path.name}'")
+    if not path.parent.is_dir():
+        raise FileError(str(path), f"cannot be written: there is no folder '{path.parent}'; make it first")
 
 
 def _way(along: list[str], to: list[str], begin: list[str] | None) -> dict[str, Any]:
@@ -103,7 +116,13 @@ def curve_summary(found: Any) -> dict[str, Any]:
          "stable": curve.kind.count("stable"), "message": curve.message, "complete": curve.complete}
         for curve in found.curves()
     ]  # fmt: skip
-    return {"robot": found.robot.name, "along": found.along, "curves": curves, "points": found.table()}
+    return {
+        "robot": found.robot.name,
+        "along": found.along,
+        "units": list(found.units.values()),
+        "curves": curves,
+        "points": found.table(),
+    }
 
 
 def curve_facts(found: Any, more: dict[str, str]) -> None:
@@ -113,8 +132,16 @@ def curve_facts(found: Any, more: dict[str, str]) -> None:
         way = f"{curve.parameter[0]:.6g} to {curve.parameter[-1]:.6g}"
         n = f"{len(curve)} equilibria, {curve.kind.count('stable')} of them stable"
         rows["curve 0" if k == 0 else f"branch {k}"] = f"{way}: {n}; {curve.message}"
-    facts(found.robot.name, {"along": ", ".join(found.along), **rows, **more})
-    if not (points := found.table()):
+    along = [f"{name} [{unit}]" if unit else name for name, unit in found.units.items()]
+    facts(found.robot.name, {"along": ", ".join(along), **rows, **more})
+    _table(found.table())
+    if any(not curve.complete for curve in found.curves()):
+        err.print("not all curves end where they should: try more points, or another step", soft_wrap=True)
+
+
+def _table(points: list[dict[str, Any]]) -> None:
+    """Special points of curves."""
+    if not points:
         out.print("no special points")
         return
     table = Table("curve", "point", "parameter", "grow before", "after", "", title_justify="left", box=None)
@@ -123,5 +150,3 @@ def curve_facts(found: Any, more: dict[str, str]) -> None:
         grow = [str(point.get(name, "")) for name in ("unstable_before", "unstable_after")]
         table.add_row(str(point["curve"]), WORDS[point["kind"]], f"{point['parameter']:.8g}", *grow, frequency)
     out.print(table)
-    if any(not curve.complete for curve in found.curves()):
-        err.print("not all curves end where they should: try more points, or another step", soft_wrap=True)

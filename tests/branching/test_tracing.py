@@ -21,6 +21,7 @@ from validation.buckling_robots import (
 )
 
 import sorosim
+from sorosim.branching.ways import unit_of
 from sorosim.errors import ConvergenceError, FileError, InputError
 
 ALONG = f"{LOAD}[2]"
@@ -217,7 +218,7 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
         ({"along": ALONG, "to": "3 cm"}, "got '3 cm', a length"),
         ({"along": ALONG, "to": 1.0, "max_points": 2.5}, "a whole number"),
         ({"along": ALONG, "to": 1.0, "stop": 3}, "stop"),
-        ({"along": ALONG, "to": 0.0, "begin": 0.0}, "give begin"),
+        ({"along": ALONG, "to": 0.0, "begin": 0.0}, "let it begin"),
         ({"along": "materials.m.poisson", "to": "3 kittens"}, "kittens"),
         ({"along": {ALONG: 1.0}, "to": 1.0}, "the mapping has the ends"),
         ({"along": {ALONG: (1.0, 2.0, 3.0)}}, "a pair"),
@@ -385,11 +386,32 @@ def test_diagrams_show_curves_points_and_shapes(tmp_path):
         found.plot(y="tip w")
 
 
-def test_numbers_of_a_cord_have_units_in_diagrams():
+def test_axes_have_units():
     found = sorosim.continuation(tendon_arch(), "u.cord", 600.0, max_points=8)
     figure = found.plot(y="arm z")
     assert figure.axes[0].get_xlabel() == "u.cord [N]"
+    assert figure.axes[0].get_ylabel() == "z of the tip of arm [m]"
+    assert figure.axes[1].get_legend().get_title().get_text() == "u.cord [N]"
     assert found.u[-1] == pytest.approx(found.parameter[-1])
+    assert buckling().plot(shapes=0).axes[0].get_xlabel() == f"{LOAD}[0] [N]"
+
+
+def test_the_default_axis_is_of_something_that_moves():
+    # both ends of the arch are hinged to the ground, of the other one the crown is a tip
+    found = sorosim.continuation(tendon_arch(), "u.cord", 600.0, max_points=8)
+    assert found.plot(shapes=0).axes[0].get_ylabel().startswith("arm.")
+    assert snapping().plot(shapes=0).axes[0].get_ylabel() == "z of the tip of left [m]"
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [(f"{LOAD}[0]", "N"), ("materials.m.young", "Pa"), ("materials.m.density", "kg/m^3"), ("materials.m.poisson", ""),
+     ("links.arm.rod.length", "m"), ("links.arm.rod.section.rectangle.z", "m"), ("gravity[2]", "m/s^2"),
+     ("links.slider.joint.prismatic.axis[0]", ""), ("driven.slider", "m")],
+)  # fmt: skip
+def test_everything_that_changes_has_its_unit(name, unit):
+    # no number of this file is written with one
+    assert unit_of(column(HINGE, HINGE, order=2, n_gauss=4), name) == unit
 
 
 def test_it_says_what_it_is():
