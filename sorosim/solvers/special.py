@@ -24,6 +24,10 @@ Array = NDArray[np.float64]
 FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 # places are located to this part of a step
 LOCATED = 1e-10
+# from ends of a step that are farther apart points beside a branch point are not found to rounding
+NARROW = 1e-3
+# what is lost in rounding from there on is located well enough
+NEARLY = 1e-6
 # singular values below this part of the same farther away are zero at a branch point
 VANISHED = 1e-2
 # and below this part of the largest they are so everywhere
@@ -95,7 +99,7 @@ def _branch(curve: Curve, a: Place, b: Place, row: int, together: int) -> list[S
 
     together: how many motions begin to grow so near to each other that they count as one point, at least.
     """
-    place = (_singular(curve, a, b) or _change(curve, a, b, lambda p: p.side)) if _crossed(a, b) else None
+    place = _crossing(curve, a, b) if _crossed(a, b) else None
     if place is None:
         place = _change(curve, a, b, lambda p: p.growth.buckling)
     if _known(curve, place) is None or place is None:
@@ -114,6 +118,14 @@ def _branch(curve: Curve, a: Place, b: Place, row: int, together: int) -> list[S
     if a.growth == b.growth:
         return []
     return [Special(STABILITY, place, row, (place.tangent,), a.growth, b.growth)]
+
+
+def _crossing(curve: Curve, a: Place, b: Place) -> Place | None:
+    """Where the determinant changes its sign: by a smooth function near to it, where points are found exactly."""
+    near = _bracket(curve, a, b, lambda p: p.side, NARROW)
+    if near is None:
+        return _singular(curve, a, b)
+    return _singular(curve, *near) or _change(curve, *near, lambda p: p.side)
 
 
 def _singular(curve: Curve, a: Place, b: Place) -> Place | None:
@@ -142,19 +154,28 @@ def zero_between(curve: Curve, a: Place, b: Place, value: Callable[[Place], floa
 
 def _change(curve: Curve, a: Place, b: Place, count: Callable[[Place], int]) -> Place | None:
     """Where a whole number changes from what it is at a."""
-    low, high, first = 0.0, 1.0, count(a)
+    found = _bracket(curve, a, b, count, LOCATED)
+    return None if found is None else found[1]
+
+
+def _bracket(
+    curve: Curve, a: Place, b: Place, count: Callable[[Place], int], narrow: float
+) -> tuple[Place, Place] | None:
+    """Two points of the curve between which a whole number changes from what it is at a, apart by a part of the way.
+
+    Each half is the next interval: near a branch point points of the curve are found only from neighbours that are
+    nearer to them than the branch is.
+    """
+    low, high, width, first = a, b, 1.0, count(a)
     if first == count(b):
         return None
     try:
-        while high - low > LOCATED:
-            middle = 0.5 * (low + high)
-            if count(_between(curve, a, b, middle)) == first:
-                low = middle
-            else:
-                high = middle
-        return _between(curve, a, b, high)
+        while width > narrow:
+            middle, width = _between(curve, low, high, 0.5), 0.5 * width
+            low, high = (middle, high) if count(middle) == first else (low, middle)
     except _Lost:
-        return None
+        return (low, high) if width < NEARLY else None
+    return low, high
 
 
 class _Lost(Exception):
