@@ -208,7 +208,10 @@ def check_name(robot: Robot, name: Any) -> str:
         file.path(name)
     except InputError as error:
         expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
-        raise InputError("along", expected, f"'{name}'", nearest(name, [*inputs, *file.paths])) from error
+        hint = nearest(name, [*inputs, *file.paths])
+        if name.startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
+            hint = "the file leaves gravity to its default: write it into the file"
+        raise InputError("along", expected, f"'{name}'", hint) from error
     return name
 
 

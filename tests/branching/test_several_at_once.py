@@ -147,6 +147,23 @@ def test_near_points_of_one_curve_are_not_taken_for_each_other():
     assert len(found.branches) == 4
 
 
+@pytest.mark.parametrize("apart", [0.0, 1e-3])
+def test_a_column_under_a_force_that_follows_it_flutters_in_both_planes(apart):
+    arms = {"arm": arm({"rectangle": {"y": 0.01, "z": 0.01 * (1.0 + apart)}}, bending=6)}
+    load = {"link": "arm", "s": 1.0, "force": [0, 0, 0], "frame": "body"}
+    column = robot("Beck's column", links=arms, loads={"load": {"wrench": load}})
+    found = sorosim.continuation(column, ALONG, -100.0)
+    assert {point.kind for point in found.points} == {"flutter"}
+    # Beck 1952: 20.05 EI/L^2, of a thick column less
+    loads = [-point.parameter * LENGTH**2 / (YOUNG * SQUARE_INERTIA) for point in found.points]
+    assert loads[0] == pytest.approx(20.05, rel=1e-2)
+    assert found.points[-1].after.flutter == 2
+    if apart:
+        assert loads[1] / loads[0] == pytest.approx((1.0 + apart) ** 2, rel=1e-4)
+    else:
+        assert len(loads) == 1
+
+
 # -- motions that nothing holds, and turns that nothing counts
 
 
