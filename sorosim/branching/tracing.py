@@ -335,7 +335,7 @@ def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | N
 
 
 def _same(main: Continuation, a: SpecialPoint, b: SpecialPoint) -> bool:
-    free = main.rest.free
-    step = np.append((a.q - b.q)[free], np.zeros(len(main.rest.static.rows)))
-    moved = float(np.linalg.norm(main.rest.metric @ step))
-    return moved < NEAR[0] and abs(a.parameter - b.parameter) < NEAR[1] * main.rest.size
+    rest = main.rest
+    x, y = (np.append(point.q[rest.free], np.zeros(len(rest.static.rows))) for point in (a, b))
+    moved = float(np.linalg.norm(rest.metric @ (rest.turned(x, y) - y)))
+    return moved < NEAR[0] and abs(a.parameter - b.parameter) < NEAR[1] * rest.size

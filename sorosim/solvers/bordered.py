@@ -151,6 +151,10 @@ class Border:
         except np.linalg.LinAlgError:
             return np.full_like(right, np.nan)
 
+    def leaves(self, r: Array) -> float:
+        """The largest of scaled residuals (n,)."""
+        return float(np.abs(self.scales.d * r).max(initial=0.0))
+
     def _beside(self, J: Array, slope: Array, row: Array) -> tuple[Array, float]:
         """The bordered matrix, and the factor of the row below J."""
         A, _, last = _bordered(J, slope, row, self.scales)

@@ -109,7 +109,7 @@ class Curve:
             size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
             # steps may still be large where J is nearly singular
             if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
-                return (z, J, slope, k) if hold is None or bool((np.abs(r) <= HELD * size_of_r).all()) else None
+                return (z, J, slope, k) if hold is None or hold.leaves(r) <= HELD * hold.leaves(size_of_r) else None
             step = self._solve(J, slope, row, np.append(r, 0.0), hold)
             size = self.length(step)
             if not size < before:
@@ -134,6 +134,7 @@ class Curve:
         tangent = self.unit(tangent)
         if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
             tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
+            tangent = -tangent if tangent @ self.gram @ along < 0.0 else tangent
         grows = Growth() if growth is None else growth(z[:-1], float(z[-1]))
         side, least = orientation(J, slope, self.gram @ tangent, scales)
         hold = None

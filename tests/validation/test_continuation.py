@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from validation.buckling_robots import (
     CRANK,
@@ -255,7 +256,7 @@ def test_a_crank_pressed_along_itself_gives_way_at_a_transcritical_point(agrees)
     # the spring beside it is not symmetric: the branch crosses p = p_c with a slope, unlike those of columns
     load = {"link": "crank", "at": {"frame": "end"}, "force": [0, 0, 0]}
     robot = sprung_crank(0.5 * np.pi, loads={"load": {"wrench": load}})
-    found = sorosim.continuation(robot, f"{LOAD}[2]", -60.0, branches=True)
+    found = sorosim.continuation(robot, f"{LOAD}[2]", -60.0, branches=2)
     (point,) = found.points
     # length of the spring over the turn, to second order: l0 + l1 x + l2 x^2/2
     length = np.hypot(CRANK, FOOT)
@@ -274,6 +275,10 @@ def test_a_crank_pressed_along_itself_gives_way_at_a_transcritical_point(agrees)
     # the spring is as long after half a turn: the branch goes all around, past the crank pulled upside down
     (branch,) = found.branches
     assert branch.message == "came back to its start"
+    # from there the crank in line with the load, upside down; back at the start nothing leaves that is not known
+    assert len(branch.branches) == 2
+    for one in branch.branches:
+        assert_allclose(np.abs(one.q[:, 0]), np.pi, rtol=0, atol=1e-9)
     turn, p = branch.q[1:, 0], -branch.parameter[1:]
     exact = [crank_moment(x, 0.5 * np.pi) / (CRANK * np.sin(x)) for x in turn]
     agrees("loads on the branch of a sprung crank", p, exact, rtol=1e-9, unit="N", source=source)
