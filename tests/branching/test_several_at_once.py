@@ -116,6 +116,22 @@ def test_eulers_loads_do_not_depend_on_steps(steps):
     assert [point.after.buckling for point in found.points] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("size", [1e-5, 1e4])
+def test_neither_points_nor_branches_depend_on_the_size_of_a_robot(size):
+    def at(size):
+        section = {"rectangle": {"y": 0.02 * size, "z": 0.01 * size}}
+        load = {"link": "arm", "s": 1.0, "force": [0, 0, 0]}
+        arms = {"arm": arm(section, LENGTH * size, bending_y=5, elongation=1)}
+        column = robot("column", links=arms, loads={"load": {"wrench": load}})
+        return sorosim.continuation(column, ALONG, -25.0 * size**2, branches=True)
+
+    usual, other = at(1.0), at(size)
+    assert other.points[0].parameter == pytest.approx(size**2 * usual.points[0].parameter, rel=1e-12)
+    assert len(other.branches) == len(usual.branches) == 2
+    for one, same in zip(other.branches, usual.branches, strict=True):
+        assert_allclose(one.tip() / size, same.tip(), rtol=0, atol=1e-9)
+
+
 def two_columns(second=LENGTH):
     section = {"rectangle": {"y": 0.02, "z": 0.01}}
     beside = {**arm(section, second, bending_y=4), "at": {"position": [0, 0.3, 0]}}

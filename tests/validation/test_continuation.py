@@ -19,6 +19,7 @@ from validation.buckling_robots import (
     column,
     crank_moment,
     lees_frame,
+    robot,
     sprung_crank,
     stiffness,
     tendon_arch,
@@ -69,6 +70,23 @@ def test_eulers_load_is_a_branch_point(agrees, ends):
     assert (point.before.buckling, point.after.buckling) == (0, 1)
     assert found.complete
     assert len(found.branches) == 2
+
+
+def test_a_chain_of_bars_buckles_at_the_eigenvalues_of_its_springs(agrees):
+    n, bar, spring = 40, 0.025, 1.0
+    joint = {"revolute": {"axis": [0, 1, 0], "stiffness": spring}}
+    body = {"mass": 0.01, "centre": [bar / 2.0, 0, 0], "inertia": [1e-6, 1e-6, 1e-6]}
+    link = {"joint": joint, "body": body, "frames": {"end": {"position": [bar, 0, 0]}}}
+    links = {f"l{i}": {**({"parent": f"l{i - 1}", "at": {"frame": "end"}} if i else {}), **link} for i in range(n)}
+    load = {"link": f"l{n - 1}", "at": {"frame": "end"}, "force": [0, 0, 0]}
+    chain = robot("chain", links=links, loads={"load": {"wrench": load}})
+    # turned by a_i from the axis, bars have k (2 a_i - a_(i-1) - a_(i+1)) = P bar a_i, a_0 = 0 and a_(n+1) = a_n
+    exact = 4.0 * spring / bar * np.sin((2.0 * np.arange(5) + 1.0) * np.pi / (4.0 * n + 2.0)) ** 2
+    found = sorosim.continuation(chain, ALONG, -1.02 * exact[-1], branches=True)
+    assert [point.after.buckling for point in found.points] == [1, 2, 3, 4, 5]
+    assert len(found.branches) == 10
+    loads = [-point.parameter for point in found.points]
+    agrees("branch points of a chain of 40 bars", loads, exact, rtol=1e-11, unit="N", source="eigenvalues, closed form")
 
 
 @pytest.mark.parametrize("ends", ["clamped-free", "pinned-pinned", "clamped-clamped"])
