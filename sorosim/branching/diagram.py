@@ -132,7 +132,7 @@ class Continuation:
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, default: the tip of the last one."""
         name = link or self.robot.tip_link
-        found = [self.way.robot(p).pose(q, name, s)[:3, 3] for p, q in zip(self.parameter, self.q, strict=True)]
+        found = [self.way.shaped(p).pose(q, name, s)[:3, 3] for p, q in zip(self.parameter, self.q, strict=True)]
         return np.array(found).reshape(-1, 3)
 
     @cached_property

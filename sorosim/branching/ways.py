@@ -124,6 +124,10 @@ class Way:
             raise InputError("along", "numbers that do not change which coordinates there are", f"{self._numbers}")
         return out
 
+    def shaped(self, p: float) -> Robot:
+        """A robot of the same shape as that at p; factors of loads do not change it."""
+        return self.base if self._ends is not None else self.robot(p)
+
     def _values_of_file(self, p: float) -> list[tuple[str, float]]:
         values = self.values(p)
         return [(name, values[name]) for name in self._numbers]
