@@ -140,7 +140,7 @@ def statics(
     why, hint = found.message, "start nearer to the solution (q0)"
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
     if not found.success and "past " in found.message:
-        hint += ", or follow the curve past its limit load with sorosim.continuation"
+        hint += f", or follow the curve past its limit load: {_curve(robot, inputs, given)}"
     if found.success and (left := open_loops(robot, q, OPEN)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
@@ -151,6 +151,21 @@ def statics(
         raise ConvergenceError(f"statics: {opened}", equilibrium, report)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _curve(robot: Robot, inputs: Array, held: Mapping[str, float]) -> str:
+    """The call that follows equilibria from no inputs to these; what to call where loads alone act."""
+    block = robot.description.statics
+    ends = {f"u.{name}": float(u) for name, u in zip(robot.actuator_names, inputs, strict=True) if u}
+    if not ends:
+        return "sorosim.continuation along a load, named as in sorosim.scalars(robot), from begin=0.0"
+    beside = ", u={}" if block.get("u") else ""
+    if held or block.get("driven"):
+        beside += f", driven={dict(held)}"
+    if len(ends) == 1:
+        ((name, end),) = ends.items()
+        return f"sorosim.continuation(robot, {name!r}, {end!r}, begin=0.0{beside})"
+    return f"sorosim.continuation(robot, { {name: (0.0, end) for name, end in ends.items()} }{beside})"
 
 
 def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 # squares of frequencies that have met are apart by this part along the imaginary axis, the root of rounding
 MEET = 1e-6
+# eigenvalues of a scaled stiffness nearer to zero than this are rounding: of motions that nothing holds
+NEUTRAL = 1e-11
 
 
 class Growth(NamedTuple):
@@ -48,7 +50,7 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
     scaled_K, scaled_D = d[:, None] * K * d, d[:, None] * D * d
     symmetric = is_symmetric(scaled_K) and is_symmetric(scaled_D)
     if symmetric and np.linalg.eigvalsh(scaled_D)[0] >= -NOISE * np.abs(scaled_D).max():
-        return Growth(int((np.linalg.eigvalsh(scaled_K) < -n * EPS).sum()))
+        return Growth(int((np.linalg.eigvalsh(scaled_K) < -NEUTRAL).sum()))
     if not D.any():
         squares = -np.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
         meets = np.abs(squares.imag) > MEET * np.abs(squares)

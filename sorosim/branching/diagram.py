@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.branching.rest import Rest
-from sorosim.branching.ways import Way
+from sorosim.branching.ways import Way, unit_of
 from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.growth import Growth
@@ -124,10 +124,15 @@ class Continuation:
         k = self.along.index(name) if name else 0
         return np.asarray(self.origin[k] + self.slope[k] * self.parameter)
 
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """SI unit of each thing that changes, "" of plain numbers."""
+        return {name: unit_of(self.robot, name) for name in self.along}
+
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, default: the tip of the last one."""
         name = link or self.robot.tip_link
-        found = [self.way.robot(p).pose(q, name, s)[:3, 3] for p, q in zip(self.parameter, self.q, strict=True)]
+        found = [self.way.shaped(p).pose(q, name, s)[:3, 3] for p, q in zip(self.parameter, self.q, strict=True)]
         return np.array(found).reshape(-1, 3)
 
     @cached_property
@@ -173,7 +178,8 @@ class Continuation:
             found = [state for curve in (self.curves() if branches else [self]) for state in curve._crossings(p)]
         kept: list[tuple[Rest, Array]] = []
         for rest, x in found:
-            if all(np.linalg.norm(rest.metric @ (x - y)) > SAME for _, y in kept if len(y) == len(x)):
+            others = [y for _, y in kept if len(y) == len(x)]
+            if all(np.linalg.norm(rest.metric @ (rest.turned(x, y) - y)) > SAME for y in others):
                 kept.append((rest, x))
         return [rest.equilibrium(x, p / rest.size, self._said(p)) for rest, x in kept]
 

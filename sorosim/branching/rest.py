@@ -49,6 +49,7 @@ class Rest:
             _, (error, X), _ = closed_gently(robot, q, self.free)
             self.static.weigh(error, X)
             self.static.rows = independent_rows(robot, X, error)
+        self.turning = self._turning()
         self._last: tuple[Array, float, AtRest] | None = None
         self.metric = self._metric(q)
 
@@ -58,7 +59,7 @@ class Rest:
         places = np.concatenate([np.zeros((1, 3)), found.g[:, :3, 3]])
         extent = float(np.ptp(places, axis=0).max(initial=0.0)) or 1.0
         J = found.J[:, :, self.free] * np.repeat([1.0, 1.0 / extent], 3)[:, None]
-        rows = J.reshape(-1, self.n_free) / np.sqrt(max(len(J), 1))
+        rows = J.reshape(6 * len(J), self.n_free) / np.sqrt(max(len(J), 1))
         R = np.linalg.qr(rows, mode="r")
         return np.hstack([R, np.zeros((len(R), len(self.static.rows)))])
 
@@ -66,7 +67,14 @@ class Rest:
     def family(self) -> Family:
         """The problems, for solvers."""
         touches = self.robot.engine.loading.touches
-        return Family(self.evaluate, self.metric, self.growth, jumps(self) if touches else None)
+        turned = self.turned if len(self.turning) else None
+        return Family(self.evaluate, self.metric, self.growth, jumps(self) if touches else None, turned)
+
+    def _turning(self) -> NDArray[np.int64]:
+        """Unknowns whose whole turns make no difference."""
+        links = self.robot.engine.layout.links.values()
+        angles = [link.column + k for link in links for k in link.link.joint.counts_no_turns]
+        return np.flatnonzero(np.isin(self.free, angles))
 
     # -- unknowns ----------------------------------------------------------------------------------------------------
 
@@ -94,6 +102,12 @@ class Rest:
     def unknown(self, step: Array) -> Array:
         """A step (ndof + 1,) of coordinates and parameter as one of the unknowns and w, multipliers left out."""
         return np.concatenate([step[self.free], np.zeros(len(self.static.rows)), [step[-1] / self.size]])
+
+    def turned(self, x: Array, near: Array) -> Array:
+        """The same unknowns with angles that count no turns as near as can be to those of others."""
+        out, turn = np.array(x), 2.0 * np.pi
+        out[self.turning] -= turn * np.round((x - near)[self.turning] / turn)
+        return out
 
     # -- equations ---------------------------------------------------------------------------------------------------
 

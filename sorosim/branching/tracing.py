@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.analysis import by_link, statics
+from sorosim.branching.asked import checked, depth_of, ends_of
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.branching.rest import Rest
-from sorosim.branching.ways import Way, check_name, present, value_of
+from sorosim.branching.ways import Way, present
 from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.growth import Growth
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot, check_robot
+from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
@@ -30,8 +33,13 @@ Stop = Callable[[float, Array], bool]
 ONTO = (1.0, 0.25, 4.0, 1.0 / 16.0)
 # a step onto a branch that goes so much less its way has come back to where it was
 LEFT = 0.3
-# branch points nearer than this are the same
-NEAR = 1e-3
+# directions whose first points are no farther apart than this [rad] lead to the same branch
+SAME_WAY = 0.2
+# all sums and differences of so many null vectors are tried
+MOST_COMBINED = 3
+# special points nearer than this along curve and parameter are the same: both are located to rounding, the first one on
+# a branch that turns back there only to its root
+NEAR = 1e-4, 1e-6
 
 
 def continuation(
@@ -110,7 +118,8 @@ def continuation(
     body. Contacts are without friction. Source: docs/continuation.md.
     """
     check_robot(robot)
-    names, ends = _ends(robot, along, to, begin)
+    depth = depth_of(branches)
+    names, ends = ends_of(robot, along, to, begin)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     held = {
         name: number(f"driven.{name}", value)
@@ -121,12 +130,17 @@ def continuation(
     single = isinstance(along, str)
     for name, a, b in zip(names, first, last, strict=True):
         if a == b:
-            raise InputError("to", f"another value of '{name}' than at its beginning", f"{b:.6g}", "give begin")
+            raise InputError(
+                "to",
+                f"another value of '{name}' than at its beginning",
+                f"{b:.6g}",
+                "let it begin elsewhere: begin, on the command line --from",
+            )
     start, end = (first[0], last[0]) if single else (0.0, 1.0)
     origin, slope = ([0.0], [1.0]) if single else (first, [b - a for a, b in zip(first, last, strict=True)])
     options = {
         "range": [start, end], "both": bool(both),
-        **_checked({
+        **checked({
             "until": sorted([start - (end - start), end]) if until is None else until, "stop": stop, "step": step,
             "max_step": max_step, "min_step": min_step, "max_points": max_points, "stability": stability,
         }, start),
@@ -148,61 +162,7 @@ def continuation(
     if not out.complete and TOO_SMALL in out.message:
         said = f"{out.message}, at {out.parameter[0 if both else -1]:.6g}{rest.why}"
         raise ConvergenceError(f"continuation of '{robot.name}': {said}; try a smaller min_step", out)
-    return _with_branches(out, int(branches))
-
-
-def _ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], list[tuple[float | None, float]]]:
-    """Names and, of each, where it begins, None for what it is now, and ends."""
-    if isinstance(along, Mapping):
-        if to is not None or begin is not None:
-            hint = "the mapping has the ends: {name: (begin, end)}"
-            raise InputError("to", "nothing beside a mapping", "an end", hint)
-        given = dict(along)
-    else:
-        if to is None:
-            raise InputError("to", f"where '{along}' goes", "nothing")
-        given = {along: to if begin is None else (begin, to)}
-    if not given:
-        raise InputError("along", "what changes", "an empty mapping")
-    names, ends = [], []
-    for name, value in given.items():
-        names.append(check_name(robot, name))
-        pair = list(value) if isinstance(value, tuple | list | np.ndarray) else [None, value]
-        if len(pair) != 2:
-            raise InputError(f"along '{name}'", "an end, or a pair (begin, end)", f"{len(pair)} values")
-        a, b = (None if x is None else value_of(robot, name, x, w) for w, x in zip(("begin", "to"), pair, strict=True))
-        assert b is not None
-        ends.append((a, b))
-    return names, ends
-
-
-def _checked(options: Mapping[str, Any], start: float) -> dict[str, Any]:
-    """Options of a curve that begins at a parameter, refusing what they cannot be."""
-    out = dict(options)
-    for name in {"step", "max_step", "min_step"} & set(out):
-        out[name] = float(number(name, out[name], "a length greater than 0", above=0.0))
-    if "max_points" in out:
-        most = number("max_points", out["max_points"], "a whole number from 2 on", least=2.0, upto=1e7)
-        if most % 1.0:
-            raise InputError("max_points", "a whole number", f"{most:g}")
-        out["max_points"] = int(most)
-    if out.get("stop") is not None and not callable(out["stop"]):
-        raise InputError("stop", "a function of parameter and q", type(out["stop"]).__name__)
-    if "until" in out:
-        out["until"] = _range(out["until"], start)
-    return out
-
-
-def _range(until: Any, start: float) -> list[float]:
-    try:
-        low, high = (number("until", value) for value in until)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("until", "a range (low, high) of the parameter", repr(until)[:60]) from None
-    if not low < high or not low <= start <= high:
-        raise InputError("until", f"a range (low, high) about {start:g}", f"({low:g}, {high:g})")
-    return [low, high]
+    return _with_branches(out, depth)
 
 
 def _steps(rest: Rest, options: Mapping[str, Any]) -> Steps:
@@ -274,42 +234,82 @@ def switched(main: Continuation, point: SpecialPoint, options: Mapping[str, Any]
     for name in options:
         if name not in known:
             raise InputError("options", " or ".join(sorted(known)), f"'{name}'")
-    changed = {**main.options, **_checked(options, point.parameter)}
+    changed = {**main.options, **checked(options, point.parameter)}
     rest, out = main.rest, []
-    for direction in point.directions:
-        for side in (1.0, -1.0):
-            found = _onto(rest, point, side * direction, changed)
-            if found is not None:
-                out.append(_result(rest, found, changed, main.held))
-                if found.message.startswith(ROUND):  # it is the other way round, too
-                    break
+    curve, x = Curve(rest.family), rest.start(point.q, point.parameter)
+    origin = np.append(x, point.parameter / rest.size)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        _, J, slope = curve.evaluate(origin)
+        growth = rest.growth(x, float(origin[-1])) if changed["stability"] else Growth()
+    start = Place(origin, J, slope, rest.unknown(point.tangent), 0, growth)
+    on_all_sides = False
+    taken: list[Array] = []  # ways of branches, and the ways back of closed ones
+    for k, direction in enumerate(_tried(point.directions)):
+        if k >= 2 * len(point.directions) and on_all_sides:
+            break
+        first = _first(rest, curve, start, direction, changed)
+        if first is None:
+            continue
+        # in the null space both ways onto a branch are opposite, however it is curved
+        way = (
+            np.array([_aside(curve, start, rest.unknown(d)) for d in point.directions]) @ curve.gram @ (first - start.z)
+        )
+        way /= np.linalg.norm(way)
+        if any(way @ other > np.cos(SAME_WAY) for other in taken):
+            continue
+        found = _branch(rest, curve, start, first, rest.unknown(direction), changed)
+        if found is None:
+            continue
+        out.append(_result(rest, found, changed, main.held))
+        taken += [way, -way] if found.message.startswith(ROUND) else [way]
+        # as of a round column, of which one branch is as good as any other
+        on_all_sides = found.places[1].hold is not None
     return tuple(out)
 
 
-def _onto(rest: Rest, point: SpecialPoint, direction: Array, options: dict[str, Any]) -> Followed | None:
-    """The branch in a direction, which begins at the branch point."""
-    curve = Curve(rest.family)
-    way, tangent = (rest.unknown(part) for part in (direction, point.tangent))
-    across = curve.unit(way - (tangent @ curve.gram @ way) * tangent)
-    x = rest.start(point.q, point.parameter)
-    origin = np.append(x, point.parameter / rest.size)
+def _tried(directions: Array) -> list[Array]:
+    """Ways (ndof + 1,) in which branches may leave: null vectors, and where there are several what lies between."""
+    m = len(directions)
+    alone = [side * direction for direction in directions for side in (1.0, -1.0)]
+    if not 1 < m <= MOST_COMBINED:
+        return alone
+    signs = [np.array(part) for part in product((1.0, -1.0, 0.0), repeat=m) if np.count_nonzero(part) > 1]
+    return alone + [part @ directions / np.linalg.norm(part) for part in signs]
+
+
+def _aside(curve: Curve, start: Place, step: Array) -> Array:
+    """The part of a step (n + 1,) that leaves the curve."""
+    return np.asarray(step - (start.tangent @ curve.gram @ step) * start.tangent)
+
+
+def _first(rest: Rest, curve: Curve, start: Place, direction: Array, options: Mapping[str, Any]) -> Array | None:
+    """First point (n + 1,) of the branch in a direction (ndof + 1,); None where there is none but the first curve."""
+    way = rest.unknown(direction)
+    across = curve.unit(_aside(curve, start, way))
     for part in ONTO:
         size = part * options["step"]
-        q, p = point.q + size * direction[:-1], point.parameter + size * direction[-1]
-        found, _ = _followed(rest, q, p, way, options)
-        if not found.places:
+        step = size * direction
+        q, p = rest.q(start.z[:-1], float(start.z[-1])) + step[:-1], start.z[-1] * rest.size + step[-1]
+        with one_blas_thread(), np.errstate(all="ignore"):
+            found = curve.correct(np.append(rest.start(q, p), p / rest.size), curve.gram @ way)
+        if found is None:
             continue
-        moved = found.places[0].z - origin
-        if across @ curve.gram @ moved < LEFT * size * float(across @ curve.gram @ way):
-            continue
-        _, J, slope = curve.evaluate(origin)
-        growth = rest.growth(x, float(origin[-1])) if options["stability"] else Growth()
-        first = Place(origin, J, slope, way, 0, growth)
-        s = curve.length(moved)
-        rows = [first, *(place._replace(s=place.s + s) for place in found.places)]
-        later = [sp._replace(row=sp.row + 1, place=sp.place._replace(s=sp.place.s + s)) for sp in found.specials]
-        return Followed(rows, later, found.message, found.complete)
+        if across @ curve.gram @ (found[0] - start.z) >= LEFT * size * float(across @ curve.gram @ way):
+            return found[0]
     return None
+
+
+def _branch(
+    rest: Rest, curve: Curve, start: Place, first: Array, way: Array, options: Mapping[str, Any]
+) -> Followed | None:
+    """The branch through its first point, from the branch point on."""
+    found, _ = _followed(rest, rest.q(first[:-1], float(first[-1])), float(first[-1]) * rest.size, way, options)
+    if not found.places:
+        return None
+    s = curve.length(found.places[0].z - start.z)
+    rows = [start._replace(tangent=way), *(place._replace(s=place.s + s) for place in found.places)]
+    later = [sp._replace(row=sp.row + 1, place=sp.place._replace(s=sp.place.s + s)) for sp in found.specials]
+    return Followed(rows, later, found.message, found.complete)
 
 
 def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | None = None) -> Continuation:
@@ -320,7 +320,8 @@ def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | N
     new: list[Continuation] = []
     message, complete = main.message, main.complete
     for point in [point for point in main.points if point.kind == BRANCH]:
-        crossed = [other for branch in new for other in branch.points if other.kind == BRANCH]
+        # a branch that turns back there has a fold there, too
+        crossed = [other for branch in new for other in branch.points]
         there = any(_same(main, point, other) for other in [*known, *crossed])
         known.append(point)
         if there:
@@ -334,7 +335,7 @@ def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | N
 
 
 def _same(main: Continuation, a: SpecialPoint, b: SpecialPoint) -> bool:
-    free = main.rest.free
-    step = np.append((a.q - b.q)[free], np.zeros(len(main.rest.static.rows)))
-    moved = float(np.linalg.norm(main.rest.metric @ step))
-    return moved < NEAR and abs(a.parameter - b.parameter) < NEAR * main.rest.size
+    rest = main.rest
+    x, y = (np.append(point.q[rest.free], np.zeros(len(rest.static.rows))) for point in (a, b))
+    moved = float(np.linalg.norm(rest.metric @ (rest.turned(x, y) - y)))
+    return moved < NEAR[0] and abs(a.parameter - b.parameter) < NEAR[1] * rest.size

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.door import as_real, number
 from sorosim.engine import Evaluation
 from sorosim.errors import FileError, InputError, ModelError, nearest
+from sorosim.io.fields import SI_UNITS
 from sorosim.io.quantities import in_si, quantity
 from sorosim.io.units import OF_INPUT, WrongText, combined, kind_of, split
 from sorosim.io.vary import Scalars
@@ -26,6 +27,8 @@ INPUT, DRIVEN = "u.", "driven."
 # numbers that go into the equations of rest as factors, if the equations say so too at a few states
 FACTORS = ("force", "moment", "gravity")
 AFFINE = 1e-11
+# of no quantity in a robot
+NO_UNIT = "kg^3*m^7"
 # robots that are kept made
 KEPT = 16
 
@@ -121,6 +124,10 @@ class Way:
             raise InputError("along", "numbers that do not change which coordinates there are", f"{self._numbers}")
         return out
 
+    def shaped(self, p: float) -> Robot:
+        """A robot of the same shape as that at p; factors of loads do not change it."""
+        return self.base if self._ends is not None else self.robot(p)
+
     def _values_of_file(self, p: float) -> list[tuple[str, float]]:
         values = self.values(p)
         return [(name, values[name]) for name in self._numbers]
@@ -205,7 +212,10 @@ def check_name(robot: Robot, name: Any) -> str:
         file.path(name)
     except InputError as error:
         expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
-        raise InputError("along", expected, f"'{name}'", nearest(name, [*inputs, *file.paths])) from error
+        hint = nearest(name, [*inputs, *file.paths])
+        if name.startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
+            hint = "the file leaves gravity to its default: write it into the file"
+        raise InputError("along", expected, f"'{name}'", hint) from error
     return name
 
 
@@ -240,6 +250,29 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
     except (ModelError, FileError) as error:
         raise InputError(where, f"a value that '{name}' can have", f"'{value}' ({error})") from None
     return found
+
+
+def unit_of(robot: Robot, name: str) -> str:
+    """SI unit of what the name stands for, "" of a plain number."""
+    layout = robot.engine.layout
+    if name.startswith(INPUT):
+        return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
+    if name.startswith(DRIVEN):
+        return SI_UNITS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]]
+    file = scalars_of(robot)
+    # what takes any unit has none: a parameter that nothing uses
+    fits = (unit for unit in (NO_UNIT, *dict.fromkeys(SI_UNITS.values())) if unit and _takes(file, name, unit))
+    found = next(fits, NO_UNIT)
+    return "" if found == NO_UNIT else found.replace("*", " ")
+
+
+def _takes(file: Scalars, name: str, unit: str) -> bool:
+    """Whether the number may have the unit; the file's own checks tell."""
+    try:
+        _ = file.at({name: f"{file.value(name)!r} {unit}"}).description
+    except (ModelError, FileError):
+        return False
+    return True
 
 
 def _same_kind(file: Scalars, name: str, value: str, where: str) -> None:

@@ -117,7 +117,13 @@ def curve_summary(found: Any) -> dict[str, Any]:
          "stable": curve.kind.count("stable"), "message": curve.message, "complete": curve.complete}
         for curve in found.curves()
     ]  # fmt: skip
-    return {"robot": found.robot.name, "along": found.along, "curves": curves, "points": found.table()}
+    return {
+        "robot": found.robot.name,
+        "along": found.along,
+        "units": list(found.units.values()),
+        "curves": curves,
+        "points": found.table(),
+    }
 
 
 def curve_facts(found: Any, more: dict[str, str]) -> None:
@@ -127,8 +133,16 @@ def curve_facts(found: Any, more: dict[str, str]) -> None:
         way = f"{curve.parameter[0]:.6g} to {curve.parameter[-1]:.6g}"
         n = f"{len(curve)} equilibria, {curve.kind.count('stable')} of them stable"
         rows["curve 0" if k == 0 else f"branch {k}"] = f"{way}: {n}; {curve.message}"
-    facts(found.robot.name, {"along": ", ".join(found.along), **rows, **more})
-    if not (points := found.table()):
+    along = [f"{name} [{unit}]" if unit else name for name, unit in found.units.items()]
+    facts(found.robot.name, {"along": ", ".join(along), **rows, **more})
+    _table(found.table())
+    if any(not curve.complete for curve in found.curves()):
+        err.print("not all curves end where they should: try more points, or another step", soft_wrap=True)
+
+
+def _table(points: list[dict[str, Any]]) -> None:
+    """Special points of curves."""
+    if not points:
         out.print("no special points")
         return
     table = Table("curve", "point", "parameter", "grow before", "after", "", title_justify="left", box=None)
@@ -137,5 +151,3 @@ def curve_facts(found: Any, more: dict[str, str]) -> None:
         grow = [str(point.get(name, "")) for name in ("unstable_before", "unstable_after")]
         table.add_row(str(point["curve"]), WORDS[point["kind"]], f"{point['parameter']:.8g}", *grow, frequency)
     out.print(table)
-    if any(not curve.complete for curve in found.curves()):
-        err.print("not all curves end where they should: try more points, or another step", soft_wrap=True)

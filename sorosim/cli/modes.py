@@ -10,12 +10,12 @@ from rich.table import Table
 
 from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption, assignments
 from sorosim.cli.prescribed import values
-from sorosim.cli.readers import new_file, whole
+from sorosim.cli.readers import PLOTS, new_file, whole
 from sorosim.cli.runs import compile_engine, load_changed
 from sorosim.cli.show import as_json, out
 from sorosim.errors import ConvergenceError, InputError
 
-PICTURES, FILMS = (".png", ".pdf", ".svg", ".jpg", ".tif"), (".mp4", ".gif")
+FILMS = (".mp4", ".gif")
 
 
 def modes(
@@ -62,8 +62,8 @@ def modes(
         raise InputError("--number", "a number of modes greater than 0", f"{count}")
     paths = list(outputs or [])
     for path in paths:
-        if path.suffix not in (*SUFFIXES, *PICTURES, *FILMS):
-            expected = f"a file name that ends in {', '.join((*SUFFIXES, *PICTURES, *FILMS))}"
+        if path.suffix not in (*SUFFIXES, *PLOTS, *FILMS):
+            expected = f"a file name that ends in {', '.join((*SUFFIXES, *PLOTS, *FILMS))}"
             raise InputError("--out", expected, f"'{path}'")
         if path.suffix in FILMS and film is None:
             raise InputError("--out", "--movie K beside it, the number of a mode", f"'{path}' alone")
@@ -79,7 +79,7 @@ def modes(
         written = [path]
         if path.suffix in FILMS:
             lin.mode(film).movie(path)
-        elif path.suffix in PICTURES:
+        elif path.suffix in PLOTS:
             lin.plot(path, list(shown)[:24])
         else:
             written = lin.save(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lstsq
+from scipy.linalg import lstsq, null_space
 from scipy.linalg.lapack import dgesv, dgetrf
 
 Array = NDArray[np.float64]
@@ -15,11 +15,24 @@ Array = NDArray[np.float64]
 OPEN_MOTION = 1e-6
 # a parameter that does less than this part of what the unknowns do does nothing
 NOTHING = 1e-6
+# rows below this part of the largest are rounding: of unknowns that nothing holds
+NO_ROW = 1e-12
+# where the parameter changes by less than this in a scaled null vector it stands still
+FOLDED = 1e-8
 
 
-def scale(J: Array) -> Array:
-    """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same."""
-    return np.asarray(1.0 / np.sqrt(np.maximum(np.abs(J).max(axis=1), np.finfo(float).tiny)))
+def scale(J: Array, unit: Array | None = None) -> Array:
+    """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same.
+
+    unit (n,): changes of the unknowns of length one, zero where they have none. Rounding in the row of an unknown that
+    nothing holds is not made as large as what holds others.
+    """
+    most = np.maximum(np.abs(J).max(axis=1, initial=0.0), np.finfo(float).tiny)
+    if unit is not None and (known := unit > 0.0).any():
+        work = np.abs(J) * unit[:, None] * unit  # of steps of length one: they compare, whatever their units
+        open_rows = known & (work.max(axis=1) <= NO_ROW * work.max())
+        most[open_rows] = np.maximum(work.max() / unit[open_rows] ** 2, most[open_rows])
+    return np.asarray(1.0 / np.sqrt(most))
 
 
 @dataclass(frozen=True)
@@ -36,18 +49,20 @@ class Scales:
         unit (n,): changes of the unknowns of length one, zero where they have none. A slope that is nothing beside what
         these do is rounding, and is not made any larger.
         """
-        d = scale(J)
+        d = scale(J, unit)
         least = 0.0 if unit is None else NOTHING * float((np.abs(d[:, None] * J) * unit).max(initial=0.0))
         most = max(float(np.abs(d * slope).max(initial=0.0)), least)
         return cls(d, 1.0 / most if most > np.finfo(float).tiny else 1.0)
 
 
-def across(J: Array, slope: Array, row: Array, right: Array, singular: float = OPEN_MOTION) -> Array:
+def across(
+    J: Array, slope: Array, row: Array, right: Array, singular: float = OPEN_MOTION, scales: Scales | None = None
+) -> Array:
     """Solve [J slope; row] y = right; the shortest y where J leaves a motion open, as that of a ball on a table.
 
     Pivots of the scaled matrix below the part `singular` of the largest tell that it does.
     """
-    scales = Scales.of(J, slope)
+    scales = Scales.of(J, slope) if scales is None else scales
     A, e, last = _bordered(J, slope, row, scales)
     d = scales.d
     b = np.append(d * right[:-1], last * right[-1])
@@ -63,11 +78,14 @@ def across(J: Array, slope: Array, row: Array, right: Array, singular: float = O
     return np.asarray(e * y)
 
 
-def orientation(J: Array, slope: Array, row: Array) -> int:
-    """Sign of the determinant of [J slope; row]."""
-    lu, pivots, _ = dgetrf(_bordered(J, slope, row, Scales.of(J, slope))[0])
-    swaps = int((pivots != np.arange(len(pivots))).sum())
-    return int((-1) ** swaps * np.prod(np.sign(np.diag(lu))))
+def orientation(J: Array, slope: Array, row: Array, scales: Scales | None = None) -> tuple[int, float]:
+    """Sign of the determinant of [J slope; row], and the least of the pivots of the scaled matrix over the largest."""
+    lu, swapped, _ = dgetrf(_bordered(J, slope, row, Scales.of(J, slope) if scales is None else scales)[0])
+    swaps, pivots = int((swapped != np.arange(len(swapped))).sum()), np.diag(lu)
+    if not np.isfinite(pivots).all():
+        return 0, 0.0
+    sizes = np.abs(pivots)
+    return int((-1) ** swaps * np.prod(np.sign(pivots))), float(sizes.min() / max(sizes.max(), np.finfo(float).tiny))
 
 
 def null_vectors(J: Array, slope: Array, scales: Scales) -> tuple[Array, Array, Array]:
@@ -83,10 +101,10 @@ def null_vectors(J: Array, slope: Array, scales: Scales) -> tuple[Array, Array, 
 
 @dataclass(frozen=True)
 class Border:
-    """A column and a row beside a matrix A that is nearly singular, which make it regular."""
+    """k columns and rows beside a matrix A that is nearly singular, which make it regular."""
 
-    column: Array
-    row: Array
+    columns: Array  # (n + 1, k)
+    rows: Array  # (k, n + 1)
     least: float  # singular value of A
     scales: Scales
 
@@ -94,14 +112,54 @@ class Border:
     def of(cls, J: Array, slope: Array, row: Array, scales: Scales) -> Border:
         """From the vectors of the least singular value of the scaled [J slope; row]."""
         U, s, V = np.linalg.svd(_bordered(J, slope, row, scales)[0])
-        return cls(U[:, -1], V[-1], float(s[-1]), scales)
+        return cls(U[:, -1:], V[-1:], float(s[-1]), scales)
+
+    @classmethod
+    def of_open_motions(
+        cls, J: Array, slope: Array, row: Array, scales: Scales, part: float, gram: Array
+    ) -> Border | None:
+        """From those of all singular values of [J slope; row] below a part of the largest; None without any.
+
+        The parameter is the same along open motions: that tells them from the tangent, which is in the null space, too.
+        gram (n + 1, n + 1): of lengths of steps. Held are their parts along these motions.
+        """
+        A, e, _ = _bordered(J, slope, row, scales)
+        U, s, V = np.linalg.svd(A)
+        k = int((s <= part * s[0]).sum())
+        if not 0 < k < len(s):
+            return None
+        null = np.linalg.svd(A[:-1])[2][-k - 1 :]
+        # at a fold the parameter stands still along the tangent, too
+        motions = V[-k:] if np.abs(null[:, -1]).max() < FOLDED else null_space(null[:, -1:].T).T @ null
+        rows = motions * e @ gram * e
+        sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+        seen = sizes > np.finfo(float).eps * np.linalg.norm(gram * e[:, None] * e)  # of multipliers there is no length
+        return cls(U[:, -k:], np.where(seen, rows / np.where(seen, sizes, 1.0), motions), float(s[-1]), scales)
 
     def determinant(self, J: Array, slope: Array, row: Array) -> float:
         """Of [J slope; row], over that of the bordered matrix: smooth, and zero where the first one is singular."""
-        A = _bordered(J, slope, row, self.scales)[0]
-        n = len(A)
-        bordered = np.block([[A, self.column[:, None]], [self.row[None], np.zeros((1, 1))]])
-        return float(np.linalg.solve(bordered, np.eye(n + 1)[n])[n])
+        A, _ = self._beside(J, slope, row)
+        return float(np.linalg.solve(A, np.eye(len(A))[-1])[-1])
+
+    def across(self, J: Array, slope: Array, row: Array, right: Array) -> Array:
+        """Solve [J slope; row] y = right but for the columns, y without any part along the rows; NaN if it cannot."""
+        A, last = self._beside(J, slope, row)
+        e = np.append(self.scales.d, self.scales.last)
+        b = np.concatenate([self.scales.d * right[:-1], [last * right[-1]], np.zeros(len(self.rows))])
+        try:
+            return np.asarray(e * np.linalg.solve(A, b)[: len(e)])
+        except np.linalg.LinAlgError:
+            return np.full_like(right, np.nan)
+
+    def leaves(self, r: Array) -> float:
+        """The largest of scaled residuals (n,)."""
+        return float(np.abs(self.scales.d * r).max(initial=0.0))
+
+    def _beside(self, J: Array, slope: Array, row: Array) -> tuple[Array, float]:
+        """The bordered matrix, and the factor of the row below J."""
+        A, _, last = _bordered(J, slope, row, self.scales)
+        k = len(self.rows)
+        return np.block([[A, self.columns], [self.rows, np.zeros((k, k))]]), last
 
 
 def _bordered(J: Array, slope: Array, row: Array, scales: Scales) -> tuple[Array, Array, float]:

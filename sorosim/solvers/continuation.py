@@ -28,6 +28,8 @@ GOOD_CORRECTIONS = 5
 FASTER, SLOWER = 2.0, 0.5
 # a curve that comes back to its start has gone so many steps at least
 FEWEST_ROUND = 5
+# tangents with a smaller part along a direction are across it
+ACROSS = 1e-6
 TOO_SMALL = "stopped: steps became too small"
 ROUND = "came back to its start"
 
@@ -78,7 +80,17 @@ def follow_curve(family: Family, x: Array, w: float, along: Array, steps: Steps)
         start = None if found is None else curve.place(found, along)
         if start is None:
             return Followed([], message="no solution was found at the start"), curve
-        return _follow(curve, start, steps), curve
+        return _follow(curve, _ahead(curve, start, along, steps), steps), curve
+
+
+def _ahead(curve: Curve, start: Place, along: Array, steps: Steps) -> Place:
+    """The start with the sense of its tangent in which the curve goes along, where the tangent itself is across."""
+    if abs(start.tangent @ curve.gram @ along) > ACROSS * curve.length(along):
+        return start
+    back = start._replace(tangent=-start.tangent, side=-start.side)
+    first = [curve.beyond(place, steps.first)[1] for place in (start, back)]
+    gain = [-np.inf if z is None else float((z.z - start.z) @ curve.gram @ along) for z in first]
+    return start if gain[0] >= gain[1] else back
 
 
 def _follow(curve: Curve, start: Place, steps: Steps) -> Followed:
@@ -114,16 +126,14 @@ def _ended(curve: Curve, out: Followed, message: str) -> Followed:
 
 def _step(curve: Curve, here: Place, step: float, largest: float) -> Place | None:
     """The next point, None where the step is too long."""
-    guess = here.z + step * here.tangent
-    found = curve.correct(guess, curve.gram @ here.tangent)
-    if found is None or curve.length(found[0] - guess) > 0.5 * step:
+    guess, there = curve.beyond(here, step)
+    if there is None or curve.length(there.z - guess) > 0.5 * step:
         return None
-    z, too_far = found[0], curve.family.too_far
-    if too_far is not None and too_far(here.z[:-1], float(here.z[-1]), z[:-1], float(z[-1])):
+    too_far = curve.family.too_far
+    if too_far is not None and too_far(here.z[:-1], float(here.z[-1]), there.z[:-1], float(there.z[-1])):
         return None
-    there = curve.place(found, here.tangent, here.s + curve.length(z - here.z))
     most = MOST_KINK if step <= KINK * largest else MOST_TURN
-    return None if there is None or _angle(curve, here.tangent, there.tangent) > most else there
+    return None if _angle(curve, here.tangent, there.tangent) > most else there
 
 
 def _beyond(bound: float, place: Place) -> float:
@@ -146,10 +156,10 @@ def _last(curve: Curve, places: list[Place], there: Place, steps: Steps) -> tupl
             if end is not None:
                 return end, "reached the end of the range"
     if len(places) >= FEWEST_ROUND and there.tangent @ curve.gram @ start.tangent > np.cos(MOST_TURN):
-        way, past = curve.gram @ start.tangent, there.z - start.z
-        step, left = curve.length(there.z - here.z), curve.length(start.z - here.z)
-        if way @ past >= 0.0 > way @ (here.z - start.z) and max(curve.length(past), left) <= step:
-            return start._replace(s=here.s + left), ROUND
+        way, same = curve.gram @ start.tangent, start.z + there.z - curve.turned(there.z, start.z)
+        past, step, left = there.z - same, curve.length(there.z - here.z), curve.length(same - here.z)
+        if way @ past >= 0.0 > way @ (here.z - same) and max(curve.length(past), left) <= step:
+            return start._replace(z=same, s=here.s + left), ROUND
     if steps.stop is not None and steps.stop(there.z[:-1], w):
         return there, "stopped where it was asked to"
     return there, ""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.growth import Growth
-from sorosim.solvers.bordered import Scales, across, orientation
+from sorosim.solvers.bordered import Border, Scales, across, null_vectors, orientation
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,12 @@ ROUNDING = 1e-13
 MAX_CORRECTIONS = 12
 # pivots below this part of the largest leave a motion open everywhere, not only near a branch point
 SINGULAR = 1e-12
+# and singular values below this part, where pivots below the other one ask for them
+OPEN, DOUBTFUL = 1e-10, 1e-8
+# what a step along a tangent of length one leaves of the scaled equations
+STRAY = 1e-8
+# residuals above this part of |J| (1 + |x|) are there because open motions were held that are not open
+HELD = 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Family:
     metric: Array  # (k, n)
     growth: Callable[[Array, float], Growth] | None = None  # what moves away from a solution
     too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
+    turned: Callable[[Array, Array], Array] | None = None  # x, by whole turns that nothing counts as near to another
 
 
 class Place(NamedTuple):
@@ -51,6 +58,7 @@ class Place(NamedTuple):
     growth: Growth
     s: float = 0.0  # length along the curve
     n_corrections: int = 0
+    hold: Border | None = None  # of motions that nothing holds, as of a round column about its axis
 
 
 class Curve:
@@ -63,6 +71,8 @@ class Curve:
         self.gram[:n, :n] = family.metric.T @ family.metric
         self.gram[n, n] = 1.0
         self.along_w = np.append(np.zeros(n), 1.0)
+        lengths = np.sqrt(np.diag(self.gram)[:-1])
+        self.one = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)  # unknowns of length one
 
     def length(self, step: Array) -> float:
         """Of a step (n + 1,)."""
@@ -74,42 +84,73 @@ class Curve:
 
     def scales(self, place: Place) -> Scales:
         """Factors by which the matrices of a place and its neighbours are scaled."""
-        lengths = np.sqrt(np.diag(self.gram)[:-1])
-        unit = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-        return Scales.of(place.J, place.slope, unit)
+        return Scales.of(place.J, place.slope, self.one)
+
+    def turned(self, z: Array, near: Array) -> Array:
+        """The same point with x by whole turns as near as can be to another one."""
+        turned = self.family.turned
+        return z if turned is None else np.append(turned(z[:-1], near[:-1]), z[-1])
 
     def evaluate(self, z: Array) -> tuple[Array, Array, Array]:
         """F and its derivatives by x and w."""
         self.n_evaluations += 1
         return self.family.evaluate(z[:-1], float(z[-1]))
 
-    def correct(self, z: Array, row: Array) -> tuple[Array, Array, Array, int] | None:
-        """Newton's method from z to the curve, in the plane row . dz = 0: z, J and slope there; None if it fails."""
+    def correct(self, z: Array, row: Array, hold: Border | None = None) -> tuple[Array, Array, Array, int] | None:
+        """Newton's method from z to the curve, in the plane row . dz = 0: z, J and slope there; None if it fails.
+
+        hold: motions that are left as they are.
+        """
         before, last = np.inf, False
         for k in range(MAX_CORRECTIONS):
             r, J, slope = self.evaluate(z)
             if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
                 return None
+            size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
             # steps may still be large where J is nearly singular
-            if last or bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(z[:-1])))).all()):
-                return z, J, slope, k
-            step = across(J, slope, row, np.append(r, 0.0), SINGULAR)
+            if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
+                return (z, J, slope, k) if hold is None or hold.leaves(r) <= HELD * hold.leaves(size_of_r) else None
+            step = self._solve(J, slope, row, np.append(r, 0.0), hold)
             size = self.length(step)
             if not size < before:
                 return (z, J, slope, k) if before <= FLOOR else None
             z, before, last = z - step, size, size <= LAST_STEP
         return None
 
-    def place(self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0) -> Place | None:
+    def _solve(self, J: Array, slope: Array, row: Array, right: Array, hold: Border | None) -> Array:
+        if hold is not None:
+            return hold.across(J, slope, row, right)
+        return across(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.one))
+
+    def place(
+        self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0, hold: Border | None = None
+    ) -> Place | None:
         """What is to be known of a point; its tangent is in the sense of `along`."""
         z, J, slope, n = found
-        tangent = across(J, slope, self.gram @ along, self.along_w, SINGULAR)
+        tangent = self._solve(J, slope, self.gram @ along, self.along_w, hold)
         if not np.isfinite(tangent).all():
             return None
+        growth, scales = self.family.growth, Scales.of(J, slope, self.one)
         tangent = self.unit(tangent)
-        growth = self.family.growth
+        if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
+            tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
+            tangent = -tangent if tangent @ self.gram @ along < 0.0 else tangent
         grows = Growth() if growth is None else growth(z[:-1], float(z[-1]))
-        return Place(z, J, slope, tangent, orientation(J, slope, self.gram @ tangent), grows, s, n)
+        side, least = orientation(J, slope, self.gram @ tangent, scales)
+        hold = None
+        if least < DOUBTFUL:
+            hold = Border.of_open_motions(J, slope, self.gram @ tangent, scales, OPEN, self.gram)
+        if hold is not None:  # of the rounding of a matrix that is singular the tangent has any part along them
+            steady = hold.across(J, slope, self.gram @ tangent, self.along_w)
+            tangent = self.unit(steady) if np.isfinite(steady).all() else tangent
+        return Place(z, J, slope, tangent, side, grows, s, n, hold)
+
+    @staticmethod
+    def _is_tangent(J: Array, slope: Array, tangent: Array, scales: Scales) -> bool:
+        """Whether a step along it leaves a solution one."""
+        step = tangent / np.append(scales.d, scales.last)
+        left = scales.d * (J @ tangent[:-1] + slope * tangent[-1])
+        return bool(np.linalg.norm(left) <= STRAY * np.linalg.norm(step))
 
     def between(self, a: Place, b: Place, share: float) -> Place | None:
         """The point of the curve at a share (0 to 1) of the way from a to b, projected to the tangent of a."""
@@ -117,16 +158,29 @@ class Curve:
         whole = float(row @ way)
         guess = a.z + _hermite(way, self.length(way), a.tangent, b.tangent, share)
         guess = guess + (share * whole - row @ (guess - a.z)) * a.tangent
-        found = self.correct(guess, row)
-        return None if found is None else self.place(found, a.tangent, a.s + share * (b.s - a.s))
+        return self._near(guess, row, a, a.s + share * (b.s - a.s))
 
     def where(self, w: float, a: Place, b: Place, share: float) -> Place | None:
         """The point with the parameter w near the share of the way from a to b."""
         way = b.z - a.z
         guess = a.z + _hermite(way, self.length(way), a.tangent, b.tangent, share)
         guess[-1] = w
-        found = self.correct(guess, self.along_w)
-        return None if found is None else self.place(found, a.tangent, a.s + share * (b.s - a.s))
+        return self._near(guess, self.along_w, a, a.s + share * (b.s - a.s))
+
+    def beyond(self, a: Place, step: float) -> tuple[Array, Place | None]:
+        """Where the tangent of a leads, and the point of the curve that is there."""
+        guess = a.z + step * a.tangent
+        return guess, self._near(guess, self.gram @ a.tangent, a)
+
+    def _near(self, guess: Array, row: Array, a: Place, s: float | None = None) -> Place | None:
+        """The point of the curve near a guess, whose tangent is in the sense of that of a."""
+        # a single place with a singular matrix is a branch point, and does not say that motions are open
+        for hold in (a.hold, None) if a.hold is not None else (None,):
+            found = self.correct(guess, row, hold)
+            if found is not None:
+                way = a.s + self.length(found[0] - a.z) if s is None else s
+                return self.place(found, a.tangent, way, hold)
+        return None
 
 
 def _hermite(way: Array, length: float, t0: Array, t1: Array, x: float) -> Array:

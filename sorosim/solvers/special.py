@@ -24,6 +24,10 @@ Array = NDArray[np.float64]
 FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 # places are located to this part of a step
 LOCATED = 1e-10
+# from ends of a step that are farther apart points beside a branch point are not found to rounding
+NARROW = 1e-3
+# what is lost in rounding from there on is located well enough
+NEARLY = 1e-6
 # singular values below this part of the same farther away are zero at a branch point
 VANISHED = 1e-2
 # and below this part of the largest they are so everywhere
@@ -31,6 +35,8 @@ EVERYWHERE = 1e-9
 # a step in which there are several special points is halved so often; those that are still together are one, as where a
 # branch turns back at the point where it crosses another
 MOST_HALVES = 5
+# and so often where several motions begin to grow; then they begin together, as of a round column in all directions
+MOST_OF_A_KIND = 12
 # part of a step that points to both sides of a branch point are apart from it
 ASIDE = 0.02
 # step of the differences that give second derivatives along null vectors
@@ -56,19 +62,30 @@ def special_places(curve: Curve, a: Place, b: Place, row: int, depth: int = 0) -
     fold, flutter = bool(a.tangent[-1] * b.tangent[-1] < 0.0), fluttering != 0
     alone = buckled + 2 * fluttering if exchanged else buckled
     explained = alone in ((1, -1) if fold else (0,)) or curve.family.growth is None
-    branch = a.side * b.side < 0 or not explained
-    if fold + branch + flutter > 1 and depth < MOST_HALVES and (middle := curve.between(a, b, 0.5)) is not None:
+    branch = _crossed(a, b) or not explained
+    of_a_kind = max(abs(alone), abs(fluttering)) > 1
+    several = fold + branch + flutter > 1 or of_a_kind
+    if (
+        several
+        and depth < (MOST_OF_A_KIND if of_a_kind else MOST_HALVES)
+        and (middle := curve.between(a, b, 0.5)) is not None
+    ):
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_places(curve, *half, row, depth + 1)]
     found: list[Special] = []
     if fold and (place := _known(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
         found.append(Special(FOLD, place, row, (place.tangent,), a.growth, b.growth))
     if branch:
-        found += _branch(curve, a, b, row)
+        found += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
     if flutter and (place := _known(curve, _change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         found.append(Special(kind, place, row, (place.tangent,), a.growth, b.growth))
     return sorted(found, key=lambda special: special.place.s)
+
+
+def _crossed(a: Place, b: Place) -> bool:
+    """Whether the determinant changes its sign; where motions are open everywhere that of rounding tells nothing."""
+    return a.side * b.side < 0 and a.hold is None and b.hold is None
 
 
 def _known(curve: Curve, place: Place | None) -> Place | None:
@@ -77,11 +94,14 @@ def _known(curve: Curve, place: Place | None) -> Place | None:
     return place
 
 
-def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
-    """The branch point between a and b; where nothing becomes singular it is another change of stability, or none."""
-    place = _singular(curve, a, b) if a.side * b.side < 0 else None
+def _branch(curve: Curve, a: Place, b: Place, row: int, together: int) -> list[Special]:
+    """The branch point between a and b; where nothing becomes singular it is another change of stability, or none.
+
+    together: how many motions begin to grow so near to each other that they count as one point, at least.
+    """
+    place = _crossing(curve, a, b) if _crossed(a, b) else None
     if place is None:
-        place = _change(curve, a, b, lambda p: p.side) or _change(curve, a, b, lambda p: p.growth.buckling)
+        place = _change(curve, a, b, lambda p: p.growth.buckling)
     if _known(curve, place) is None or place is None:
         return []
     share, scales = (place.s - a.s) / (b.s - a.s), curve.scales(a)
@@ -89,13 +109,23 @@ def _branch(curve: Curve, a: Place, b: Place, row: int) -> list[Special]:
     left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, place, b))
     beside = np.maximum(left, right)
     # what nothing holds is singular everywhere
-    vanished = int(((here < VANISHED * beside) & (beside > EVERYWHERE * beside[0])).sum())
+    held = beside > EVERYWHERE * beside[0]
+    vanished = int(((here < VANISHED * beside) & held).sum())
     if vanished:
+        vanished = min(max(vanished, together), int(held.sum()))
         place = place._replace(tangent=_in_null_space(curve, place, scales, vanished, tangent))
         return [Special(BRANCH, place, row, _directions(curve, place, scales, vanished), a.growth, b.growth)]
     if a.growth == b.growth:
         return []
     return [Special(STABILITY, place, row, (place.tangent,), a.growth, b.growth)]
+
+
+def _crossing(curve: Curve, a: Place, b: Place) -> Place | None:
+    """Where the determinant changes its sign: by a smooth function near to it, where points are found exactly."""
+    near = _bracket(curve, a, b, lambda p: p.side, NARROW)
+    if near is None:
+        return _singular(curve, a, b)
+    return _singular(curve, *near) or _change(curve, *near, lambda p: p.side)
 
 
 def _singular(curve: Curve, a: Place, b: Place) -> Place | None:
@@ -124,19 +154,28 @@ def zero_between(curve: Curve, a: Place, b: Place, value: Callable[[Place], floa
 
 def _change(curve: Curve, a: Place, b: Place, count: Callable[[Place], int]) -> Place | None:
     """Where a whole number changes from what it is at a."""
-    low, high, first = 0.0, 1.0, count(a)
+    found = _bracket(curve, a, b, count, LOCATED)
+    return None if found is None else found[1]
+
+
+def _bracket(
+    curve: Curve, a: Place, b: Place, count: Callable[[Place], int], narrow: float
+) -> tuple[Place, Place] | None:
+    """Two points of the curve between which a whole number changes from what it is at a, apart by a part of the way.
+
+    Each half is the next interval: near a branch point points of the curve are found only from neighbours that are
+    nearer to them than the branch is.
+    """
+    low, high, width, first = a, b, 1.0, count(a)
     if first == count(b):
         return None
     try:
-        while high - low > LOCATED:
-            middle = 0.5 * (low + high)
-            if count(_between(curve, a, b, middle)) == first:
-                low = middle
-            else:
-                high = middle
-        return _between(curve, a, b, high)
+        while width > narrow:
+            middle, width = _between(curve, low, high, 0.5), 0.5 * width
+            low, high = (middle, high) if count(middle) == first else (low, middle)
     except _Lost:
-        return None
+        return (low, high) if width < NEARLY else None
+    return low, high
 
 
 class _Lost(Exception):

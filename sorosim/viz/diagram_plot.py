@@ -13,8 +13,6 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
-from sorosim.sensitivity import scalars_of
-from sorosim.sweeps.parameters import parameter
 from sorosim.viz.camera import up_axis
 from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
@@ -31,8 +29,9 @@ LINES: dict[str, tuple[Any, float]] = {
 }
 MARKS = {"fold": ("o", PALETTE[1]), "branch": ("s", PALETTE[2]), "flutter": ("^", PALETTE[3]),
          "stability": ("D", PALETTE[5])}  # fmt: skip
-INPUT, DRIVEN = "u.", "driven."
 MOST_SHAPES = 5
+# what moves by less than this part of its distance from the origin stands still, as the end of an arch on two hinges
+STILL = 1e-6
 
 
 def plot_diagram(
@@ -54,7 +53,7 @@ def plot_diagram(
     x, y : str
         ``"parameter"``, ``"arclength"``, a name of what changes, ``"<link> x"`` (or y, z: where the tip of a link is;
         ``"tip x"`` that of the last one), or the name of a coordinate. Default for y: the place of the tip along the
-        axis in which it moves most.
+        axis in which it moves most; if it stands still that of another link, or the coordinate that changes most.
     shapes : sequence of (parameter, q), or int, optional
         What is drawn beside: states, or how many along the curve. Default: both ends and special points.
     style : str or path-like, optional
@@ -116,20 +115,15 @@ class _Quantity:
 
 def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
     if name == "parameter":
-        unit = f" [{_unit(robot, curve.along[0])}]" if len(curve.along) == 1 and _unit(robot, curve.along[0]) else ""
-        label = curve.along[0] if len(curve.along) == 1 else f"parameter of {', '.join(curve.along)}"
-        return _Quantity(f"{label}{unit}", lambda s, q, p: p)
+        return _Quantity(_label(curve), lambda s, q, p: p)
     if name == "arclength":
         return _Quantity("length along the curve", lambda s, q, p: s)
     if name in curve.along:
         k = curve.along.index(name)
-        unit = _unit(robot, name)
-        return _Quantity(
-            f"{name} [{unit}]" if unit else name, lambda s, q, p: curve.origin[k] + p * curve.slope[k]
-        )  # fmt: skip
+        return _Quantity(_with_unit(name, curve.units[name]), lambda s, q, p: curve.origin[k] + p * curve.slope[k])
     if name in robot.coordinate_names:
         i = robot.coordinate_names.index(name)
-        return _Quantity(f"{name} [{UNITS[robot.engine.layout.dimensions[i]]}]", lambda s, q, p: q[:, i])
+        return _Quantity(_with_unit(name, UNITS[robot.engine.layout.dimensions[i]]), lambda s, q, p: q[:, i])
     link, _, axis = name.rpartition(" ")
     links = {**{one.name: one.name for one in robot.links}, "tip": robot.tip_link}
     if link not in links or axis not in ("x", "y", "z"):
@@ -138,25 +132,33 @@ def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
     k, where = "xyz".index(axis), links[link]
 
     def places(_: Array, q: Array, p: Array) -> Array:
-        return np.array([curve.way.robot(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
+        return np.array([curve.way.shaped(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
 
     return _Quantity(f"{axis} of {'the tip of ' if link != 'tip' else ''}{where if link != 'tip' else 'the tip'} [m]",
                      places)  # fmt: skip
 
 
-def _unit(robot: Any, name: str) -> str:
-    if name.startswith(INPUT):
-        return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
-    if name.startswith(DRIVEN):
-        layout = robot.engine.layout
-        return UNITS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "plot")]]
-    written = scalars_of(robot).text(name)  # in the robot's file
-    return parameter(robot, name).unit([written]).replace("*", " ")
+def _label(curve: Any) -> str:
+    """Of the parameter."""
+    if len(curve.along) > 1:
+        return f"parameter of {', '.join(curve.along)}"
+    return _with_unit(curve.along[0], curve.units[curve.along[0]])
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
 
 
 def _most_moved(curves: Sequence[Any]) -> str:
-    tips = np.concatenate([curve.tip() for curve in curves])
-    return f"tip {'xyz'[int(np.argmax(np.ptp(tips, axis=0)))]}"
+    """The tip along the axis in which it moves most; where it stands still that of another link, or a coordinate."""
+    robot = curves[0].robot
+    for name in ("tip", *(link.name for link in robot.links)):
+        tips = np.concatenate([curve.tip(None if name == "tip" else name) for curve in curves])
+        span = np.ptp(tips, axis=0)
+        if span.max() > STILL * np.abs(tips).max():
+            return f"{name} {'xyz'[int(np.argmax(span))]}"
+    spans = np.ptp(np.concatenate([curve.q for curve in curves]), axis=0)
+    return str(robot.coordinate_names[int(np.argmax(spans))]) if spans.any() else "tip z"
 
 
 def _runs(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
@@ -209,7 +211,7 @@ def _draw(axes: Any, found: Any, chosen: Sequence[tuple[float, Array]]) -> None:
     """Shapes from the side, over each other, with their numbers."""
     drawn = []
     for p, q in chosen:
-        geometry = Geometry(found.way.robot(p), n_stations=24, n_around=16)
+        geometry = Geometry(found.way.shaped(p), n_stations=24, n_around=16)
         drawn.append((geometry, geometry.at(q)))
     seen = np.concatenate([shape.points for _, shape in drawn])
     plane = widest(seen, up_axis(found.robot.engine.gravity))
@@ -228,4 +230,4 @@ def _draw(axes: Any, found: Any, chosen: Sequence[tuple[float, Array]]) -> None:
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel(f"{axis_name(plane.right)} [m]")
     axes.set_ylabel(f"{axis_name(plane.up)} [m]")
-    axes.legend(handles=handles, title="parameter", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
+    axes.legend(handles=handles, title=_label(found), loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)

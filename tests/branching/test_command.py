@@ -95,6 +95,22 @@ def test_mistakes_are_one_line(call, words, said):
     assert err.startswith("error: ")
 
 
+def test_curves_that_do_not_end_where_they_should_are_told_of(call):
+    code, out, err = call("continuation", "column.yaml", "--along", "u.cord", "--to", "5 N", "--max-points", "3")
+    assert code == 0
+    assert "u.cord [N]" in out
+    assert "no special points" in out
+    assert "try more points" in err
+
+
+@pytest.mark.parametrize("words", [("--plot", "a.xyz"), ("--plot", "no/a.png"), ("--out", "no/a.h5")])
+def test_paths_are_refused_before_the_work(call, words, monkeypatch):
+    monkeypatch.setattr(sorosim, "continuation", None)
+    code, _, err = call("continuation", "column.yaml", "--along", "u.cord", "--to", "5 N", *words)
+    assert code == 2
+    assert err.count("\n") == 1
+
+
 def test_a_curve_that_ends_early_is_kept_and_the_code_says_so(call, tmp_path):
     words = ["--along", "materials.plastic.young", "--to", "2 GPa", "--both", "--out", "column.h5"]
     code, out, err = call("continuation", "column.yaml", *words)

@@ -2,17 +2,27 @@
 
 import csv
 import pickle
-import textwrap
+import re
 from functools import cache
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from validation.buckling_robots import HINGE, LOAD, arch, column, stiffness, tendon_arch, zieglers_column
+from validation.buckling_robots import (
+    HINGE,
+    LOAD,
+    arch,
+    column,
+    crank_moment,
+    sprung_crank,
+    stiffness,
+    tendon_arch,
+    zieglers_column,
+)
 
 import sorosim
+from sorosim.branching.ways import unit_of
 from sorosim.errors import ConvergenceError, FileError, InputError
-from sorosim.io import load_text
 
 ALONG = f"{LOAD}[2]"
 EULER = 0.25 * np.pi**2 * stiffness(0.01) / 0.5**2
@@ -128,31 +138,6 @@ def test_branches_follow_once_and_again():
     assert len(found.curves()) == 3
 
 
-def test_a_round_column_buckles_to_all_sides_at_once():
-    arm = {
-        "joint": "fixed",
-        "rod": {"length": 0.5, "section": {"circle": {"radius": 0.005}}, "material": "m", "quadrature": 12,
-                "strain": {"basis": "legendre", "bending": 4}},
-    }  # fmt: skip
-    robot = sorosim.load({
-        "sorosim": 1, "name": "round", "gravity": [0, 0, 0], "links": {"arm": arm},
-        "materials": {"m": {"young": 1e9, "poisson": 0.3, "density": 1000}},
-        "loads": {"load": {"wrench": {"link": "arm", "s": 1.0, "force": [0, 0, 0]}}},
-    })  # fmt: skip
-    euler = 0.25 * np.pi**2 * 1e9 * 0.25 * np.pi * 0.005**4 / 0.5**2
-    found = sorosim.continuation(robot, f"{LOAD}[0]", -1.5 * euler, branches=True)
-    (point,) = found.points
-    assert point.parameter == pytest.approx(-euler, rel=1e-4)
-    assert (point.before.buckling, point.after.buckling) == (0, 2)
-    assert len(point.directions) == 2
-    assert len(found.branches) == 4
-    for branch in found.branches:
-        assert branch.complete
-        assert branch.stable[1:].all()
-        # turned about the axis it is another one: the same deflection
-        assert np.hypot(*branch.tip()[-1, 1:]) == pytest.approx(np.hypot(*found.branches[0].tip()[-1, 1:]), rel=1e-6)
-
-
 def test_a_branch_that_joins_two_branch_points_is_followed_once():
     # a higher arch: it leans to a side before its limit load, and comes back upright upside down
     found = sorosim.continuation(arch(0.2, n_gauss=8), ALONG, -200.0, begin=0.0, branches=2)
@@ -233,7 +218,7 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
         ({"along": ALONG, "to": "3 cm"}, "got '3 cm', a length"),
         ({"along": ALONG, "to": 1.0, "max_points": 2.5}, "a whole number"),
         ({"along": ALONG, "to": 1.0, "stop": 3}, "stop"),
-        ({"along": ALONG, "to": 0.0, "begin": 0.0}, "give begin"),
+        ({"along": ALONG, "to": 0.0, "begin": 0.0}, "let it begin"),
         ({"along": "materials.m.poisson", "to": "3 kittens"}, "kittens"),
         ({"along": {ALONG: 1.0}, "to": 1.0}, "the mapping has the ends"),
         ({"along": {ALONG: (1.0, 2.0, 3.0)}}, "a pair"),
@@ -243,6 +228,12 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
         ({"along": ALONG, "to": 1.0, "step": 0.0}, "step"),
         ({"along": ALONG, "to": 1.0, "max_points": 1}, "max_points"),
         ({"along": "driven.slider", "to": 1.0}, "slider"),
+        ({"along": {ALONG: None}}, "to: expected where"),
+        ({"along": [ALONG], "to": 1.0}, "got list"),
+        ({"along": "", "to": 1.0}, "along: expected"),
+        ({"along": ALONG, "to": 1.0, "branches": "yes"}, "branches: expected yes or no"),
+        ({"along": ALONG, "to": 1.0, "branches": 1.5}, "branches"),
+        ({"along": ALONG, "to": 1.0, "branches": -1}, "branches"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(arguments, said):
@@ -279,6 +270,51 @@ def test_statics_beyond_a_limit_load_points_here():
     found = solve_equilibrium(problem, np.array([0.6]))
     assert not found.success
     assert "past 1 folds, the first at 76.98 % of it" in found.message
+
+
+@pytest.mark.parametrize(
+    ("blocks", "u"),
+    [
+        ({}, {"motor": 20.0}),
+        ({"statics": {"u": {"motor": 20.0}}}, None),
+        ({"actuators": {"motor": {"joint": {"link": "crank"}}, "helper": {"joint": {"link": "crank"}}}},
+         {"motor": 12.0, "helper": 8.0}),
+    ],
+    ids=["input", "input of the file", "two inputs"],
+)  # fmt: skip
+def test_what_statics_says_beyond_a_limit_load_can_be_called(blocks, u):
+    robot = sprung_crank(0.6, **blocks)
+    with pytest.raises(ConvergenceError) as error:
+        sorosim.statics(robot, u)
+    said = re.search(r"past its limit load: (sorosim\.continuation\(.*\))$", str(error.value))
+    found = eval(said[1], {"sorosim": sorosim, "robot": robot})
+    assert len(found.folds) == 4
+    # it tells where the first one is
+    part = float(re.search(r"the first at ([\d.]+) %", str(error.value))[1]) / 100.0
+    assert found.folds[0].parameter / found.options["range"][1] == pytest.approx(part, rel=1e-3)
+
+
+def test_statics_beyond_a_limit_load_of_loads_says_what_to_follow():
+    load = {"wrench": {"link": "crank", "moment": [0, 20, 0], "frame": "body"}}
+    robot = sprung_crank(0.6, loads={"turn": load})
+    with pytest.raises(ConvergenceError, match=r"limit load: sorosim\.continuation along a load, named as in sorosim"):
+        sorosim.statics(robot)
+    (name,) = [name for name in sorosim.scalars(robot) if name.startswith("loads") and name.endswith("moment[1]")]
+    assert len(sorosim.continuation(robot, name, 20.0, begin=0.0).folds) == 4
+
+
+def test_a_curve_may_begin_at_a_fold_and_at_a_dead_centre():
+    robot = sprung_crank(0.6)
+    fold = sorosim.continuation(robot, "u.motor", 20.0).folds[0]
+    up = sorosim.continuation(robot, "u.motor", 0.0, begin=fold.parameter, q0=fold.q)
+    assert up.complete
+    assert len(up) > 3
+    # no load holds the crank where it is in line with the spring: the moment is a cube there
+    dead = sorosim.continuation(sprung_crank(0.0), "u.motor", 20.0)
+    assert dead.message == "came back to its start"
+    assert len(dead.folds) == 2
+    assert_allclose(dead.parameter, [crank_moment(q[0], 0.0) for q in dead.q], rtol=0, atol=1e-9)
+    assert (np.diff(dead.parameter[:5]) > 0.0).all()
 
 
 # -- files, tables, pictures
@@ -356,27 +392,32 @@ def test_diagrams_show_curves_points_and_shapes(tmp_path):
         found.plot(y="tip w")
 
 
-def test_numbers_of_a_cord_have_units_in_diagrams():
+def test_axes_have_units():
     found = sorosim.continuation(tendon_arch(), "u.cord", 600.0, max_points=8)
     figure = found.plot(y="arm z")
     assert figure.axes[0].get_xlabel() == "u.cord [N]"
+    assert figure.axes[0].get_ylabel() == "z of the tip of arm [m]"
+    assert figure.axes[1].get_legend().get_title().get_text() == "u.cord [N]"
     assert found.u[-1] == pytest.approx(found.parameter[-1])
+    assert buckling().plot(shapes=0).axes[0].get_xlabel() == f"{LOAD}[0] [N]"
 
 
-def test_numbers_of_a_file_have_the_units_of_the_file_in_diagrams():
-    text = """
-    sorosim: 1
-    name: spring
-    links:
-      lever:
-        joint: {revolute: {axis: [0, 1, 0], stiffness: 2 N*m/rad}}
-        body: {mass: 1 kg, centre: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01]}
-    loads: {push: {wrench: {link: lever, moment: [0, %s, 0]}}}
-    """
-    for value, label in (("0 N*m", "loads.push.wrench.moment[1] [N m]"), ("0.0", "loads.push.wrench.moment[1]")):
-        robot = load_text(textwrap.dedent(text % value), "spring.yaml")
-        found = sorosim.continuation(robot, "loads.push.wrench.moment[1]", 0.3, max_points=8)
-        assert found.plot(shapes=0).axes[0].get_xlabel() == label
+def test_the_default_axis_is_of_something_that_moves():
+    # both ends of the arch are hinged to the ground, of the other one the crown is a tip
+    found = sorosim.continuation(tendon_arch(), "u.cord", 600.0, max_points=8)
+    assert found.plot(shapes=0).axes[0].get_ylabel().startswith("arm.")
+    assert snapping().plot(shapes=0).axes[0].get_ylabel() == "z of the tip of left [m]"
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [(f"{LOAD}[0]", "N"), ("materials.m.young", "Pa"), ("materials.m.density", "kg/m^3"), ("materials.m.poisson", ""),
+     ("links.arm.rod.length", "m"), ("links.arm.rod.section.rectangle.z", "m"), ("gravity[2]", "m/s^2"),
+     ("links.slider.joint.prismatic.axis[0]", ""), ("driven.slider", "m")],
+)  # fmt: skip
+def test_everything_that_changes_has_its_unit(name, unit):
+    # no number of this file is written with one
+    assert unit_of(column(HINGE, HINGE, order=2, n_gauss=4), name) == unit
 
 
 def test_it_says_what_it_is():

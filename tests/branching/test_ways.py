@@ -111,6 +111,8 @@ def test_names_and_values_that_do_not_fit_are_refused(ring):
                        ("materials.m.yung", "materials.m.young"), (3, "actuator")]:  # fmt: skip
         with pytest.raises(InputError, match=hint):
             check_name(ring, name)
+    with pytest.raises(InputError, match="write it into the file"):
+        check_name(sorosim.load("pendulum"), "gravity[2]")
     assert value_of(ring, "u.cord", "2 kN", "to") == 2000.0
     assert value_of(ring, "materials.m.young", "2 MPa", "to") == 2e6
     assert value_of(ring, "driven.base", "3 cm", "to") == 0.03

@@ -106,3 +106,38 @@ def zieglers_column(damping: float = 0.0) -> sorosim.Robot:
     links = {"first": bar(2.0), "second": {"parent": "first", "at": {"frame": "end"}, **bar(1.0)}}
     load = {"link": "second", "at": {"frame": "end"}, "force": [0, 0, 0], "frame": "body"}
     return robot("Ziegler's column", links=links, loads={"load": {"wrench": load}})
+
+
+CRANK, FOOT, SPRING = 0.1, 0.3, 500.0
+
+
+def sprung_crank(angle: float, **blocks: Any) -> sorosim.Robot:
+    """A crank on a motor, and a spring on a foot hinged to its end; both are at rest where the crank is turned up by an
+    angle from the line to the foot."""
+    end = CRANK * np.array([np.cos(angle), np.sin(angle)])
+    way = end - [FOOT, 0.0]
+    length = float(np.hypot(*way))
+    body = {"mass": 0.1, "centre": [0.05, 0, 0], "inertia": [1e-4, 1e-4, 1e-4]}
+
+    def turned(by: float) -> dict[str, Any]:
+        return {"rotation": {"axis": [0, 1, 0], "angle": float(by)}}
+
+    links = {
+        "crank": {"joint": HINGE, "at": turned(-angle), "body": body, "frames": {"end": {"position": [CRANK, 0, 0]}}},
+        "foot": {"joint": HINGE, "at": {"position": [FOOT, 0, 0], **turned(np.arctan2(way[1], -way[0]))}, "body": body},
+        "leg": {"parent": "foot", "at": {"position": [-length, 0, 0]}, "body": body,
+                "joint": {"prismatic": {"axis": [-1, 0, 0], "stiffness": SPRING}}},
+    }  # fmt: skip
+    pin = {"joint": HINGE, "from": {"link": "leg"}, "to": {"link": "crank", "at": {"frame": "end"}}}
+    given = {"actuators": {"motor": {"joint": {"link": "crank"}}}, **blocks}
+    return robot("sprung crank", links=links, loops={"pin": pin}, **given)
+
+
+def crank_moment(turn: float, angle: float) -> float:
+    """Moment of the motor of a sprung crank that has turned about y: the derivative of the energy of the spring."""
+    up = angle - turn
+
+    def length(x: float) -> float:
+        return float(np.sqrt(CRANK**2 + FOOT**2 - 2.0 * CRANK * FOOT * np.cos(x)))
+
+    return -SPRING * (length(up) - length(angle)) * CRANK * FOOT * np.sin(up) / length(up)
