@@ -26,6 +26,7 @@ FAILED = 1e-8  # parts of the extent of a loop, or rad, by which steps leave it 
 STRAINED = 0.3  # beyond it the linear law of materials is a guess
 SURGE = 100.0  # times what an input was a hundredth of the time before: it blows up
 EARLIER = 0.99
+AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
@@ -69,7 +70,7 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
         except ModelError as error:
             return NOWHERE._replace(words=f"; where it stopped: {error}")
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
-        forces = _unbalanced(robot, found.tau, acting, system.partition.free)
+        forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
         loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
         (weak, held), strain = _weak(system, found.dq), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
@@ -108,12 +109,17 @@ def of_motion(
     (t, x), robot, worst = last, system.robot, NOWHERE
     with np.errstate(all="ignore"):
         q = system.coordinates(t, x)[0]
-        bad = None if bad is not None and bad[0] < t else bad  # that one was stepped over
-        if trial is not None and not np.isfinite(np.concatenate(trial[1:])).all():
-            bad = bad or (trial.t, system.state(trial.q, trial.qd))
-        elif trial is not None:
+        places = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
+        if trial is not None:
             worst = _newton(system, trial)
-        nan, surge = list(_not_finite(system, bad or last)), list(_surging(system, t))
+            if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
+                places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NOWHERE
+        places.append(last)
+        if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
+            # not every method tells where it tried: an input may have no value from here on
+            places.append((t + AHEAD * (t or 1.0), x))
+        nan = next((said for place in places if (said := list(_not_finite(system, place)))), [])
+        surge = list(_surging(system, t))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
         strain = strained(robot, q) if np.isfinite(q).all() else ""
         loops, singular = "", ""
@@ -169,7 +175,14 @@ def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -
     return np.asarray(np.abs(inertial) + np.abs(passive) + np.abs(internal - passive))
 
 
-def _unbalanced(robot: Robot, residual: Array, acting: Array, free: NDArray[np.int64]) -> Failure:
+def _rounding(K: Array, q: Array) -> Array:
+    """Sizes (ndof,) of forces that are nothing but rounding, where others nearly cancel."""
+    return np.asarray(NOTHING * (np.abs(K) @ (1.0 + np.abs(q))))
+
+
+def _unbalanced(
+    robot: Robot, residual: Array, acting: Array, rounding: Array, free: NDArray[np.int64]
+) -> Failure:  # fmt: skip
     """The free coordinate whose residual is largest relative to what acts there."""
     dimensions = np.array(robot.engine.layout.dimensions)
     relative = np.zeros(robot.ndof)
@@ -179,6 +192,7 @@ def _unbalanced(robot: Robot, residual: Array, acting: Array, free: NDArray[np.i
             # a large part of a small force is no more than a small part of a large one
             floor = max(FAINT * float(acting[mine].max()), 1e-300)
             relative[mine] = np.abs(residual[mine]) / np.maximum(acting[mine], floor)
+            relative[mine[np.abs(residual[mine]) <= rounding[mine].max()]] = 0.0
     relative = np.where(np.isfinite(relative), relative, np.inf)
     if not len(free) or not relative.max(initial=0.0) > BALANCED:
         return NOWHERE
@@ -251,7 +265,7 @@ def _newton(system: OdeSystem, trial: Trial) -> Failure:
         return NOWHERE
     if len(trial.multiplier):
         acting = acting + np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
-    return _unbalanced(robot, found.tau, acting, system.partition.free)
+    return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
 
 
 def _not_finite(system: OdeSystem, state: tuple[float, Array]) -> Iterator[str]:

@@ -126,7 +126,8 @@ class Marching:
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         state = self.state(inputs)
         model = self.model(inputs, state)
-        self.begin(state, problem, t0, end, external)
+        with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
+            self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
         rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m))))

@@ -35,6 +35,9 @@ DEFAULTS = {
 # a mistake, less is mended
 MENDED = 1e-6
 INPUT_LOOKS = 1001  # at inputs over a run, before it begins
+# relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
+LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
+MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
 def simulate(
@@ -89,7 +92,8 @@ def simulate(
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
     rtol, atol : float
-        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
+        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6. rtol is at least 2.2e-14, a hundred
+        times the rounding of a number.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
     max_step : float
@@ -152,6 +156,7 @@ def simulate(
         raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
     for name in ("t_end", "dt_out", "rtol", "atol", "closing_time"):
         options[name] = positive(name, options[name])
+    number("rtol", options["rtol"], f"{LEAST_RTOL:.2g} or more, numbers have no more digits", least=LEAST_RTOL)
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
     choice("method", options["method"], METHODS)
@@ -165,6 +170,10 @@ def simulate(
         "max_step": positive("max_step", max_step, infinite=True),
     }
     output_times(options["t_end"], options["dt_out"])
+    for name in ("step", "max_step"):
+        if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
+            least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
+            raise InputError(name, least, f"{options[name]:.2g}")
     options["dt_control"] = _sampling(controller, dt_control, u, options["checkpoint"])
 
     inputs = None if controller else block.get("u") if u is None else u

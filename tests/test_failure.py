@@ -8,10 +8,13 @@ from typer.testing import CliRunner
 
 import sorosim
 from sorosim.cli.main import app
-from sorosim.errors import ConvergenceError
+from sorosim.drive import input_motion
+from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.failure import Failure
 from sorosim.loads.base import LoadValues
 from sorosim.result import Equilibrium, Run
+from sorosim.system import OdeSystem
+from sorosim.trials import Trials
 
 ARM = {
     "sorosim": 1,
@@ -157,6 +160,66 @@ def test_a_load_that_becomes_infinite_is_named(arm, method):
     # all rows before are kept
     assert error.partial.t[-1] == pytest.approx(0.1, abs=0.0101)
     assert len(error.partial.t) >= 10
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_input_that_is_no_number_from_a_time_on_is_named_by_every_method(arm, method):
+    error = failed(sorosim.simulate, arm, 0.5, u={"pull": "sqrt(0.1 - t)"}, method=method)
+    assert "the input of 'pull' is nan at t = 0.1" in str(error)
+    assert "moves mass" not in str(error)  # which NaN does not, but that explains nothing
+    assert "nan N m" not in str(error)
+    assert error.report.t == pytest.approx(0.1, rel=1e-3)
+    assert np.isfinite(error.partial.q).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("what", ["input", "event"])
+def test_a_function_of_the_user_that_returns_nan_on_the_way_leaves_the_motion_so_far(arm, method, what):
+    def late(t, *state):
+        return np.nan if t > 0.1 else 1.0
+
+    given = {"u": {"pull": late}} if what == "input" else {"events": [late]}
+    error = failed(sorosim.simulate, arm, 0.2, method=method, **given)
+    assert ("u.pull" if what == "input" else "events[0]") in str(error)
+    assert "a finite number" in str(error)
+    assert "method=" not in str(error)  # no other one helps
+    assert 0.05 < error.partial.t[-1] <= 0.1 + 1e-12
+    with pytest.raises(InputError, match="a finite number"):  # and at the start it is a mistake of the call
+        sorosim.simulate(arm, 0.2, u={"pull": lambda t: np.nan}, method=method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_absurd_tolerances_and_inputs_fail_and_say_so(arm, method, capfd, recwarn):
+    error = failed(sorosim.simulate, arm, 0.2, u={"pull": "2*sin(20*t)"}, method=method, atol=1e-300)
+    assert "rounding may be all that is left below such tolerances: try larger ones" in str(error)
+    assert "out of balance" not in str(error)  # by rounding
+    error = failed(sorosim.simulate, arm, 0.2, u={"pull": "1e300*t"}, method=method)
+    assert "nan N m" not in str(error)
+    assert capfd.readouterr() == ("", "")  # CVODE and IDA have their say in the message
+    assert not recwarn
+
+
+def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):
+    system = OdeSystem(arm, input_motion(arm.actuator_names, {}), {})
+    trials = Trials(system, None)
+    state = np.zeros(2 * arm.ndof)
+    trials.refused(0.2, state, ModelError("arm", "mass", "none"))
+    assert "expected mass" in trials.refusal(0.2)
+    assert trials.refusal(0.3) == ""
+    trials.refused(0.4, np.full_like(state, np.nan), ModelError("arm", "mass", "none"))
+    assert trials.bad[0] == 0.4
+    assert trials.refusal(0.4) == ""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tolerances_below_the_digits_of_numbers_and_steps_without_end_are_refused(arm, method):
+    with pytest.raises(InputError, match=r"rtol: expected 2\.2e-14 or more"):
+        sorosim.simulate(arm, 0.2, method=method, rtol=1e-16)
+    with pytest.raises(InputError, match=r"max_step: expected at least 2e-13 s, for at most 1e\+12 steps, got 1e-16"):
+        sorosim.simulate(arm, 0.2, method=method, max_step=1e-16)
+    with pytest.raises(InputError, match="step: expected at least"):
+        sorosim.simulate(arm, 0.2, method="newmark", step=1e-16)
+    assert sorosim.simulate(arm, 1e-5, method=method, rtol=2.3e-14, atol=1e-16).t[-1] == 1e-5
 
 
 @pytest.mark.parametrize("method", ["bdf", "ida", "generalized-alpha"])

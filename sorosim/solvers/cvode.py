@@ -10,6 +10,7 @@ from sksundae.cvode import CVODE
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.solvers.quiet import quiet
 
 # the library's own limit of 500 steps between two outputs is reached by any stiff start
 _MAX_STEPS = 100_000
@@ -49,7 +50,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
     smallest = 1e-14 * span
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"), quiet():
         solver = CVODE(
             rhs, method="BDF", linsolver="dense", rtol=problem.rtol, atol=problem.atol, min_step=smallest,
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
