@@ -61,12 +61,15 @@ NOWHERE = Failure("", "", 0.0, "", 0.0)
 
 
 def of_statics(system: StaticSystem, x: Array) -> Failure:
-    """What is unbalanced at the full load where a search for an equilibrium stopped, at unknowns x."""
+    """What is unbalanced at the full load where a search for an equilibrium, or a steady motion, stopped.
+
+    x: the unknowns there.
+    """
     robot, q, multiplier = system.robot, system.q(x), system.multipliers(x)
     with np.errstate(all="ignore"):
         try:
             found = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
-            acting = _acting(robot, q, np.zeros_like(q), np.zeros_like(q), system.u, 0.0)
+            acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
         except ModelError as error:
             return NOWHERE._replace(words=f"; where it stopped: {error}")
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
@@ -223,6 +226,8 @@ def _told(failure: Failure, least: float = BALANCED) -> str:
             f"{1e3 * failure.residual:.3g} mm" if failure.unit == "m" else f"{np.degrees(failure.residual):.3g} degrees"
         )
         return f"loop '{failure.where}' is open by {size}"
+    if not np.isfinite(failure.residual):
+        return f"the forces on '{failure.where}' of '{failure.link}' are infinite or NaN"
     share = f"{100.0 * failure.relative:.3g} % of what acts there"
     size = f"{failure.residual:.3g} {failure.unit}".strip()
     return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"

@@ -71,6 +71,7 @@ class StaticProblem:
     sinking: Sinking | None = None  # a last resort
     follows: bool = False  # do not jump: first follow the curve from x_unloaded
     too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
+    jumps: bool = True  # with `follows`: where the curve ends, hybr may find another solution
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         point, said = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged"
         if problem.follows and (point is None or not point.good):
             point, said = _follow(counter)
-        if point is None or not point.good:
+        if problem.jumps and (point is None or not point.good):
             point, said = _hybr(counter, x0)
             if point is not None and not point.isolated:
                 # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
@@ -204,8 +205,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
     return StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts)
 
 
-def _follow(counter: _Counter) -> tuple[_Point | None, str]:
-    """Follow the curve of solutions from the start; what to say of it, or None."""
+def _follow(counter: _Counter) -> tuple[_Point, str]:
+    """Follow the curve of solutions from the start as far as it goes; and what to say of it."""
     x = counter.problem.x_unloaded
     r, J = counter.jacobian(x, 1.0)
     first = np.abs(_solve(J, r)).max()
@@ -214,7 +215,7 @@ def _follow(counter: _Counter) -> tuple[_Point | None, str]:
         if point.good and np.abs(point.x - x).max() <= 2.0 * first:
             return point, "Newton's steps from load 0 converged"
     point, course = _continue(counter)
-    return (point, f"load continuation {course}") if point.good else (None, "")
+    return point, f"load continuation {course}"
 
 
 def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
