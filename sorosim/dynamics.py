@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import indices, number, vector
+from sorosim.door import columns, indices, number, vector
 from sorosim.drive import check_wound, winds
 from sorosim.energies import energy
 from sorosim.engine import Engine, Evaluation
@@ -258,7 +258,8 @@ class Dynamics:
         self._check_inertia(position, rows, mass)
         K = out.dq
         if stiffness is not None:
-            given, n = np.asarray(stiffness, dtype=float), len(rows)
+            n = len(rows)
+            given = columns("stiffness", stiffness, n)
             if given.shape != (n, n):
                 raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {given.shape}")
             K = np.zeros_like(out.dq)

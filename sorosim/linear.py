@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.door import number
+from sorosim.door import describe, number
 from sorosim.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
 from sorosim.errors import InputError
 
@@ -68,8 +68,10 @@ class Linearization:
         robot, rows, names = self._of_robot("positions"), [], []
         if isinstance(places, str):
             places = [places]
+        if not (places is None or isinstance(places, Sequence)):
+            raise InputError("places", "a list of links, or of (link, s)", describe(places))
         for place in (robot.tip_link,) if places is None else places:
-            link, s = (place, 1.0) if isinstance(place, str) else place
+            link, s = (place, 1.0) if isinstance(place, str) else _place(place)
             J, g = robot.jacobian(self.q, link, s), robot.pose(self.q, link, s)
             rows.append(g[:3, :3] @ J[3:] @ self.Z)
             names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
@@ -126,6 +128,12 @@ class Linearization:
         size = np.abs(values)
         rounding = 2 * len(K) * EPS * size.max(initial=0.0)
         return bool((values.real <= NOISE * size + rounding).all())
+
+    @property
+    def stability(self) -> str:
+        """The same in a word: stable; unstable, where a mode grows; or neutral, as of rigid bodies that drift on."""
+        grows = any(word in ("grows", "flutters") for word in self.damped.words)
+        return "unstable" if grows else "stable" if self.stable else "neutral"
 
     @cached_property
     def _U(self) -> Array:
@@ -246,7 +254,14 @@ class Linearization:
 
     def __repr__(self) -> str:
         n, name = len(self.M), "matrices" if self.robot is None else f"'{self.robot.name}'"
-        return f"<Linearization of {name}: {n} coordinates, {'stable' if self.stable else 'unstable'}>"
+        return f"<Linearization of {name}: {n} coordinates, {self.stability}>"
+
+
+def _place(given: Any) -> tuple[str, float]:
+    """A link and a part of its length."""
+    if not isinstance(given, Sequence) or len(given) != 2:
+        raise InputError("places", "links, or (link, s), in a list", describe(given))
+    return given[0], given[1]
 
 
 def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:

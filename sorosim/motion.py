@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.analysis import JACOBIANS, by_link, check_robot, statics
 from sorosim.assembly import close, open_loops
 from sorosim.contact_check import deep_contacts
-from sorosim.door import choice, describe, number, positive
+from sorosim.door import choice, flag, number, positive
 from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
@@ -165,7 +165,7 @@ def simulate(
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
                                         least=0.0, upto=1.0)  # fmt: skip
     options |= {
-        "projection": _flag("projection", options["projection"]),
+        "projection": flag("projection", options["projection"]),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }
@@ -234,6 +234,9 @@ def resume(
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
     options = dict(run.options)
+    if options.get("method") not in METHODS:
+        hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
+        raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
     options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
     if options.get("dt_control") is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
@@ -244,12 +247,6 @@ def resume(
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
     return Integration(system, options, start, past, events, False, progress, out, controller).run()
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(name, "True or False", describe(value))
-    return bool(value)
 
 
 def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:

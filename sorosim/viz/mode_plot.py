@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from sorosim.door import describe
 from sorosim.errors import InputError
 from sorosim.modes import ModeRun, mode, shares, spoken
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
@@ -35,7 +36,9 @@ def plot_modes(lin: Any, path: str | os.PathLike[str] | None = None, modes: Sequ
     modes : sequence of int, optional
         Their numbers in ``lin.damped``, from 1. Default: the first six.
     """
-    wanted = list(range(1, min(FIRST, len(lin.damped)) + 1)) if modes is None else list(modes)
+    if not (modes is None or np.iterable(modes)):
+        raise InputError("modes", "a list of numbers of modes", describe(modes))
+    wanted = list(range(1, max(min(FIRST, len(lin.damped)), 1) + 1)) if modes is None else list(modes)
     if not 0 < len(wanted) <= MOST:
         raise InputError("modes", f"numbers of 1 to {MOST} modes", f"{len(wanted)} of them")
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in wanted]
