@@ -120,6 +120,7 @@ def test_a_failed_equilibrium_is_written_and_drawn(tmp_path):
     state = sorosim.open(out)
     assert np.isfinite(state.q).all()
     assert state.q.any()
+    assert "no equilibrium, the search for one stopped here" in CliRunner().invoke(app, ["info", str(out)]).output
     state.plot(tmp_path / "out.png")
     assert (tmp_path / "out.png").stat().st_size > 1000
 
