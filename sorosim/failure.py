@@ -37,7 +37,7 @@ class Failure(NamedTuple):
     """Where a solver stopped, and what is worst there."""
 
     where: str  # coordinate or loop with the largest residual; of a motion else the coordinate that changes fastest
-    link: str  # of the coordinate
+    link: str  # of the coordinate; where all is balanced, one that is strained too much
     residual: float  # what is unbalanced there, or by how much a loop is open
     unit: str  # N m, N or J (of coordinates without a unit), m or rad
     relative: float  # to the forces that act there, or to the extent of the loop
@@ -75,8 +75,10 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
         forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
         loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
-        (weak, held), strain = _weak(system, found.dq), strained(robot, q)
+        (weak, held), (strain, strained_link) = _weak(system, found.dq), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
+    if not worst.where:
+        worst = worst._replace(link=strained_link)
     words = [part for part in (_told(forces), _told(loops), weak, strain) if part]
     advice = ""
     if strain:
@@ -124,7 +126,7 @@ def of_motion(
         nan = next((said for place in places if (said := list(_not_finite(system, place)))), [])
         surge = list(_surging(system, t))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
-        strain = strained(robot, q) if np.isfinite(q).all() else ""
+        strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
         loops, singular = "", ""
         if robot.n_multipliers and np.isfinite(q).all():
             loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
@@ -160,14 +162,12 @@ def _advice(nan: bool, surge: bool, singular: bool, strain: bool, grows: bool) -
     return "add damping, or look for what pushes it" if grows else ""
 
 
-def strained(robot: Robot, q: Array) -> str:
-    """Which rod is strained beyond what its law is good for, in words; "" if none."""
+def strained(robot: Robot, q: Array) -> tuple[str, str]:
+    """Which rod is strained beyond what its law is good for, in words, and the name of its link; "" if none."""
     strain, place = largest_strain(robot, q)
-    return (
-        ""
-        if place is None or not STRAINED <= strain < np.inf
-        else f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
-    )
+    if place is None or not STRAINED <= strain < np.inf:
+        return "", ""
+    return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %", place.link.name
 
 
 def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -> Array:

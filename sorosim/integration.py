@@ -20,7 +20,7 @@ from sorosim.index2 import StabilisedIndex2
 from sorosim.marching import Marching
 from sorosim.result import Checkpoints, Run
 from sorosim.solvers import prescribed
-from sorosim.solvers.base import Event, OdeProblem, OdeSolution
+from sorosim.solvers.base import TOO_FAR, Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.system import OdeSystem
@@ -146,7 +146,7 @@ class Integration:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
-        hint = self.what_to_try()
+        hint = self.what_to_try(found.message)
         if self.why:
             found = replace(found, success=False, message=self.why)
             hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
@@ -176,9 +176,11 @@ class Integration:
             raise ConvergenceError(f"{what}; {hint}", run, report)
         return run
 
-    def what_to_try(self) -> str:
+    def what_to_try(self, why: str) -> str:
         """Where an integrator gives up."""
         options = self.options
+        if why.endswith(TOO_FAR):
+            return "ask for results more often (dt_out), or less exactly (rtol, atol)"
         other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
         hint = f"try method='{other}' or a smaller max_step"
         if options["step"] is not None and options["method"] in MARCHES:

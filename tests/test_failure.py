@@ -13,6 +13,7 @@ from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.failure import Failure
 from sorosim.loads.base import LoadValues
 from sorosim.result import Equilibrium, Run
+from sorosim.solvers import cvode, ida
 from sorosim.system import OdeSystem
 from sorosim.trials import Trials
 
@@ -102,6 +103,15 @@ def test_assembly_that_fails_says_by_how_much():
     error = failed(sorosim.assemble, robot)
     assert (error.report.where, error.report.unit) == ("pin", "m")
     assert error.report.residual == pytest.approx(robot.loop_gaps(error.partial)["pin"][0], rel=1e-12)
+
+
+def test_continuation_that_fails_names_the_parameter_and_the_rod(arm):
+    error = failed(sorosim.continuation, arm, "u.pull", 1e5)
+    curve = error.partial
+    assert f"steps became too small, at u.pull = {curve.parameter[-1]:.6g}; where it stopped" in str(error)
+    assert "'arm' is strained by" in str(error)
+    assert (error.report.where, error.report.link) == ("", "arm")
+    assert "look at the units" in str(error)
 
 
 def test_following_that_fails_hands_the_report_on(arm):
@@ -198,6 +208,16 @@ def test_absurd_tolerances_and_inputs_fail_and_say_so(arm, method, capfd, recwar
     assert "nan N m" not in str(error)
     assert capfd.readouterr() == ("", "")  # CVODE and IDA have their say in the message
     assert not recwarn
+
+
+@pytest.mark.parametrize("method", ["cvode", "ida"])
+def test_too_many_steps_to_an_output_ask_for_more_outputs(arm, method, monkeypatch):
+    for module in (cvode, ida):
+        monkeypatch.setattr(module, "MAX_STEPS", 50)
+    error = failed(sorosim.simulate, arm, 1.0, 1.0, u={"pull": "sin(100*t)"}, method=method)
+    assert "50 steps did not come to the next output time" in str(error)
+    assert "ask for results more often (dt_out), or less exactly (rtol, atol)" in str(error)
+    assert 0.0 < error.partial.t[-1] < 1.0
 
 
 def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+TOO_FAR = "steps did not come to the next output time"
+
 
 @dataclass(frozen=True)
 class Event:
