@@ -229,6 +229,8 @@ class Integration:
         """Keep rows; the first one of a run that is taken up again is the last one of its past."""
         first = not self.rows and self.past is not None and t[0] == self.start.t
         self.rows.append((t, x))
+        if t[-1] > self.trials.t:
+            self.trials.at(float(t[-1]))
         if self.journal is not None:
             self.write_waiting()
             last = len(t) - int(self.controller is not None and t[-1] in self.samples and t[-1] > self.start.t)

@@ -119,7 +119,8 @@ def simulate(
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     progress : callable
-        Called at each evaluation with the time there, which may fall back a little where a step is tried again.
+        Called with the time there at each evaluation, which may fall back a little where a step is tried again; by
+        methods newmark, generalized-alpha and ida when they have come to a row.
     out : path
         Result file (HDF5). While the run is under way it is a journal beside it, which `sorosim.open` reads too, also
         after the process was killed.

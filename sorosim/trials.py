@@ -25,9 +25,8 @@ class Trials:
 
     def rhs(self, t: float, x: Array) -> Array:
         """Rate (n,) of a state."""
-        self.t, self.n_rhs = t, self.n_rhs + 1
-        if self.progress is not None:
-            self.progress(t)
+        self.n_rhs += 1
+        self.at(t)
         try:
             rate = self.system.rhs(self.within(t), x)
         except PlugInError:
@@ -38,6 +37,12 @@ class Trials:
         if not np.isfinite(rate).all():
             self.bad = t, np.array(x)
         return rate
+
+    def at(self, t: float) -> None:
+        """The integrator is at t: some tell it by their rows only."""
+        self.t = t
+        if self.progress is not None:
+            self.progress(t)
 
     def jacobian(self, t: float, x: Array) -> Array:
         """Its derivative (n, n) by the state."""

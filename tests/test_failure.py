@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import sorosim
 from sorosim.cli.main import app
 from sorosim.drive import input_motion
-from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
 from sorosim.failure import Failure
 from sorosim.loads.base import LoadValues
 from sorosim.result import Equilibrium, Run
@@ -298,6 +298,22 @@ def test_a_start_whose_loops_cannot_be_closed_can_be_looked_at(tmp_path):
     shown = sorosim.open(out)
     assert shown.q.any()
     shown.plot(tmp_path / "shown.png")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_tells_how_far_it_is_and_where_it_was_interrupted(arm, method):
+    told = []
+
+    def progress(t):
+        told.append(t)
+        if t >= 3.0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        sorosim.simulate(arm, 10.0, 0.01, u={"pull": "sin(20*t)"}, method=method, progress=progress)
+    assert len(told) > 3
+    assert f"interrupted at t = {told[-1]:.6g} s" in str(caught.value)
+    assert 2.5 < caught.value.partial.t[-1] <= told[-1]
 
 
 def test_a_report_survives_pickling(arm):
