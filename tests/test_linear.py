@@ -216,6 +216,25 @@ def test_places_are_links_or_pairs(places):
         sorosim.statics(turning_arm(), driven={"arm": 0.0}).linearize().positions(places)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"M": [[1.0, 0.0], [0.0, -1.0]]}, r"^M: expected a symmetric positive definite matrix"),
+        ({"M": [[1.0, 0.5], [0.0, 1.0]]}, r"^M: expected a symmetric positive definite matrix"),
+        ({"M": 3.0}, r"^M: expected a square matrix"),
+        ({"K": np.eye(3)}, r"^K: expected a square matrix, as large as M, got shape \(3, 3\)"),
+        ({"D": np.full((2, 2), np.nan)}, r"^D: expected finite numbers"),
+        ({"B": [1.0, 0.0]}, r"^B: expected a matrix \(2, m\), a column for each input"),
+        ({"B": [[1.0, 0.0]]}, r"^B: expected 2 numbers or columns of them"),
+    ],
+)
+def test_matrices_are_checked_at_the_door(change, message):
+    given = {"M": np.eye(2), "D": np.zeros((2, 2)), "K": np.eye(2), "B": np.eye(2)}
+    assert linearize(**{name: X.tolist() for name, X in given.items()}).stable
+    with pytest.raises(InputError, match=message):
+        linearize(**given | change)
+
+
 def test_stability_in_a_word_tells_what_drifts_from_what_grows():
     free = linearize(np.eye(2), np.zeros((2, 2)), np.diag([0.0, 4.0]), np.eye(2))
     assert (free.stable, free.stability) == (False, "neutral")
