@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sorosim
+from sorosim import failure
 from sorosim.cli.main import app
 from sorosim.drive import input_motion
 from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
@@ -181,6 +182,21 @@ def test_an_input_that_is_no_number_from_a_time_on_is_named_by_every_method(arm,
     assert "nan N m" not in str(error)
     assert error.report.t == pytest.approx(0.1, rel=1e-3)
     assert np.isfinite(error.partial.q).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_input_without_a_value_at_the_start_is_named_by_every_method(arm, method):
+    error = failed(sorosim.simulate, arm, 0.5, u={"pull": "1/t"}, method=method)
+    assert "the input of 'pull' is inf at t = 0 s" in str(error)
+    assert "moves mass" not in str(error)
+    assert error.report.t == 0.0
+
+
+def test_growth_is_not_looked_for_where_it_would_take_minutes(arm, monkeypatch):
+    message = str(failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"}))
+    assert "motions grow within" in message
+    monkeypatch.setattr(failure, "MANY", arm.ndof - 1)
+    assert "motions grow within" not in str(failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"}))
 
 
 @pytest.mark.parametrize("method", METHODS)

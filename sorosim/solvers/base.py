@@ -67,6 +67,13 @@ class OdeSolution:
     step: float = float("nan")
 
 
+def without_rate(problem: OdeProblem) -> OdeSolution:
+    """What there is to say of a problem whose first state has no rate."""
+    t, x = problem.t_out[:1], problem.x0[None]
+    stats = dict.fromkeys(("n_steps", "n_jacobian", "n_factorizations"), 0) | {"n_rhs": 1}
+    return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)
+
+
 class Reporter:
     """Hands the rows of a problem to its `report` as the integrator passes their times."""
 
