@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -124,8 +124,7 @@ def of_motion(
         if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
             # not every method tells where it tried: an input may have no value from here on
             places.append((t + AHEAD * (t or 1.0), x))
-        nan = next((said for place in places if (said := list(_not_finite(system, place)))), [])
-        surge = list(_surging(system, t))
+        nan, surge = _not_finite(system, places), list(_surging(system, t, x))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
         strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
         loops, singular = "", ""
@@ -274,9 +273,14 @@ def _newton(system: OdeSystem, trial: Trial) -> Failure:
     return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
 
 
-def _not_finite(system: OdeSystem, state: tuple[float, Array]) -> Iterator[str]:
-    """What is infinite or NaN in a state: inputs, motions, loads; the first that explains the others."""
-    t, x = state
+def _not_finite(system: OdeSystem, places: Sequence[tuple[float, Array]]) -> list[str]:
+    """What is infinite or NaN in one of some states: inputs, motions or loads, else a coordinate, carried away."""
+    causes = (said for place in places if (said := list(_without_value(system, *place))))
+    return next(causes, None) or next((said for place in places if (said := _lost(system, *place))), [])
+
+
+def _without_value(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+    """Inputs, motions or loads that are infinite or NaN in a state; the first kind that explains the others."""
     robot, u = system.robot, np.asarray(system.inputs.value(t))
     q, qd, _ = system.coordinates(t, x)
     for name, value in zip(robot.actuator_names, u, strict=True):
@@ -287,25 +291,39 @@ def _not_finite(system: OdeSystem, state: tuple[float, Array]) -> Iterator[str]:
         if not np.isfinite([q[index], qd[index]]).all():
             yield f"the motion of '{name}' is infinite or NaN at t = {t:.6g} s"
             return
-    if not np.isfinite(q).all() or not np.isfinite(qd).all():
-        bad = int(np.argmin(np.isfinite(q) & np.isfinite(qd)))
-        yield f"'{robot.coordinate_names[bad]}' became infinite or NaN"
-        return
-    for name in robot.description.loads:
-        try:
-            fine = bool(np.isfinite(robot.engine.load_wrenches(name, t, q, qd)).all())
-        except SorosimError:
-            fine = True  # its own error is told
-        if not fine:
-            yield f"the load '{name}' is infinite or NaN"
+    if np.isfinite(q).all() and np.isfinite(qd).all():
+        for name in robot.description.loads:
+            if not np.isfinite(_load(robot, name, t, q, qd)):
+                yield f"the load '{name}' is infinite or NaN"
 
 
-def _surging(system: OdeSystem, t: float) -> Iterator[str]:
-    """Inputs that grow without bound towards a time."""
+def _lost(system: OdeSystem, t: float, x: Array) -> list[str]:
+    """The first coordinate that is infinite or NaN in a state."""
+    q, qd, _ = system.coordinates(t, x)
+    bad = np.flatnonzero(~(np.isfinite(q) & np.isfinite(qd)))
+    return [f"'{system.robot.coordinate_names[k]}' became infinite or NaN" for k in bad[:1]]
+
+
+def _load(robot: Robot, name: str, t: float, q: Array, qd: Array) -> float:
+    """The largest number in the wrenches of a load; 0 where it raises an error of its own, which is told."""
+    try:
+        return float(np.abs(robot.engine.load_wrenches(name, t, q, qd)).max(initial=0.0))
+    except SorosimError:
+        return 0.0
+
+
+def _surging(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+    """Inputs and loads that grow without bound towards a time."""
     now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER * t))
     for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
         if np.isfinite(a) and a > SURGE * b > 0.0:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
+    q, qd, _ = system.coordinates(t, x)
+    if np.isfinite(q).all() and np.isfinite(qd).all():
+        for name in system.robot.description.loads:
+            a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER * t))  # in the same state
+            if np.isfinite(a) and a > SURGE * b > 0.0:
+                yield f"the load '{name}' has grown {a / b:.2g}-fold"
 
 
 def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str, str]:

@@ -185,6 +185,22 @@ def test_an_input_that_is_no_number_from_a_time_on_is_named_by_every_method(arm,
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("force", "said"),
+    [
+        ("0.001*sqrt(1.08 - t)", "the load 'push' is infinite or NaN"),
+        ("0.001/(1.08 - t)^2", "the load 'push' has grown"),
+    ],
+)
+def test_a_load_without_a_value_from_a_time_on_or_with_a_pole_is_named_by_every_method(method, force, said):
+    robot = sorosim.load({**ARM, "loads": {"push": {"wrench": {"link": "arm", "s": 1, "force": [0, 0, force]}}}})
+    error = failed(sorosim.simulate, robot, 1.2, method=method)
+    assert said in str(error)
+    assert "look at the formula of what grows so" in str(error)
+    assert error.report.t == pytest.approx(1.08, rel=1e-2)  # lsoda tells its last step but one
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_an_input_without_a_value_at_the_start_is_named_by_every_method(arm, method):
     error = failed(sorosim.simulate, arm, 0.5, u={"pull": "1/t"}, method=method)
     assert "the input of 'pull' is inf at t = 0 s" in str(error)
