@@ -167,6 +167,8 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     By the inequality of Cauchy and Schwarz no part of a weight m g is larger than g sqrt(m M_ii).
     """
     robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
+    if not robot.description.loads:
+        return out
     inertia = np.diag(robot.mass_matrix(q))[system.partition.free]
     weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
     out[: system.n_free] = ROUNDING * weight

@@ -215,7 +215,7 @@ class Dynamics:
         q : (ndof,) array_like
             An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` knows all that is to be given here.
         u : mapping or array_like
-            Inputs there, held.
+            Inputs there, held. Loads that depend on time are those at t = 0.
         free : sequence of int, or mask (ndof,), optional
             The coordinates that may move, the others are held, or turn steadily. Default: those that qd gives no rate.
         stiffness : (n_free, n_free) array_like, optional

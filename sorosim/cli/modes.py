@@ -30,7 +30,9 @@ def modes(
         ),
     ] = None,
     changes: SetOption = None,
-    count: Annotated[int, typer.Option("--number", min=1, help="How many modes are listed and drawn.")] = 10,
+    count: Annotated[
+        int, typer.Option("--number", min=1, help="How many modes are listed; up to 24 of them are drawn.")
+    ] = 10,
     outputs: Annotated[
         list[Path] | None,
         typer.Option(

@@ -302,9 +302,8 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
     before = np.inf
     for _ in range(MAX_CORRECTIONS):
         r, J = counter.jacobian(z[:-1], z[-1])
-        if _is_rounding(
-            counter, r, J, z[:-1]
-        ):  # steps may still be large where surfaces just touch: J is singular there
+        # steps may still be large where surfaces just touch: J is singular there
+        if _is_rounding(counter, r, J, z[:-1]):
             return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
         step = across(J, slope, tangent, np.append(r, 0.0))
