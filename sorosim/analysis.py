@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim import failure
 from sorosim.assembly import closed_gently, open_loops
-from sorosim.contact_check import contacts_of, thinnest
+from sorosim.contact_check import contacts_of, thinnest, total_mass
 from sorosim.door import choice, number
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.loading import Stuck
 from sorosim.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import Sinking, StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import ROUNDING, Sinking, StaticProblem, solve_equilibrium
 from sorosim.system import StaticSystem
 
 Array = NDArray[np.float64]
@@ -117,7 +117,8 @@ def statics(
     # surfaces must not pass through each other on the way
     gently = follows or (q0 is None and robot.engine.loading.touches)
     problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, gently,
-                            jumps(system) if robot.engine.loading.touches else None)  # fmt: skip
+                            jumps(system) if robot.engine.loading.touches else None,
+                            _rounding_of_weight(system, start))  # fmt: skip
     found = solve_equilibrium(problem, x0)
     for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])
@@ -166,6 +167,20 @@ def _curve(robot: Robot, inputs: Array, held: Mapping[str, float]) -> str:
         ((name, end),) = ends.items()
         return f"sorosim.continuation(robot, {name!r}, {end!r}, begin=0.0{beside})"
     return f"sorosim.continuation(robot, { {name: (0.0, end) for name, end in ends.items()} }{beside})"
+
+
+def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
+    """What rounding may leave where loads hold the robot's weight up, as water does: sizes (n,) of residuals.
+
+    By the inequality of Cauchy and Schwarz no part of a weight m g is larger than g sqrt(m M_ii).
+    """
+    robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
+    if not robot.description.loads:
+        return out
+    inertia = np.diag(robot.mass_matrix(q))[system.partition.free]
+    weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
+    out[: system.n_free] = ROUNDING * weight
+    return out
 
 
 def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:

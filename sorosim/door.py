@@ -118,6 +118,13 @@ def positive(where: str, value: Any, *, infinite: bool = False) -> float:
     return number(where, value, "a number greater than 0", above=0.0, infinite=infinite)
 
 
+def flag(where: str, value: Any) -> bool:
+    """Return a truth value, refusing anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(where, "True or False", describe(value))
+    return bool(value)
+
+
 def indices(where: str, value: Any, n: int) -> NDArray[np.int64]:
     """Return different indices from 0 to n - 1, of indices or of a mask (n,), refusing anything else."""
     given = np.asarray(value)

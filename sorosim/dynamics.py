@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import indices, number, vector
+from sorosim.door import columns, indices, number, vector
 from sorosim.drive import check_wound, winds
 from sorosim.energies import energy
 from sorosim.engine import Engine, Evaluation
@@ -215,7 +215,7 @@ class Dynamics:
         q : (ndof,) array_like
             An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` knows all that is to be given here.
         u : mapping or array_like
-            Inputs there, held.
+            Inputs there, held. Loads that depend on time are those at t = 0.
         free : sequence of int, or mask (ndof,), optional
             The coordinates that may move, the others are held, or turn steadily. Default: those that qd gives no rate.
         stiffness : (n_free, n_free) array_like, optional
@@ -258,7 +258,8 @@ class Dynamics:
         self._check_inertia(position, rows, mass)
         K = out.dq
         if stiffness is not None:
-            given, n = np.asarray(stiffness, dtype=float), len(rows)
+            n = len(rows)
+            given = columns("stiffness", stiffness, n)
             if given.shape != (n, n):
                 raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {given.shape}")
             K = np.zeros_like(out.dq)

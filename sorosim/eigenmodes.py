@@ -108,7 +108,9 @@ def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex
         return values.astype(complex), vectors[:n].astype(complex)
     D = shapes.T @ D @ shapes
     if _uncoupled(D):
-        values = np.concatenate(_quadratic(np.diag(D), squares))
+        losses = np.diag(D).copy()
+        losses[(squares == 0.0) & (np.abs(losses) <= n * EPS * np.abs(losses).max(initial=0.0))] = 0.0  # drift
+        values = np.concatenate(_quadratic(losses, squares))
         return values, np.hstack([shapes, shapes]).astype(complex)
     # a mode without stiffness has no row W z: its rest is an eigenvector, and its drift is no Jordan block
     stiff = np.flatnonzero(squares)

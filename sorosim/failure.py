@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,8 +26,10 @@ FAILED = 1e-8  # parts of the extent of a loop, or rad, by which steps leave it 
 STRAINED = 0.3  # beyond it the linear law of materials is a guess
 SURGE = 100.0  # times what an input was a hundredth of the time before: it blows up
 EARLIER = 0.99
+AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
+MANY = 500  # coordinates beyond which nobody waits for all eigenvalues
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
@@ -36,7 +38,7 @@ class Failure(NamedTuple):
     """Where a solver stopped, and what is worst there."""
 
     where: str  # coordinate or loop with the largest residual; of a motion else the coordinate that changes fastest
-    link: str  # of the coordinate
+    link: str  # of the coordinate; where all is balanced, one that is strained too much
     residual: float  # what is unbalanced there, or by how much a loop is open
     unit: str  # N m, N or J (of coordinates without a unit), m or rad
     relative: float  # to the forces that act there, or to the extent of the loop
@@ -60,19 +62,24 @@ NOWHERE = Failure("", "", 0.0, "", 0.0)
 
 
 def of_statics(system: StaticSystem, x: Array) -> Failure:
-    """What is unbalanced at the full load where a search for an equilibrium stopped, at unknowns x."""
+    """What is unbalanced at the full load where a search for an equilibrium, or a steady motion, stopped.
+
+    x: the unknowns there.
+    """
     robot, q, multiplier = system.robot, system.q(x), system.multipliers(x)
     with np.errstate(all="ignore"):
         try:
             found = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
-            acting = _acting(robot, q, np.zeros_like(q), np.zeros_like(q), system.u, 0.0)
+            acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
         except ModelError as error:
             return NOWHERE._replace(words=f"; where it stopped: {error}")
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
-        forces = _unbalanced(robot, found.tau, acting, system.partition.free)
+        forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
         loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
-        (weak, held), strain = _weak(system, found.dq), strained(robot, q)
+        (weak, held), (strain, strained_link) = _weak(system, found.dq), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
+    if not worst.where:
+        worst = worst._replace(link=strained_link)
     words = [part for part in (_told(forces), _told(loops), weak, strain) if part]
     advice = ""
     if strain:
@@ -108,14 +115,18 @@ def of_motion(
     (t, x), robot, worst = last, system.robot, NOWHERE
     with np.errstate(all="ignore"):
         q = system.coordinates(t, x)[0]
-        bad = None if bad is not None and bad[0] < t else bad  # that one was stepped over
-        if trial is not None and not np.isfinite(np.concatenate(trial[1:])).all():
-            bad = bad or (trial.t, system.state(trial.q, trial.qd))
-        elif trial is not None:
+        places = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
+        if trial is not None:
             worst = _newton(system, trial)
-        nan, surge = list(_not_finite(system, bad or last)), list(_surging(system, t))
+            if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
+                places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NOWHERE
+        places.append(last)
+        if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
+            # not every method tells where it tried: an input may have no value from here on
+            places.append((t + AHEAD * (t or 1.0), x))
+        nan, surge = _not_finite(system, places), list(_surging(system, t, x))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
-        strain = strained(robot, q) if np.isfinite(q).all() else ""
+        strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
         loops, singular = "", ""
         if robot.n_multipliers and np.isfinite(q).all():
             loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
@@ -151,14 +162,12 @@ def _advice(nan: bool, surge: bool, singular: bool, strain: bool, grows: bool) -
     return "add damping, or look for what pushes it" if grows else ""
 
 
-def strained(robot: Robot, q: Array) -> str:
-    """Which rod is strained beyond what its law is good for, in words; "" if none."""
+def strained(robot: Robot, q: Array) -> tuple[str, str]:
+    """Which rod is strained beyond what its law is good for, in words, and the name of its link; "" if none."""
     strain, place = largest_strain(robot, q)
-    return (
-        ""
-        if place is None or not STRAINED <= strain < np.inf
-        else f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
-    )
+    if place is None or not STRAINED <= strain < np.inf:
+        return "", ""
+    return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %", place.link.name
 
 
 def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -> Array:
@@ -169,7 +178,14 @@ def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -
     return np.asarray(np.abs(inertial) + np.abs(passive) + np.abs(internal - passive))
 
 
-def _unbalanced(robot: Robot, residual: Array, acting: Array, free: NDArray[np.int64]) -> Failure:
+def _rounding(K: Array, q: Array) -> Array:
+    """Sizes (ndof,) of forces that are nothing but rounding, where others nearly cancel."""
+    return np.asarray(NOTHING * (np.abs(K) @ (1.0 + np.abs(q))))
+
+
+def _unbalanced(
+    robot: Robot, residual: Array, acting: Array, rounding: Array, free: NDArray[np.int64]
+) -> Failure:  # fmt: skip
     """The free coordinate whose residual is largest relative to what acts there."""
     dimensions = np.array(robot.engine.layout.dimensions)
     relative = np.zeros(robot.ndof)
@@ -179,6 +195,7 @@ def _unbalanced(robot: Robot, residual: Array, acting: Array, free: NDArray[np.i
             # a large part of a small force is no more than a small part of a large one
             floor = max(FAINT * float(acting[mine].max()), 1e-300)
             relative[mine] = np.abs(residual[mine]) / np.maximum(acting[mine], floor)
+            relative[mine[np.abs(residual[mine]) <= rounding[mine].max()]] = 0.0
     relative = np.where(np.isfinite(relative), relative, np.inf)
     if not len(free) or not relative.max(initial=0.0) > BALANCED:
         return NOWHERE
@@ -209,6 +226,8 @@ def _told(failure: Failure, least: float = BALANCED) -> str:
             f"{1e3 * failure.residual:.3g} mm" if failure.unit == "m" else f"{np.degrees(failure.residual):.3g} degrees"
         )
         return f"loop '{failure.where}' is open by {size}"
+    if not np.isfinite(failure.residual):
+        return f"the forces on '{failure.where}' of '{failure.link}' are infinite or NaN"
     share = f"{100.0 * failure.relative:.3g} % of what acts there"
     size = f"{failure.residual:.3g} {failure.unit}".strip()
     return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"
@@ -251,12 +270,17 @@ def _newton(system: OdeSystem, trial: Trial) -> Failure:
         return NOWHERE
     if len(trial.multiplier):
         acting = acting + np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
-    return _unbalanced(robot, found.tau, acting, system.partition.free)
+    return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
 
 
-def _not_finite(system: OdeSystem, state: tuple[float, Array]) -> Iterator[str]:
-    """What is infinite or NaN in a state: inputs, motions, loads; the first that explains the others."""
-    t, x = state
+def _not_finite(system: OdeSystem, places: Sequence[tuple[float, Array]]) -> list[str]:
+    """What is infinite or NaN in one of some states: inputs, motions or loads, else a coordinate, carried away."""
+    causes = (said for place in places if (said := list(_without_value(system, *place))))
+    return next(causes, None) or next((said for place in places if (said := _lost(system, *place))), [])
+
+
+def _without_value(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+    """Inputs, motions or loads that are infinite or NaN in a state; the first kind that explains the others."""
     robot, u = system.robot, np.asarray(system.inputs.value(t))
     q, qd, _ = system.coordinates(t, x)
     for name, value in zip(robot.actuator_names, u, strict=True):
@@ -267,25 +291,39 @@ def _not_finite(system: OdeSystem, state: tuple[float, Array]) -> Iterator[str]:
         if not np.isfinite([q[index], qd[index]]).all():
             yield f"the motion of '{name}' is infinite or NaN at t = {t:.6g} s"
             return
-    if not np.isfinite(q).all() or not np.isfinite(qd).all():
-        bad = int(np.argmin(np.isfinite(q) & np.isfinite(qd)))
-        yield f"'{robot.coordinate_names[bad]}' became infinite or NaN"
-        return
-    for name in robot.description.loads:
-        try:
-            fine = bool(np.isfinite(robot.engine.load_wrenches(name, t, q, qd)).all())
-        except SorosimError:
-            fine = True  # its own error is told
-        if not fine:
-            yield f"the load '{name}' is infinite or NaN"
+    if np.isfinite(q).all() and np.isfinite(qd).all():
+        for name in robot.description.loads:
+            if not np.isfinite(_load(robot, name, t, q, qd)):
+                yield f"the load '{name}' is infinite or NaN"
 
 
-def _surging(system: OdeSystem, t: float) -> Iterator[str]:
-    """Inputs that grow without bound towards a time."""
+def _lost(system: OdeSystem, t: float, x: Array) -> list[str]:
+    """The first coordinate that is infinite or NaN in a state."""
+    q, qd, _ = system.coordinates(t, x)
+    bad = np.flatnonzero(~(np.isfinite(q) & np.isfinite(qd)))
+    return [f"'{system.robot.coordinate_names[k]}' became infinite or NaN" for k in bad[:1]]
+
+
+def _load(robot: Robot, name: str, t: float, q: Array, qd: Array) -> float:
+    """The largest number in the wrenches of a load; 0 where it raises an error of its own, which is told."""
+    try:
+        return float(np.abs(robot.engine.load_wrenches(name, t, q, qd)).max(initial=0.0))
+    except SorosimError:
+        return 0.0
+
+
+def _surging(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+    """Inputs and loads that grow without bound towards a time."""
     now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER * t))
     for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
         if np.isfinite(a) and a > SURGE * b > 0.0:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
+    q, qd, _ = system.coordinates(t, x)
+    if np.isfinite(q).all() and np.isfinite(qd).all():
+        for name in system.robot.description.loads:
+            a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER * t))  # in the same state
+            if np.isfinite(a) and a > SURGE * b > 0.0:
+                yield f"the load '{name}' has grown {a / b:.2g}-fold"
 
 
 def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str, str]:
@@ -296,7 +334,7 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
         limits = np.abs(rates) / (tolerances[1] + tolerances[0] * np.abs(x))
         if not n or not np.isfinite(limits).all():
             return "", "", ""
-        values = np.linalg.eigvals(system.jacobian(t, x))
+        values = np.linalg.eigvals(system.jacobian(t, x)) if n <= MANY else np.zeros(0)
     except (SorosimError, np.linalg.LinAlgError):
         return "", "", ""
     k = int(np.argmax(np.maximum(limits[:n], limits[n:])))

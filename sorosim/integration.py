@@ -20,10 +20,11 @@ from sorosim.index2 import StabilisedIndex2
 from sorosim.marching import Marching
 from sorosim.result import Checkpoints, Run
 from sorosim.solvers import prescribed
-from sorosim.solvers.base import Event, OdeProblem, OdeSolution
+from sorosim.solvers.base import TOO_FAR, Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.system import OdeSystem
+from sorosim.trials import Trials
 
 Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], float]
@@ -32,6 +33,7 @@ Controller = Callable[[float, Array, Array], Any]
 MAX_OUTPUTS = 10_000_000
 # a restart so near to where the coordinates of a rotation are changed changes them [rad]
 TURNING = 0.1
+FINE = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
 
 
 def output_times(t_end: float, dt_out: float) -> Array:
@@ -93,7 +95,7 @@ class Integration:
         self.system, self.options, self.start, self.past, self.out = system, options, start, past, out
         options["u"] = dict(zip(system.robot.actuator_names, system.inputs.specs, strict=True))
         options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
-        self.trials, self.events, self.dense = _Trials(system, progress), _events(system, events), dense
+        self.trials, self.events, self.dense = Trials(system, progress), _events(system, events), dense
         self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
         self.samples = moved_onto(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
@@ -129,26 +131,22 @@ class Integration:
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
         turning = self.system.charts.joints or self.system.turns.joints
         leave = Event(self.system.rotation_ends, True, 1.0) if turning else None
-        interrupted = told = False
+        interrupted = told = theirs = False
         try:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
             interrupted, found = True, self.so_far()
-        except ModelError as error:
-            found = self.so_far(f"stopped at t = {self.rows[-1][0][-1] if self.rows else start.t:.6g} s: {error}")
-            told = True
+        except (ModelError, InputError) as error:
+            here = self.rows[-1][0][-1] if self.rows else start.t
+            if isinstance(error, InputError) and here == start.t:
+                raise  # of a function of the user, and there is nothing to lose
+            found, told = self.so_far(f"stopped at t = {here:.6g} s: {error}"), True
+            theirs = isinstance(error, InputError | PlugInError)  # no other step or method helps
         except FileError as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
-        other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
-        hint = f"try method='{other}' or a smaller max_step"
-        if options["method"] in MARCHES:
-            hint += ", a smaller rtol or a fixed `step`"
-            if options["step"] is not None:
-                hint = f"try a smaller step, or let the method choose it, or method='{other}'"
-        if self.system.robot.n_multipliers:
-            hint += ", drive less if that leaves the loops no freedom"
+        hint = self.what_to_try(found.message)
         if self.why:
             found = replace(found, success=False, message=self.why)
             hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
@@ -166,13 +164,33 @@ class Integration:
         if interrupted:
             raise Interrupted(run.message, run)
         if not found.success:
-            what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}{self.trials.why}"
-            report = self.report_of(found)
-            if not (self.why or self.trials.why or told):  # else it is said already
+            what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}"
+            report, refused = self.report_of(found), ""
+            if not (self.why or told):
+                refused = self.trials.refusal(report.t)
+                what += refused
+            if not (self.why or refused or told):  # else it is said already
                 what += report.words
                 hint = f"{report.advice}; or {hint}" if report.advice else hint
-            raise ConvergenceError(f"{what}; {hint}, and look at the motion so far (.partial)", run, report)
+            hint = "the motion so far is in .partial" if theirs else f"{hint}, and look at the motion so far (.partial)"
+            raise ConvergenceError(f"{what}; {hint}", run, report)
         return run
+
+    def what_to_try(self, why: str) -> str:
+        """Where an integrator gives up."""
+        options = self.options
+        if why.endswith(TOO_FAR):
+            return "ask for results more often (dt_out), or less exactly (rtol, atol)"
+        other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
+        hint = f"try method='{other}' or a smaller max_step"
+        if options["step"] is not None and options["method"] in MARCHES:
+            hint = f"try a smaller step, or let the method choose it, or method='{other}'"
+        elif options["rtol"] < FINE[0] or options["atol"] < FINE[1]:
+            hint = f"rounding may be all that is left below such tolerances: try larger ones, or method='{other}'"
+        elif options["method"] in MARCHES:
+            hint += ", a smaller rtol or a fixed `step`"
+        loops = self.system.robot.n_multipliers
+        return hint + (", drive less if that leaves the loops no freedom" if loops else "")
 
     def report_of(self, found: OdeSolution) -> Failure:
         """What is worst where the integrator gave up."""
@@ -211,6 +229,8 @@ class Integration:
         """Keep rows; the first one of a run that is taken up again is the last one of its past."""
         first = not self.rows and self.past is not None and t[0] == self.start.t
         self.rows.append((t, x))
+        if t[-1] > self.trials.t:
+            self.trials.at(float(t[-1]))
         if self.journal is not None:
             self.write_waiting()
             last = len(t) - int(self.controller is not None and t[-1] in self.samples and t[-1] > self.start.t)
@@ -339,44 +359,6 @@ class Integration:
         except FileError as error:
             raise FileError(error.file, f"{error.message}; the run is kept in {self.journal.path}") from None
         self.journal.remove()
-
-
-class _Trials:
-    """Rates and Jacobian for an integrator; where a trial state has none: NaN, which asks for a smaller step."""
-
-    def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
-        self.system, self.progress, self.why = system, progress, ""
-        self.bad: tuple[float, Array] | None = None  # the last state whose rate is infinite or NaN
-        self.t, self.n_rhs = 0.0, 0
-        self.window = -np.inf, np.inf  # times at which signals are as they are in this segment
-
-    def rhs(self, t: float, x: Array) -> Array:
-        self.t, self.n_rhs = t, self.n_rhs + 1
-        if self.progress is not None:
-            self.progress(t)
-        try:
-            rate = self.system.rhs(self.within(t), x)
-            if not np.isfinite(rate).all():
-                self.bad = t, np.array(x)
-            return rate
-        except PlugInError:
-            raise
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full(len(x), np.nan)
-
-    def jacobian(self, t: float, x: Array) -> Array:
-        try:
-            return self.system.jacobian(self.within(t), x)
-        except PlugInError:
-            raise
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full((len(x), len(x)), np.nan)
-
-    def within(self, t: float) -> float:
-        """The time itself, or the one next to it on this side of an edge."""
-        return min(max(t, self.window[0]), self.window[1])
 
 
 def _events(system: OdeSystem, functions: Any) -> list[Event]:

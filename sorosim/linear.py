@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf
 
-from sorosim.door import number
+from sorosim.door import columns, describe, number
 from sorosim.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
 from sorosim.errors import InputError
 
@@ -68,8 +69,10 @@ class Linearization:
         robot, rows, names = self._of_robot("positions"), [], []
         if isinstance(places, str):
             places = [places]
+        if not (places is None or isinstance(places, Sequence)):
+            raise InputError("places", "a list of links, or of (link, s)", describe(places))
         for place in (robot.tip_link,) if places is None else places:
-            link, s = (place, 1.0) if isinstance(place, str) else place
+            link, s = (place, 1.0) if isinstance(place, str) else _place(place)
             J, g = robot.jacobian(self.q, link, s), robot.pose(self.q, link, s)
             rows.append(g[:3, :3] @ J[3:] @ self.Z)
             names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
@@ -89,7 +92,7 @@ class Linearization:
 
     @cached_property
     def modes(self) -> Array:
-        """Their shapes, one a column, scaled to phi^T M phi = 1: of free coordinates, with loops of all coordinates."""
+        """Their shapes, one a column, scaled to phi^T M phi = 1: in z, with loops in all coordinates."""
         shapes = scipy.linalg.solve_triangular(self._U, self._natural[1])
         return self.Z @ shapes if len(self.lam) else shapes
 
@@ -126,6 +129,12 @@ class Linearization:
         size = np.abs(values)
         rounding = 2 * len(K) * EPS * size.max(initial=0.0)
         return bool((values.real <= NOISE * size + rounding).all())
+
+    @property
+    def stability(self) -> str:
+        """The same in a word: stable; unstable, where a mode grows; or neutral, as of rigid bodies that drift on."""
+        grows = any(word in ("grows", "flutters") for word in self.damped.words)
+        return "unstable" if grows else "stable" if self.stable else "neutral"
 
     @cached_property
     def _U(self) -> Array:
@@ -248,10 +257,17 @@ class Linearization:
 
     def __repr__(self) -> str:
         n, name = len(self.M), "matrices" if self.robot is None else f"'{self.robot.name}'"
-        return f"<Linearization of {name}: {n} coordinates, {'stable' if self.stable else 'unstable'}>"
+        return f"<Linearization of {name}: {n} coordinates, {self.stability}>"
 
 
-def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:
+def _place(given: Any) -> tuple[str, float]:
+    """A link and a part of its length."""
+    if not isinstance(given, Sequence) or len(given) != 2:
+        raise InputError("places", "links, or (link, s), in a list", describe(given))
+    return given[0], given[1]
+
+
+def linearize(M: ArrayLike, D: ArrayLike, K: ArrayLike, B: ArrayLike) -> Linearization:
     """Linearise M z'' + D z' + K z = B u.
 
     Parameters
@@ -263,10 +279,25 @@ def linearize(M: Array, D: Array, K: Array, B: Array) -> Linearization:
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        M is not positive definite, found when it is first needed.
+    InputError
+        Another shape, numbers that are not finite, or an M that is not symmetric and positive definite.
     """
-    n, m = np.shape(B)
-    zero = np.zeros(n)
-    names = tuple(f"z[{i}]" for i in range(n))
-    return Linearization(M, D, K, B, np.eye(n), zero, zero, np.zeros(m), np.zeros(0), np.arange(n), names)
+    n = np.shape(M)[0] if np.ndim(M) == 2 else 0
+    mass, damping, stiffness = (_square(name, X, n) for name, X in zip("MDK", (M, D, K), strict=True))
+    forces = columns("B", B, n)
+    if forces.ndim != 2:
+        raise InputError("B", f"a matrix ({n}, m), a column for each input", f"shape {forces.shape}")
+    if not is_symmetric(mass) or dpotrf(mass)[1]:
+        raise InputError("M", "a symmetric positive definite matrix", "another")
+    zero, names = np.zeros(n), tuple(f"z[{i}]" for i in range(n))
+    nothing = np.zeros(0)
+    return Linearization(
+        mass, damping, stiffness, forces, np.eye(n), zero, zero, np.zeros(forces.shape[1]), nothing, np.arange(n), names
+    )
+
+
+def _square(where: str, given: ArrayLike, n: int) -> Array:
+    """A matrix (n, n), refusing anything else."""
+    if np.shape(given) != (n, n):
+        raise InputError(where, "a square matrix, as large as M", f"shape {np.shape(given)}")
+    return columns(where, given, n)

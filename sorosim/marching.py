@@ -26,7 +26,7 @@ from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.signals import ConstantSignal
-from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, without_rate
 from sorosim.system import OdeSystem, mass_weight
 
 Array = NDArray[np.float64]
@@ -126,7 +126,10 @@ class Marching:
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         state = self.state(inputs)
         model = self.model(inputs, state)
-        self.begin(state, problem, t0, end, external)
+        with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
+            if not np.isfinite(system.rhs(t0, problem.x0)).all():
+                return without_rate(problem)
+            self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
         rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m))))

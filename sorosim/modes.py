@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.door import number, positive
+from sorosim.door import flag, number, positive
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.result import Run
@@ -74,7 +74,7 @@ def mode(
         How many periods. What does not oscillate is shown once, for four time constants, or a second of a rigid body.
     amplitude : float
         Largest displacement of a point, as a part of the robot's size; less where something would turn by more than
-        half a radian.
+        half a radian at the default, and in proportion at others.
     decay : bool
         Whether an oscillation decays, or grows, as it does in truth, from the amplitude or towards it. Default: it
         keeps it, so that the film can be shown over and over.
@@ -90,7 +90,7 @@ def mode(
     InputError
         There is no such mode, or an option is none.
     """
-    robot, index = lin._of_robot("mode"), _number_of(lin, k)
+    robot, index, decay = lin._of_robot("mode"), _number_of(lin, k), flag("decay", decay)
     n = number("periods", periods, "a whole number of periods, 1 or more", least=1.0, upto=1e4)
     if n % 1.0:
         raise InputError("periods", "a whole number of periods", f"{periods}")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.analysis import JACOBIANS, by_link, statics
 from sorosim.assembly import close, open_loops
 from sorosim.contact_check import deep_contacts
-from sorosim.door import choice, describe, number, positive
+from sorosim.door import choice, flag, number, positive
 from sorosim.drive import Held, Motion, check_smooth, check_wound, input_motion
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.integration import Controller, EventFunction, Integration, Start, output_times
@@ -37,6 +37,9 @@ USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius
 # a mistake, less is mended
 MENDED = 1e-6
 INPUT_LOOKS = 1001  # at inputs over a run, before it begins
+# relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
+LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
+MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
 def simulate(
@@ -91,7 +94,8 @@ def simulate(
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
     rtol, atol : float
-        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6.
+        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6. rtol is at least 2.2e-14, a hundred
+        times the rounding of a number.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
     max_step : float
@@ -117,7 +121,8 @@ def simulate(
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     progress : callable
-        Called at each evaluation with the time there, which may fall back a little where a step is tried again.
+        Called with the time there at each evaluation, which may fall back a little where a step is tried again; by
+        methods newmark, generalized-alpha and ida when they have come to a row.
     out : path
         Result file (HDF5). While the run is under way it is a journal beside it, which `sorosim.open` reads too, also
         after the process was killed.
@@ -155,6 +160,7 @@ def simulate(
         raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
     for name in ("t_end", "dt_out", "rtol", "atol", "closing_time"):
         options[name] = positive(name, options[name])
+    number("rtol", options["rtol"], f"{LEAST_RTOL:.2g} or more, numbers have no more digits", least=LEAST_RTOL)
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
     choice("method", options["method"], METHODS)
@@ -167,11 +173,15 @@ def simulate(
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
                                         least=0.0, upto=1.0)  # fmt: skip
     options |= {
-        "projection": _flag("projection", options["projection"]),
+        "projection": flag("projection", options["projection"]),
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }
     output_times(options["t_end"], options["dt_out"])
+    for name in ("step", "max_step"):
+        if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
+            least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
+            raise InputError(name, least, f"{options[name]:.2g}")
     options["dt_control"] = _sampling(controller, dt_control, u, options["checkpoint"])
 
     inputs = None if controller else block.get("u") if u is None else u
@@ -232,6 +242,9 @@ def resume(
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
     options = dict(run.options)
+    if options.get("method") not in METHODS:
+        hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
+        raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
     options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
     if options.get("dt_control") is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
@@ -242,12 +255,6 @@ def resume(
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
     return Integration(system, options, start, past, events, False, progress, out, controller).run()
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(name, "True or False", describe(value))
-    return bool(value)
 
 
 def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:

@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.analysis import by_link, statics
 from sorosim.assembly import closed_gently
 from sorosim.door import number
+from sorosim.dynamics import TEARS
 from sorosim.engine import Evaluation
 from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
+from sorosim.failure import of_statics
 from sorosim.linear import Linearization
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot, check_robot
@@ -87,18 +89,14 @@ def steady(
     Raises
     ------
     ConvergenceError
-        None was found on the way; ``partial`` is where it stopped.
+        None was found on the way; ``partial`` is where it stopped, ``report`` says what is out of balance there.
     InputError
-        A wrong name, length or value.
-
-    Warns
-    -----
-    SorosimWarning
-        The motion is not steady (`Robot.linearize`).
+        A wrong name, length or value; rates that tear loops open.
 
     Notes
     -----
-    ID(q, qd, 0) = internal_force(q, qd, u) for the free coordinates, at given rates qd.
+    ID(q, qd, 0) = internal_force(q, qd, u) for the free coordinates, at given rates qd. Where something changes as the
+    robot turns on, that holds for this moment only; `SteadyMotion.linearize` warns of it.
     """
     check_robot(robot)
     if not isinstance(rates, Mapping):
@@ -112,24 +110,37 @@ def steady(
             held[name] = float(robot.initial_q[index])
     rest = statics(robot, u, held, q0)
     system = SteadySystem(robot, rest, held, speeds)
+    _check_loops(robot, rest.q, system.rates)
     if robot.loop_names:
         _, errors, _ = closed_gently(robot, rest.q, system.partition.free)
         system.weigh(*errors)
     x0 = system.start(rest.q, 0.0)
-    problem = StaticProblem(_guarded(system.residual), _guarded(system.jacobian), x0, follows=True)
+    problem = StaticProblem(_guarded(system.residual), _guarded(system.jacobian), x0, follows=True, jumps=False)
     found = solve_equilibrium(problem, x0)
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
     n = system.n_free
     residual = found.residual if found.success else system.residual(found.x, 1.0)
+    said = found.message.replace("the load", "the rates").replace("full load", "full rates").replace("load", "rate")
     motion = SteadyMotion(
         robot, q, rest.u, system.smallest(q, multiplier), dict(zip(held, forces, strict=True)),
         float(np.abs(residual[:n]).max(initial=0.0)), found.jacobian[:n, :n],
-        rest.n_evaluations + found.n_residual + found.n_jacobian, found.message, system.partition.free, rates=speeds,
+        rest.n_evaluations + found.n_residual + found.n_jacobian, said, system.partition.free, rates=speeds,
     )  # fmt: skip
     if not found.success:
-        raise ConvergenceError(f"steady motion of '{robot.name}': {found.message}; try lower rates first", motion)
+        report = of_statics(system, found.x)
+        what = f"steady motion of '{robot.name}': {said}{report.words}"
+        raise ConvergenceError(f"{what}; try lower rates first, and look at the units of the rates", motion, report)
     return motion
+
+
+def _check_loops(robot: Robot, q: Array, qd: Array) -> None:
+    """Refuse rates that tear loops open, all other coordinates at rest."""
+    rate = robot.engine.loops.size * np.abs(robot.loop_rows(q, qd).rate)
+    torn = [name for name, rows in robot.engine.closed.rows.items() if (rate[rows] > TEARS * np.abs(qd).max()).any()]
+    if torn:
+        hint = "in a steady motion a loop turns as a whole; `simulate` moves joints inside of loops"
+        raise InputError("rates", "rates that keep the loops closed", f"rates that tear '{torn[0]}' open", hint)
 
 
 class SteadySystem(StaticSystem):
@@ -138,10 +149,10 @@ class SteadySystem(StaticSystem):
     def __init__(
         self, robot: Robot, rest: Equilibrium, driven: Mapping[str, float], rates: Mapping[str, float]
     ) -> None:  # fmt: skip
+        super().__init__(robot, rest.u, driven, begin=(rest.q, rest.u))
         self.rates = np.zeros(robot.ndof)
         for name, rate in rates.items():
             self.rates[robot.engine.layout.coordinate(name, "rates")] = rate
-        super().__init__(robot, rest.u, driven, begin=(rest.q, rest.u))
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""

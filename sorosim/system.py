@@ -63,6 +63,7 @@ class StaticSystem:
         self.weight, self.rank = np.ones(robot.n_multipliers), robot.n_multipliers
         self.rows = np.arange(robot.n_multipliers)
         self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
+        self.rates = self._zero  # of a steady motion
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers and begin is None:
             self._gap = self.evaluate(task.RESIDUAL, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]

@@ -104,6 +104,23 @@ def test_difference_jacobian_gives_the_same_motion_and_equilibrium():
     assert x.n_evaluations < y.n_evaluations
 
 
+def test_a_pull_beyond_all_digits_is_no_equilibrium():
+    # hybr goes to coordinates of 1e29, where any residual is rounding
+    with pytest.raises(ConvergenceError, match="look at the units of inputs and loads"):
+        sorosim.statics(ARM, [1e30, 0, 0, 0, 0])
+
+
+def test_what_floats_rests_where_it_is():
+    vehicle = sorosim.load("underwater_vehicle")
+    rest = sorosim.statics(vehicle)
+    assert np.abs(rest.q).max() < 1e-12
+    weight = 9.81 * vehicle.engine.weight[:, 3, 3].sum()
+    assert rest.residual_norm < 1e-14 * weight  # what cancels is the buoyancy of all parts
+    heavier = sorosim.load("underwater_vehicle", set={"links.body.body.density": "1000.001 kg/m^3"})
+    with pytest.raises(ConvergenceError, match="nothing holds it along 'body"):  # that is no rounding
+        sorosim.statics(heavier)
+
+
 def test_driven_joint_moves_as_told_and_its_moment_is_that_of_inverse_dynamics():
     run = sorosim.simulate(SWING, 1.0, 0.05, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11, dense=True)
     assert np.allclose(run.q[:, 0], 0.5 * np.sin(3 * run.t) ** 2, rtol=0, atol=1e-15)

@@ -52,6 +52,7 @@ LAYERS = (
     "testing",
     "loop_watch",
     "system",
+    "trials",
     "contact_check",
     "solvers",
     "failure",

@@ -485,6 +485,10 @@ def test_a_mode_is_filmed(finger, call, monkeypatch):
         (("--movie", "99"), "error: mode: expected the number of a mode, from 1 to"),
         (("--rate", "finger=1"), "error: --rate: expected the name of a link with a joint"),
         (("--rate", "finger"), "error: --rate: expected NAME=VALUE"),
+        (
+            ("--set", "links.finger.joint={revolute: {axis: [0, 0, 1]}}", "--rate", "finger=3 m/s"),
+            "error: --rate finger: expected an angular speed such as 2 rad/s, got '3 m/s', a speed",
+        ),
         (("--u", "tendn=1"), "error: --u: expected the name of an actuator, got 'tendn'; did you mean tendon?"),
     ],
 )
@@ -493,6 +497,30 @@ def test_mistakes_of_modes(finger, call, words, message):
     assert code == 2
     assert err.startswith(message)
     assert err.count("\n") == 1
+
+
+def test_modes_of_what_floats_and_of_what_cannot_move(call, tmp_path):
+    code, out, err = call("modes", "underwater_vehicle", "--number", "9")
+    assert (code, err) == (0, "")
+    assert out.startswith("underwater vehicle: 111 modes about an equilibrium, neutral\n")
+    assert out.count("rigid body") == 8  # the body, and two shafts that nothing holds
+    post = {"sorosim": 1, "name": "post", "links": {"post": {"body": {"sphere": {"radius": "1 cm"}, "mass": "30 g"}}}}
+    sorosim.load(post).to_yaml(tmp_path / "post.yaml")
+    code, out, err = call("modes", str(tmp_path / "post.yaml"))
+    assert (code, out) == (0, "post: nothing can move, it has no joint and no rod that is free\n")
+    code, _, err = call("modes", str(tmp_path / "post.yaml"), "--out", str(tmp_path / "x.png"))
+    assert code == 2
+    assert err.startswith("error: mode: expected a robot that can move, got none of its coordinates is free")
+
+
+def test_a_mode_in_a_file_is_told_from_a_run(finger, call):
+    lin = sorosim.statics(sorosim.load("finger.yaml")).linearize()
+    lin.mode(1).save("mode.h5")
+    code, out, _ = call("info", "mode.h5")
+    assert code == 0
+    assert "of a mode" in out
+    assert "integrator" not in out
+    assert "energy" not in out
 
 
 def test_modes_of_what_falls_freely(call):

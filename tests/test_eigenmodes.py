@@ -107,6 +107,16 @@ def test_a_body_in_a_fluid_has_a_rigid_body_mode_and_a_decay():
     assert np.abs(residual @ modes.shapes[:, 1]).max() < 1e-13
 
 
+@pytest.mark.parametrize("loss", [0.0, 3e-17, -3e-17])
+def test_rounding_of_damping_makes_no_decay_of_a_drift(loss):
+    # proportional damping, of a vibration and of rounding: 1e17 s are no time constant
+    modes = linearize(np.eye(2), np.diag([loss, 0.5]), np.diag([0.0, 25.0]), np.eye(2)).damped
+    assert modes.words == ("rigid body", "oscillates")
+    slow = linearize(np.eye(2), np.diag([1e-9, 0.5]), np.diag([0.0, 25.0]), np.eye(2)).damped  # this one is one
+    assert slow.words == ("rigid body", "oscillates", "decays")
+    assert_allclose(slow.time_constants[2], 1e9, rtol=1e-12)
+
+
 def test_flutter_is_told_from_oscillation():
     # Ziegler's kind: a follower's stiffness that is not symmetric and positive
     K = np.array([[2.0, 1.5], [-1.5, 2.0]])

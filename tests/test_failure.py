@@ -7,11 +7,16 @@ import pytest
 from typer.testing import CliRunner
 
 import sorosim
+from sorosim import failure
 from sorosim.cli.main import app
-from sorosim.errors import ConvergenceError
+from sorosim.drive import input_motion
+from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
 from sorosim.failure import Failure
 from sorosim.loads.base import LoadValues
 from sorosim.result import Equilibrium, Run
+from sorosim.solvers import cvode, ida
+from sorosim.system import OdeSystem
+from sorosim.trials import Trials
 from tests.helpers.arms import rubber_arm
 
 ARM = rubber_arm()
@@ -87,6 +92,15 @@ def test_assembly_that_fails_says_by_how_much():
     assert error.report.residual == pytest.approx(robot.loop_gaps(error.partial)["pin"][0], rel=1e-12)
 
 
+def test_continuation_that_fails_names_the_parameter_and_the_rod(arm):
+    error = failed(sorosim.continuation, arm, "u.pull", 1e5)
+    curve = error.partial
+    assert f"steps became too small, at u.pull = {curve.parameter[-1]:.6g}; where it stopped" in str(error)
+    assert "'arm' is strained by" in str(error)
+    assert (error.report.where, error.report.link) == ("", "arm")
+    assert "look at the units" in str(error)
+
+
 def test_following_that_fails_hands_the_report_on(arm):
     error = failed(sorosim.follow, arm, sorosim.statics(arm), u={"pull": 1e4}, steps=2)
     assert str(error).startswith("follow: stopped at")
@@ -103,6 +117,7 @@ def test_a_failed_equilibrium_is_written_and_drawn(tmp_path):
     state = sorosim.open(out)
     assert np.isfinite(state.q).all()
     assert state.q.any()
+    assert "no equilibrium, the search for one stopped here" in CliRunner().invoke(app, ["info", str(out)]).output
     state.plot(tmp_path / "out.png")
     assert (tmp_path / "out.png").stat().st_size > 1000
 
@@ -143,6 +158,107 @@ def test_a_load_that_becomes_infinite_is_named(arm, method):
     # all rows before are kept
     assert error.partial.t[-1] == pytest.approx(0.1, abs=0.0101)
     assert len(error.partial.t) >= 10
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_input_that_is_no_number_from_a_time_on_is_named_by_every_method(arm, method):
+    error = failed(sorosim.simulate, arm, 0.5, u={"pull": "sqrt(0.1 - t)"}, method=method)
+    assert "the input of 'pull' is nan at t = 0.1" in str(error)
+    assert "moves mass" not in str(error)  # which NaN does not, but that explains nothing
+    assert "nan N m" not in str(error)
+    assert error.report.t == pytest.approx(0.1, rel=1e-3)
+    assert np.isfinite(error.partial.q).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("force", "said"),
+    [
+        ("0.001*sqrt(1.08 - t)", "the load 'push' is infinite or NaN"),
+        ("0.001/(1.08 - t)^2", "the load 'push' has grown"),
+    ],
+)
+def test_a_load_without_a_value_from_a_time_on_or_with_a_pole_is_named_by_every_method(method, force, said):
+    robot = sorosim.load({**ARM, "loads": {"push": {"wrench": {"link": "arm", "s": 1, "force": [0, 0, force]}}}})
+    error = failed(sorosim.simulate, robot, 1.2, method=method)
+    assert said in str(error)
+    assert "look at the formula of what grows so" in str(error)
+    assert error.report.t == pytest.approx(1.08, rel=1e-2)  # lsoda tells its last step but one
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_input_without_a_value_at_the_start_is_named_by_every_method(arm, method):
+    error = failed(sorosim.simulate, arm, 0.5, u={"pull": "1/t"}, method=method)
+    assert "the input of 'pull' is inf at t = 0 s" in str(error)
+    assert "moves mass" not in str(error)
+    assert error.report.t == 0.0
+
+
+def test_growth_is_not_looked_for_where_it_would_take_minutes(arm, monkeypatch):
+    message = str(failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"}))
+    assert "motions grow within" in message
+    monkeypatch.setattr(failure, "MANY", arm.ndof - 1)
+    assert "motions grow within" not in str(failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"}))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("what", ["input", "event"])
+def test_a_function_of_the_user_that_returns_nan_on_the_way_leaves_the_motion_so_far(arm, method, what):
+    def late(t, *state):
+        return np.nan if t > 0.1 else 1.0
+
+    given = {"u": {"pull": late}} if what == "input" else {"events": [late]}
+    error = failed(sorosim.simulate, arm, 0.2, method=method, **given)
+    assert ("u.pull" if what == "input" else "events[0]") in str(error)
+    assert "a finite number" in str(error)
+    assert "method=" not in str(error)  # no other one helps
+    assert 0.05 < error.partial.t[-1] <= 0.1 + 1e-12
+    with pytest.raises(InputError, match="a finite number"):  # and at the start it is a mistake of the call
+        sorosim.simulate(arm, 0.2, u={"pull": lambda t: np.nan}, method=method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_absurd_tolerances_and_inputs_fail_and_say_so(arm, method, capfd, recwarn):
+    error = failed(sorosim.simulate, arm, 0.2, u={"pull": "2*sin(20*t)"}, method=method, atol=1e-300)
+    assert "rounding may be all that is left below such tolerances: try larger ones" in str(error)
+    assert "out of balance" not in str(error)  # by rounding
+    error = failed(sorosim.simulate, arm, 0.2, u={"pull": "1e300*t"}, method=method)
+    assert "nan N m" not in str(error)
+    assert capfd.readouterr() == ("", "")  # CVODE and IDA have their say in the message
+    assert not recwarn
+
+
+@pytest.mark.parametrize("method", ["cvode", "ida"])
+def test_too_many_steps_to_an_output_ask_for_more_outputs(arm, method, monkeypatch):
+    for module in (cvode, ida):
+        monkeypatch.setattr(module, "MAX_STEPS", 50)
+    error = failed(sorosim.simulate, arm, 1.0, 1.0, u={"pull": "sin(100*t)"}, method=method)
+    assert "50 steps did not come to the next output time" in str(error)
+    assert "ask for results more often (dt_out), or less exactly (rtol, atol)" in str(error)
+    assert 0.0 < error.partial.t[-1] < 1.0
+
+
+def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):
+    system = OdeSystem(arm, input_motion(arm.actuator_names, {}), {})
+    trials = Trials(system, None)
+    state = np.zeros(2 * arm.ndof)
+    trials.refused(0.2, state, ModelError("arm", "mass", "none"))
+    assert "expected mass" in trials.refusal(0.2)
+    assert trials.refusal(0.3) == ""
+    trials.refused(0.4, np.full_like(state, np.nan), ModelError("arm", "mass", "none"))
+    assert trials.bad[0] == 0.4
+    assert trials.refusal(0.4) == ""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tolerances_below_the_digits_of_numbers_and_steps_without_end_are_refused(arm, method):
+    with pytest.raises(InputError, match=r"rtol: expected 2\.2e-14 or more"):
+        sorosim.simulate(arm, 0.2, method=method, rtol=1e-16)
+    with pytest.raises(InputError, match=r"max_step: expected at least 2e-13 s, for at most 1e\+12 steps, got 1e-16"):
+        sorosim.simulate(arm, 0.2, method=method, max_step=1e-16)
+    with pytest.raises(InputError, match="step: expected at least"):
+        sorosim.simulate(arm, 0.2, method="newmark", step=1e-16)
+    assert sorosim.simulate(arm, 1e-5, method=method, rtol=2.3e-14, atol=1e-16).t[-1] == 1e-5
 
 
 @pytest.mark.parametrize("method", ["bdf", "ida", "generalized-alpha"])
@@ -200,6 +316,22 @@ def test_a_start_whose_loops_cannot_be_closed_can_be_looked_at(tmp_path):
     shown = sorosim.open(out)
     assert shown.q.any()
     shown.plot(tmp_path / "shown.png")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_tells_how_far_it_is_and_where_it_was_interrupted(arm, method):
+    told = []
+
+    def progress(t):
+        told.append(t)
+        if t >= 3.0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        sorosim.simulate(arm, 10.0, 0.01, u={"pull": "sin(20*t)"}, method=method, progress=progress)
+    assert len(told) > 3
+    assert f"interrupted at t = {told[-1]:.6g} s" in str(caught.value)
+    assert 2.5 < caught.value.partial.t[-1] <= told[-1]
 
 
 def test_a_report_survives_pickling(arm):

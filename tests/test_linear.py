@@ -194,6 +194,9 @@ def test_mistakes_of_callers():
     for call, message in (
         (lambda: robot.linearize(q, qd={"leg": 1.0}), r"^qd: expected the name of a link with a joint"),
         (lambda: robot.linearize(q, qd=[1.0]), r"^qd: expected \d+ numbers"),
+        (lambda: robot.linearize(q, stiffness=[[np.nan] * len(q)] * len(q)), r"^stiffness: expected finite numbers"),
+        (lambda: robot.linearize(q, stiffness=np.eye(2)), r"^stiffness: expected \d+ numbers"),
+        (lambda: robot.linearize(q, stiffness=q), r"^stiffness: expected a matrix"),
         (lambda: lin.positions(), r"^positions: expected the motion of a robot, got matrices alone"),
         (lambda: lin.mode(1), r"^mode: expected the motion of a robot"),
         (lambda: lin.reduce(3), r"^n_modes: expected a whole number from 1 to 2, got 3"),
@@ -205,6 +208,40 @@ def test_mistakes_of_callers():
     ):
         with pytest.raises(InputError, match=message):
             call()
+
+
+@pytest.mark.parametrize("places", [3, [3], ("arm", 0.5), [("arm", 0.5, 1.0)], [["arm"]]])
+def test_places_are_links_or_pairs(places):
+    with pytest.raises(InputError, match=r"^places: expected "):
+        sorosim.statics(turning_arm(), driven={"arm": 0.0}).linearize().positions(places)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"M": [[1.0, 0.0], [0.0, -1.0]]}, r"^M: expected a symmetric positive definite matrix"),
+        ({"M": [[1.0, 0.5], [0.0, 1.0]]}, r"^M: expected a symmetric positive definite matrix"),
+        ({"M": 3.0}, r"^M: expected a square matrix"),
+        ({"K": np.eye(3)}, r"^K: expected a square matrix, as large as M, got shape \(3, 3\)"),
+        ({"D": np.full((2, 2), np.nan)}, r"^D: expected finite numbers"),
+        ({"B": [1.0, 0.0]}, r"^B: expected a matrix \(2, m\), a column for each input"),
+        ({"B": [[1.0, 0.0]]}, r"^B: expected 2 numbers or columns of them"),
+    ],
+)
+def test_matrices_are_checked_at_the_door(change, message):
+    given = {"M": np.eye(2), "D": np.zeros((2, 2)), "K": np.eye(2), "B": np.eye(2)}
+    assert linearize(**{name: X.tolist() for name, X in given.items()}).stable
+    with pytest.raises(InputError, match=message):
+        linearize(**given | change)
+
+
+def test_stability_in_a_word_tells_what_drifts_from_what_grows():
+    free = linearize(np.eye(2), np.zeros((2, 2)), np.diag([0.0, 4.0]), np.eye(2))
+    assert (free.stable, free.stability) == (False, "neutral")
+    assert repr(free) == "<Linearization of matrices: 2 coordinates, neutral>"
+    assert linearize(np.eye(2), np.zeros((2, 2)), np.diag([-1.0, 4.0]), np.eye(2)).stability == "unstable"
+    assert linearize(np.eye(2), -0.1 * np.eye(2), np.diag([1.0, 4.0]), np.eye(2)).stability == "unstable"
+    assert linearize(np.eye(2), 0.1 * np.eye(2), np.diag([1.0, 4.0]), np.eye(2)).stability == "stable"
 
 
 def test_rates_that_tear_loops_open_are_refused():

@@ -158,6 +158,7 @@ def test_modes_in_words(manipulator):
         ({"k": 1, "periods": 0}, r"^periods: expected a whole number of periods"),
         ({"k": 1, "periods": 1.5}, r"^periods: expected a whole number of periods, got 1\.5"),
         ({"k": 1, "amplitude": -1.0}, r"^amplitude: expected a number greater than 0"),
+        ({"k": 1, "decay": "no"}, r"^decay: expected True or False, got 'no'"),
     ],
 )
 def test_mistakes(manipulator, options, message):
@@ -170,3 +171,23 @@ def test_a_robot_that_cannot_move_has_no_modes():
     assert len(lin.damped) == 0
     with pytest.raises(InputError, match=r"^mode: expected a robot that can move, got none of its coordinates is free"):
         lin.mode(1)
+
+
+def test_a_robot_without_coordinates_has_no_modes_either(tmp_path):
+    post = {"sorosim": 1, "name": "post", "links": {"post": {"body": {"sphere": {"radius": "1 cm"}, "mass": "30 g"}}}}
+    lin = sorosim.statics(sorosim.load(post)).linearize()
+    assert lin.A.shape == (*lin.eigenvalues.shape, 0) == (0, 0)
+    assert (lin.stability, len(lin.damped), lin.to_control().ninputs) == ("stable", 0, 0)
+    for call in (lambda: lin.mode(1), lambda: lin.plot(tmp_path / "x.png"), lambda: lin.shares(1)):
+        with pytest.raises(InputError, match=r"^mode: expected a robot that can move"):
+            call()
+    for name in ("x.npz", "x.mat", "x.h5", "x.mtx"):
+        assert all(path.stat().st_size for path in lin.save(tmp_path / name))
+
+
+def test_a_mode_is_no_run_to_go_on_with(manipulator, tmp_path):
+    run = manipulator.mode(1)
+    run.save(tmp_path / "mode.h5")
+    for taken in (run, tmp_path / "mode.h5"):
+        with pytest.raises(InputError, match=r"^run: expected a run that was simulated, got one by 'mode'"):
+            sorosim.resume(taken, t_end=9.0)

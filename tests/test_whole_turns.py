@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimWarning
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint, Limit
@@ -96,7 +96,10 @@ def test_linearisation_at_a_whole_turn_names_the_coordinate():
         assert str(caught.value).startswith(
             "top.spherical.rx: expected coordinates that are not singular, got a rotation by a whole turn"
         )
-        top(**joint).linearize([0.0, 1.99 * np.pi, 0.0])
+    before = [0.0, 1.99 * np.pi, 0.0]
+    assert np.isfinite(top().linearize(before).A).all()
+    with pytest.warns(SorosimWarning, match=r"q is no equilibrium, at 'top\.spherical\.ry'"):
+        top(stiffness=1.0).linearize(before)
     # turning about the axis itself is regular
     assert np.isfinite(top().linearize([0.0, 2 * np.pi, 0.0], free=[1]).A).all()
 

@@ -17,6 +17,7 @@ from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, present
 from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
+from sorosim.failure import of_statics
 from sorosim.growth import Growth
 from sorosim.result import Equilibrium
 from sorosim.robot import Robot, check_robot
@@ -24,6 +25,7 @@ from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
+from sorosim.system import StaticSystem
 
 Array = NDArray[np.float64]
 Value = float | str
@@ -108,7 +110,7 @@ def continuation(
         A name that the robot does not have, with the nearest ones; a wrong value.
     ConvergenceError
         There is no equilibrium at the start, or the curve cannot be followed any farther; then ``partial`` is the
-        Continuation up to there.
+        Continuation up to there, and ``report`` says what is worst in its last equilibrium.
 
     Notes
     -----
@@ -160,8 +162,14 @@ def continuation(
         found = _joined(other[0], found[0]), found[1]
     out = _result(rest, found[0], options, held)
     if not out.complete and TOO_SMALL in out.message:
-        said = f"{out.message}, at {out.parameter[0 if both else -1]:.6g}{rest.why}"
-        raise ConvergenceError(f"continuation of '{robot.name}': {said}; try a smaller min_step", out)
+        p, q = float(out.parameter[0 if both else -1]), out.q[0 if both else -1]
+        values = " and ".join(f"{name} = {value:.6g}" for name, value in way.values(p).items())
+        # forces balance there, but a rod may be strained, or nothing hold it any more
+        system = StaticSystem(way.robot(p), way.inputs(p), way.driven(p))
+        report = of_statics(system, system.start(q))
+        said = f"{out.message}, at {values}{rest.why}{report.words}"
+        hint = f"{report.advice}; or try a smaller min_step" if report.advice else "try a smaller min_step"
+        raise ConvergenceError(f"continuation of '{robot.name}': {said}; {hint}", out, report)
     return _with_branches(out, depth)
 
 

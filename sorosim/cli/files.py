@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from sorosim.cli.options import JsonOption, ResultArgument, RobotArgument, SetOp
 from sorosim.cli.readers import RESULTS, new_file
 from sorosim.cli.runs import load_changed
 from sorosim.cli.show import as_json, facts, needed, out, run_facts, run_summary
-from sorosim.errors import FileError, InputError
+from sorosim.errors import FileError, InputError, SorosimError, SorosimWarning
 
 
 def is_result(name: str) -> bool:
@@ -70,6 +71,21 @@ def export(
     out.print(str(output))
 
 
+def _stability(state: Any) -> str:
+    """Whether an equilibrium is stable; a file may also hold where the search for one stopped."""
+    from sorosim.analysis import OPEN
+    from sorosim.assembly import open_loops
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SorosimWarning)
+        try:
+            if left := open_loops(state.robot, state.q, 1e3 * OPEN):
+                return f"no equilibrium, {left} open"
+            return "yes" if state.stable else "no"
+        except (SorosimWarning, SorosimError):
+            return "no equilibrium, the search for one stopped here"
+
+
 def info(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A result file, or a robot.", show_default=False)],
     changes: SetOption = None,
@@ -121,7 +137,7 @@ def _result_info(source: str, json: bool) -> None:
     else:
         summary = {"robot": found.robot.name, "message": found.message, "q": found.q, "driven": found.driven}
         summary["versions"] = versions
-        rows = {"equilibrium": found.message, "stable": "yes" if found.stable else "no"}
+        rows = {"equilibrium": found.message, "stable": _stability(found)}
         rows |= needed(found) | {"made by": made_by}
     if names := found.robot.sensor_names:
         summary["sensors"] = names

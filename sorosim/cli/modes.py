@@ -33,7 +33,10 @@ def modes(
     ] = None,
     changes: SetOption = None,
     count: Annotated[
-        int, typer.Option("--number", metavar="NUMBER", parser=whole, help="How many modes are listed and drawn.")
+        int,
+        typer.Option(
+            "--number", metavar="NUMBER", parser=whole, help="How many modes are listed; up to 24 of them are drawn."
+        ),
     ] = 10,
     film: Annotated[
         int | None,
@@ -80,7 +83,7 @@ def modes(
         if path.suffix in FILMS:
             lin.mode(film).movie(path)
         elif path.suffix in PLOTS:
-            lin.plot(path, list(shown)[:24])
+            lin.plot(path, list(shown)[:24] or None)
         else:
             written = lin.save(path)
         if not json:
@@ -100,10 +103,7 @@ def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:
         layout, speeds = robot.engine.layout, {}
         for name, text in given.items():
             turns = layout.dimensions[layout.coordinate(name, "--rate")] != "length"
-            try:
-                speeds[name] = quantity(text, "angular speed" if turns else "speed")
-            except InputError as error:
-                raise InputError(f"--rate {name}", error.expected, error.got, error.hint) from None
+            speeds[name] = quantity(text, "angular speed" if turns else "speed", f"--rate {name}")
         return sorosim.steady(robot, speeds, inputs, held).linearize()
     except ConvergenceError as error:
         loose = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
@@ -136,7 +136,7 @@ def _rows(lin: Any, shown: Any) -> list[dict[str, Any]]:
 
 
 def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
-    content = {"robot": lin.robot.name, "stable": lin.stable, "n_modes": len(lin.damped)}
+    content = {"robot": lin.robot.name, "stable": lin.stable, "stability": lin.stability, "n_modes": len(lin.damped)}
     content["undamped_frequencies_hz"] = [None if f != f else f for f in lin.frequencies.tolist()]
     return content | {"modes": _rows(lin, shown), "files": [str(path) for path in paths]}
 
@@ -145,13 +145,14 @@ def _table(lin: Any, shown: Any) -> None:
     from sorosim.modes import spoken
 
     about = "a steady motion" if lin.qd.any() else "an equilibrium"
-    grows = any(word in ("grows", "flutters") for word in lin.damped.words)
-    verdict = "unstable" if grows else "stable" if lin.stable else "neutral"
-    title = f"{lin.robot.name}: {len(lin.damped)} modes about {about}, {verdict}"
     if not len(lin.damped):
-        out.print(f"{lin.robot.name}: nothing can move, every coordinate is driven", markup=False)
+        why = "every coordinate is driven" if lin.robot.ndof else "it has no joint and no rod that is free"
+        out.print(f"{lin.robot.name}: nothing can move, {why}", markup=False)
         return
-    table = Table(title=title, title_justify="left", title_style="", box=None)
+    what = "one mode" if len(lin.damped) == 1 else f"{len(lin.damped)} modes"
+    title = f"{lin.robot.name}: {what} about {about}, {lin.stability}"
+    out.print(title, markup=False, soft_wrap=True)
+    table = Table(box=None)
     for name in ("mode", "Hz", "damping", "time constant"):
         table.add_column(name, justify="right")
     for name in ("", "what moves"):

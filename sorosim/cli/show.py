@@ -97,6 +97,8 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "integrator": f"{summary['method']}: " + ", ".join(counts),
         "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
     }
+    if summary["method"] == "mode":  # nothing was integrated, and its energy is none
+        rows = {"shown": f"{end:g} s of a mode"}
     units = summary["driven_units"]
     if needed := [f"{force:.4g} {units[name]} at {name}" for name, force in summary["driven_largest"].items()]:
         rows["driven"] = "needed at most " + ", ".join(needed)

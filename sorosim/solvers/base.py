@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+TOO_FAR = "steps did not come to the next output time"
+
 
 @dataclass(frozen=True)
 class Event:
@@ -63,6 +65,13 @@ class OdeSolution:
     # of a failure, as far as the library tells: the last time and state that a step came to, and the size of the next
     last: tuple[float, Array] | None = None
     step: float = float("nan")
+
+
+def without_rate(problem: OdeProblem) -> OdeSolution:
+    """What there is to say of a problem whose first state has no rate."""
+    t, x = problem.t_out[:1], problem.x0[None]
+    stats = dict.fromkeys(("n_steps", "n_jacobian", "n_factorizations"), 0) | {"n_rhs": 1}
+    return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)
 
 
 class Reporter:

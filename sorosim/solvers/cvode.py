@@ -9,10 +9,11 @@ import numpy as np
 from sksundae.cvode import CVODE
 
 from sorosim.errors import InputError
-from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.solvers.base import TOO_FAR, Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.solvers.quiet import quiet
 
 # the library's own limit of 500 steps between two outputs is reached by any stiff start
-_MAX_STEPS = 100_000
+MAX_STEPS = 100_000
 _ROOT = 2  # CVODE's status where an event stopped it
 
 
@@ -49,10 +50,10 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
     smallest = 1e-14 * span
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"), quiet():
         solver = CVODE(
             rhs, method="BDF", linsolver="dense", rtol=problem.rtol, atol=problem.atol, min_step=smallest,
-            max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
+            max_step=max(min(problem.max_step, span), smallest), max_num_steps=MAX_STEPS, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
         march = March(solver, problem)
@@ -107,7 +108,9 @@ class March:
         found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
         finite = bool(np.isfinite(found.y).all())
         if not (found.success and finite):
-            why = str(found.message) if finite else "the state became infinite or NaN"
+            why = str(found.message).rstrip(".") if finite else "the state became infinite or NaN"
+            if "max_num_steps" in why:
+                why = f"{MAX_STEPS} {TOO_FAR}"
             self.last = (float(found.t), self.state(found)) if finite else None
             self.success, self.message = False, f"stopped at t = {float(found.t):.6g} s: {why}"
         return found

@@ -26,6 +26,8 @@ STEP_TOLERANCE = 1e-9
 EXACT_STEP = 1e-13
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
+# unknowns beyond have no digits left by which to tell a solution
+LARGEST = 1e10
 MAX_POLISH = 8
 MAX_NEWTON = 40
 # a first step of this size, relative to 1 + |x|, or a next one above this part of the last, is not that of Newton's
@@ -71,6 +73,8 @@ class StaticProblem:
     sinking: Sinking | None = None  # a last resort
     follows: bool = False  # do not jump: first follow the curve from x_unloaded
     too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
+    rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
+    jumps: bool = True  # with `follows`: where the curve ends, hybr may find another solution
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,8 @@ def _factored(J: Array, r: Array) -> tuple[Array, bool]:
     return (d * y if info == 0 else np.full_like(r, np.nan)), regular
 
 
-def _is_rounding(r: Array, J: Array, x: Array) -> bool:
-    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x)))).all())
+def _is_rounding(counter: _Counter, r: Array, J: Array, x: Array) -> bool:
+    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding).all())
 
 
 def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
@@ -153,9 +157,9 @@ def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
     k = 0
     while True:
         r, J = counter.jacobian(x, load)
-        if not (np.isfinite(r).all() and np.isfinite(J).all()):
+        if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
             return _Point(x, r, J, False)
-        rounding = _is_rounding(r, J, x)
+        rounding = _is_rounding(counter, r, J, x)
         step, only = _shortest(J, r) if shortest else _factored(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
         if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
@@ -183,7 +187,7 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         point, said = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged"
         if problem.follows and (point is None or not point.good):
             point, said = _follow(counter)
-        if point is None or not point.good:
+        if problem.jumps and (point is None or not point.good):
             point, said = _hybr(counter, x0)
             if point is not None and not point.isolated:
                 # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
@@ -204,8 +208,8 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
     return StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts)
 
 
-def _follow(counter: _Counter) -> tuple[_Point | None, str]:
-    """Follow the curve of solutions from the start; what to say of it, or None."""
+def _follow(counter: _Counter) -> tuple[_Point, str]:
+    """Follow the curve of solutions from the start as far as it goes; and what to say of it."""
     x = counter.problem.x_unloaded
     r, J = counter.jacobian(x, 1.0)
     first = np.abs(_solve(J, r)).max()
@@ -214,7 +218,7 @@ def _follow(counter: _Counter) -> tuple[_Point | None, str]:
         if point.good and np.abs(point.x - x).max() <= 2.0 * first:
             return point, "Newton's steps from load 0 converged"
     point, course = _continue(counter)
-    return (point, f"load continuation {course}") if point.good else (None, "")
+    return point, f"load continuation {course}"
 
 
 def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
@@ -298,7 +302,8 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
     before = np.inf
     for _ in range(MAX_CORRECTIONS):
         r, J = counter.jacobian(z[:-1], z[-1])
-        if _is_rounding(r, J, z[:-1]):  # steps may still be large where surfaces just touch: J is singular there
+        # steps may still be large where surfaces just touch: J is singular there
+        if _is_rounding(counter, r, J, z[:-1]):
             return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
         step = across(J, slope, tangent, np.append(r, 0.0))

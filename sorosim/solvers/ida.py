@@ -11,9 +11,9 @@ from sksundae.ida import IDA
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
-from sorosim.solvers.cvode import March
+from sorosim.solvers.cvode import MAX_STEPS, March
+from sorosim.solvers.quiet import quiet
 
-_MAX_STEPS = 100_000
 # multipliers are left out of the error test by a tolerance this large: their errors say nothing of those of the states
 UNTESTED = 1e10
 
@@ -60,10 +60,10 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
     atol[:n] = problem.atol
     span = float(problem.t_out[-1] - problem.t_out[0])
     smallest = 1e-14 * span
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"), quiet():
         solver = IDA(
             residual, linsolver="dense", rtol=problem.rtol, atol=atol, min_step=smallest, algebraic_idx=dae.algebraic,
-            max_step=max(min(problem.max_step, span), smallest), max_num_steps=_MAX_STEPS, **options,
+            max_step=max(min(problem.max_step, span), smallest), max_num_steps=MAX_STEPS, **options,
         )  # fmt: skip
         solver.init_step(float(problem.t_out[0]), dae.y0, dae.yd0)
         march = March(solver, problem, lambda t, found: found.y[:n])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sorosim.errors import InputError, nearest
-from sorosim.solvers.base import OdeProblem, OdeSolution
+from sorosim.solvers.base import OdeProblem, OdeSolution, without_rate
 
 
 def _scipy(method: str) -> Callable[[OdeProblem], OdeSolution]:
@@ -43,12 +43,9 @@ def integrator(name: str) -> Callable[[OdeProblem], OdeSolution]:
         raise InputError("method", "the name of an integrator", f"'{name}'", nearest(str(name), INTEGRATORS))
 
     def integrate(problem: OdeProblem) -> OdeSolution:
-        t, x = problem.t_out[:1], problem.x0[None]
         # from a rate that is no number the libraries never come back
         with np.errstate(all="ignore"):
-            if np.isfinite(problem.rhs(float(t[0]), problem.x0)).all():
-                return INTEGRATORS[name](problem)
-        stats = dict.fromkeys(("n_steps", "n_jacobian", "n_factorizations"), 0) | {"n_rhs": 1}
-        return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)
+            fine = np.isfinite(problem.rhs(float(problem.t_out[0]), problem.x0)).all()
+            return INTEGRATORS[name](problem) if fine else without_rate(problem)
 
     return integrate

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
+from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
@@ -36,6 +37,8 @@ def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tup
             super().__init__(*args, **options)
             if method == "BDF":
                 self.lu, self.solve_lu = self.factor, self.correction
+            if method == "Radau":
+                self.lu, self.solve_lu = self.factor_any, self.solve_any
             if hasattr(self, "J"):
                 evaluate, self.last_good = self.jac, np.zeros_like(self.J)
                 self.jac = lambda *state: self.finite(evaluate(*state))
@@ -44,6 +47,14 @@ def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tup
         def factor(self, A: Array) -> Any:
             self.nlu += 1
             return dgetrf(A, overwrite_a=True)
+
+        def factor_any(self, A: Any) -> Any:
+            # over a step next to nothing it is infinite: then Newton's method fails, and the step is halved once more
+            self.nlu += 1
+            return lu_factor(A, overwrite_a=True, check_finite=False)
+
+        def solve_any(self, factors: Any, b: Any) -> Any:
+            return lu_solve(factors, b, overwrite_b=True, check_finite=False)
 
         def correction(self, factors: Any, b: Array) -> Array:
             x: Array = dgetrs(factors[0], factors[1], b)[0]

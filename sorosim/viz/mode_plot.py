@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from sorosim.door import describe
 from sorosim.errors import InputError
 from sorosim.modes import ModeRun, mode, shares, spoken
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
@@ -42,7 +43,9 @@ def plot_modes(
     style : str or path-like, optional
         As for `sorosim.viz.plots.plot_run`.
     """
-    wanted = list(range(1, min(FIRST, len(lin.damped)) + 1)) if modes is None else list(modes)
+    if not (modes is None or np.iterable(modes)):
+        raise InputError("modes", "a list of numbers of modes", describe(modes))
+    wanted = list(range(1, max(min(FIRST, len(lin.damped)), 1) + 1)) if modes is None else list(modes)
     if not 0 < len(wanted) <= MOST:
         raise InputError("modes", f"numbers of 1 to {MOST} modes", f"{len(wanted)} of them")
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in wanted]

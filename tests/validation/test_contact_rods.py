@@ -261,6 +261,7 @@ def drop(rng):
     )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.* where the motion begins:sorosim.errors.SorosimWarning")  # some do
 @pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_random_drops_get_through(count):
     rng = np.random.default_rng(5)

@@ -23,3 +23,5 @@ def test_mistakes():
         lin.plot(modes=[99])
     with pytest.raises(InputError, match=r"^modes: expected numbers of 1 to 24 modes, got 0 of them"):
         lin.plot(modes=[])
+    with pytest.raises(InputError, match=r"^modes: expected a list of numbers of modes, got 3"):
+        lin.plot(modes=3)
