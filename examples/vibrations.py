@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import sorosim
 from sorosim.loads.point_wrench import PointWrench
-from sorosim.modes import spoken
+from sorosim.results.modes import spoken
 
 rod = {
     "length": "30 cm",

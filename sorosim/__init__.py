@@ -1,7 +1,7 @@
 """Statics and dynamics of soft-rigid robots.
 
 The public names are loaded at their first use (PEP 562), so that ``import sorosim`` stays light. ``statics`` lives in
-``analysis.py`` and ``simulate`` in ``motion.py``: a module ``simulate.py`` would take the place of the function of that
+``equilibria`` and ``simulate`` in ``simulation``: a package ``statics`` would take the place of the function of that
 name in this namespace as soon as anything imports it.
 """
 
@@ -22,16 +22,16 @@ from sorosim.errors import (
 )
 
 if TYPE_CHECKING:
-    from sorosim.analysis import follow, statics
-    from sorosim.assembly import assemble
     from sorosim.branching.tracing import continuation
     from sorosim.doctor import examine
+    from sorosim.equilibria.assembly import assemble
+    from sorosim.equilibria.statics import follow, statics
+    from sorosim.equilibria.steady_motion import steady
     from sorosim.io import load
-    from sorosim.motion import resume, simulate
     from sorosim.opening import open_result as open
     from sorosim.robot import Robot
     from sorosim.sensitivity import scalars, sensitivities
-    from sorosim.steady_motion import steady
+    from sorosim.simulation.simulate import resume, simulate
     from sorosim.sweeps.driver import sweep
     from sorosim.viz.together import export_gltf, export_html, movie, play, still
 
@@ -70,22 +70,22 @@ __all__ = [
 # public name -> (module, name there)
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
-    "assemble": ("sorosim.assembly", "assemble"),
+    "assemble": ("sorosim.equilibria.assembly", "assemble"),
     "continuation": ("sorosim.branching.tracing", "continuation"),
     "examine": ("sorosim.doctor", "examine"),
     "export_gltf": ("sorosim.viz.together", "export_gltf"),
     "export_html": ("sorosim.viz.together", "export_html"),
-    "follow": ("sorosim.analysis", "follow"),
+    "follow": ("sorosim.equilibria.statics", "follow"),
     "load": ("sorosim.io", "load"),
     "movie": ("sorosim.viz.together", "movie"),
     "open": ("sorosim.opening", "open_result"),
     "play": ("sorosim.viz.together", "play"),
-    "resume": ("sorosim.motion", "resume"),
+    "resume": ("sorosim.simulation.simulate", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
-    "simulate": ("sorosim.motion", "simulate"),
-    "statics": ("sorosim.analysis", "statics"),
-    "steady": ("sorosim.steady_motion", "steady"),
+    "simulate": ("sorosim.simulation.simulate", "simulate"),
+    "statics": ("sorosim.equilibria.statics", "statics"),
+    "steady": ("sorosim.equilibria.steady_motion", "steady"),
     "still": ("sorosim.viz.together", "still"),
     "sweep": ("sorosim.sweeps.driver", "sweep"),
 }

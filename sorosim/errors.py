@@ -78,7 +78,7 @@ class ConvergenceError(SorosimError):
     """A solver gave up.
 
     ``partial`` is what it had: an Equilibrium, a Run, a Continuation, coordinates of an assembly, or None. ``report``
-    says where it stopped and what is worst there, a `sorosim.failure.Failure`, or None.
+    says where it stopped and what is worst there, a `sorosim.equations.failure.Failure`, or None.
     """
 
     def __init__(self, message: str, partial: Any = None, report: Any = None) -> None:

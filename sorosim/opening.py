@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from sorosim.branching.kept import curve_of
 from sorosim.io.results import read
 from sorosim.io.sweep_store import KIND, kind_of
-from sorosim.stored import opened
+from sorosim.results.stored import opened
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
     from sorosim.branching.diagram import Continuation
-    from sorosim.result import Equilibrium, Run
+    from sorosim.results.result import Equilibrium, Run
     from sorosim.sweeps.result import SweepResult
 
 

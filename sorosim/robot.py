@@ -15,11 +15,12 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.servo import Servo
 from sorosim.door import counted, number, vector
-from sorosim.drive import Partition
-from sorosim.dynamics import DEPENDENT
-from sorosim.engine import Engine
+from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.forward import ForwardDynamics
+from sorosim.engine.drive import Partition
+from sorosim.engine.engine import Engine
+from sorosim.engine.records import Kinematics
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.forward import ForwardDynamics
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT
 from sorosim.loads.base import Load, check_places
@@ -27,7 +28,6 @@ from sorosim.loads.mass_damping import MassDamping
 from sorosim.model.chart import angle, twist_matrix
 from sorosim.model.description import Description
 from sorosim.model.link import Link
-from sorosim.records import Kinematics
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments
 from sorosim.sensors.state import State

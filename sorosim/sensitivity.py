@@ -10,19 +10,19 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import indices
-from sorosim.engine import Engine
+from sorosim.dynamics.variation import Variation, VariedEngine
+from sorosim.engine.engine import Engine
+from sorosim.equations.system import independent_rows
 from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.loads.contact import Contact
 from sorosim.robot import Robot, all_loads, check_robot
-from sorosim.system import independent_rows
-from sorosim.variation import Variation, VariedEngine
 from sorosim.varied import varying
 
 if TYPE_CHECKING:
-    from sorosim.result import Equilibrium
+    from sorosim.results.result import Equilibrium
 
 Array = NDArray[np.float64]
 

@@ -238,7 +238,7 @@ def test_an_equilibrium_to_start_from_that_is_not_found_is_kept_and_told_in_one_
     def give_up(*_, **__):
         raise sorosim.ConvergenceError("statics of 'finger': it stopped", rest)
 
-    monkeypatch.setattr("sorosim.motion.statics", give_up)
+    monkeypatch.setattr("sorosim.simulation.simulate.statics", give_up)
     code, _, err = call("simulate", "finger.yaml", "--q0", "equilibrium")
     assert code == 1
     kept, told = err.splitlines()
@@ -468,7 +468,7 @@ def test_modes_of_a_steady_rotation(finger, call):
 
 
 def test_a_mode_is_filmed(finger, call, monkeypatch):
-    from sorosim.modes import ModeRun
+    from sorosim.results.modes import ModeRun
 
     filmed = []
     monkeypatch.setattr(ModeRun, "movie", lambda run, path: filmed.append((run.options["mode"], str(path))))

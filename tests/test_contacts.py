@@ -8,8 +8,8 @@ import pytest
 from validation.contact_robots import body, floor, rod, touching
 
 import sorosim
-from sorosim.contact_check import deep_contacts, estimate
 from sorosim.doctor import ODD, OK, examine
+from sorosim.equations.contact_check import deep_contacts, estimate
 from sorosim.viz.movie import still
 from sorosim.viz.scene import Scene
 

@@ -33,7 +33,7 @@ from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
 from sorosim.plug_ins import ACTUATORS, LOADS
-from sorosim.result import Equilibrium, Run
+from sorosim.results.result import Equilibrium, Run
 from sorosim.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from sorosim.actuation.route import Run
 from sorosim.actuation.tendon import Tendon
-from sorosim.energies import powers
+from sorosim.dynamics.energies import powers
 from sorosim.lie import hat
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import ReferenceStrain, strain

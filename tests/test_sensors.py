@@ -20,7 +20,7 @@ from sorosim.model.chart import turned_back
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import Link
-from sorosim.readings import hermite
+from sorosim.results.readings import hermite
 from sorosim.robot import Robot
 from sorosim.sensors.base import seed_of
 from sorosim.sensors.kinds import (

@@ -9,8 +9,8 @@ from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint, Limit
 from sorosim.model.link import Link
-from sorosim.motion import METHODS
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import METHODS
 
 SPIN = (1.0, 30.0, 2.0)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sorosim.actuation.route import Run, as_runs, check_runs, number_or_expression, place_values
 from sorosim.actuation.tendon import here, route_values
 from sorosim.errors import ModelError
-from sorosim.expressions import Expression
 from sorosim.kernels.fibres import PLAIN, ROUTE_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
+from sorosim.signals.expressions import Expression
 
 Array = NDArray[np.float64]
 

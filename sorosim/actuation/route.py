@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
-from sorosim.expressions import Expression
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
 from sorosim.model.profile import place_jets
+from sorosim.signals.expressions import Expression
 from sorosim.varied import number_type
 
 Array = NDArray[np.float64]

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.analysis import statics
 from sorosim.benchmark.setting import N_TENSIONS, OPENING, Action, Array, Setting, start_python
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import evaluate as task
-from sorosim.motion import simulate
-from sorosim.result import Run
+from sorosim.results.result import Run
+from sorosim.simulation.simulate import simulate
 
 # the machine for which the targets were set solves the 48 x 48 system in this time [s]
 REFERENCE_YARDSTICK = 17e-6

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sorosim.analysis import statics
 from sorosim.benchmark.cases import Case, of_robot, public, seconds
 from sorosim.benchmark.setting import Action, Setting
-from sorosim.motion import simulate
-from sorosim.result import Run
+from sorosim.equilibria.statics import statics
+from sorosim.results.result import Run
+from sorosim.simulation.simulate import simulate
 
 # figures of the paper with its analytic Jacobian [s]: derivatives; ten seconds by ode15s, by Newmark's method; statics
 FIN_RAY = {"derivatives": 23.7e-3, "bdf": 994.0, "newmark": 69.0}

@@ -14,8 +14,8 @@ from sorosim.io import load
 from sorosim.model.basis import strain
 from sorosim.model.link import Link
 from sorosim.model.rod import Rod
-from sorosim.motion import simulate
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import simulate
 
 # orders of torsion and bending, and of elongation and shear, the quadrature fitting
 ORDERS = ((1, 0), (2, 1), (4, 2), (6, 3))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.benchmark.repeating import repeated
 from sorosim.compiled import entry
-from sorosim.forward import ALGORITHMS, DERIVATIVES
+from sorosim.dynamics.forward import ALGORITHMS, DERIVATIVES
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.articulated import forward_articulated, solve_columns
 from sorosim.kernels.evaluate import evaluate

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 import sorosim
 from sorosim.io import load
-from sorosim.motion import simulate
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
 
 Array = NDArray[np.float64]
@@ -38,8 +38,8 @@ seconds = float(sys.argv[1])
 out = {"package": package}
 if seconds > 0.0:
     import scipy.integrate, scipy.optimize
-    from sorosim.analysis import statics
-    from sorosim.motion import simulate
+    from sorosim.equilibria.statics import statics
+    from sorosim.simulation.simulate import simulate
     from sorosim.io import load
     imported = time.perf_counter()
     robot = load("cable_manipulator")

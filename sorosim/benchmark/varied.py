@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sorosim.analysis import statics
 from sorosim.benchmark.cases import Case, of_robot
 from sorosim.benchmark.setting import Action, Setting
+from sorosim.equilibria.statics import statics
 from sorosim.sensitivity import sensitivities
 
 NAMES = {

@@ -16,8 +16,8 @@ from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, unit_of
 from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.growth import Growth
-from sorosim.result import Equilibrium
+from sorosim.linear.growth import Growth
+from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.curve import Curve, Place

@@ -11,10 +11,10 @@ import numpy as np
 
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.errors import FileError
-from sorosim.growth import Growth
 from sorosim.io.results import save_curve, write_whole
+from sorosim.linear.growth import Growth
+from sorosim.results.stored import robot_of
 from sorosim.robot import Robot
-from sorosim.stored import robot_of
 
 ROWS = ("parameter", "arclength", "q", "u", "lam", "driven", "buckling", "flutter")
 

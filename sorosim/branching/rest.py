@@ -8,16 +8,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.analysis import jumps
-from sorosim.assembly import closed_gently
 from sorosim.branching.ways import AtRest, Way
-from sorosim.drive import Partition
-from sorosim.dynamics import DEPENDENT
+from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.engine.drive import Partition
+from sorosim.equations.system import StaticSystem, independent_rows
+from sorosim.equilibria.assembly import closed_gently
+from sorosim.equilibria.statics import jumps
 from sorosim.errors import FileError, ModelError
-from sorosim.growth import Growth, eigenpairs, growing
-from sorosim.result import Equilibrium
+from sorosim.linear.growth import Growth, eigenpairs, growing
+from sorosim.results.result import Equilibrium
 from sorosim.solvers.curve import Family
-from sorosim.system import StaticSystem, independent_rows
 
 Array = NDArray[np.float64]
 

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.analysis import by_link, statics
 from sorosim.branching.asked import checked, depth_of, ends_of
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, present
 from sorosim.door import number
+from sorosim.equations.failure import of_statics
+from sorosim.equations.system import StaticSystem
+from sorosim.equilibria.statics import by_link, statics
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.failure import of_statics
-from sorosim.growth import Growth
-from sorosim.result import Equilibrium
+from sorosim.linear.growth import Growth
+from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
-from sorosim.system import StaticSystem
 
 Array = NDArray[np.float64]
 Value = float | str

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import as_real, number
-from sorosim.engine import Evaluation
+from sorosim.engine.engine import Evaluation
 from sorosim.errors import FileError, InputError, ModelError, nearest
 from sorosim.io.fields import SI_UNITS
 from sorosim.io.quantities import in_si, quantity

@@ -73,8 +73,8 @@ def export(
 
 def _stability(state: Any) -> str:
     """Whether an equilibrium is stable; a file may also hold where the search for one stopped."""
-    from sorosim.analysis import OPEN
-    from sorosim.assembly import open_loops
+    from sorosim.equilibria.assembly import open_loops
+    from sorosim.equilibria.statics import OPEN
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", SorosimWarning)
@@ -117,7 +117,7 @@ def _result_info(source: str, json: bool) -> None:
     from sorosim.cli.curves import curve_facts, curve_summary
     from sorosim.cli.sweeps import sweep_facts, sweep_summary
     from sorosim.io.results import read
-    from sorosim.result import Run
+    from sorosim.results.result import Run
     from sorosim.sweeps.result import SweepResult
 
     found = sorosim.open(source)

@@ -115,7 +115,7 @@ def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:
 
 def _rows(lin: Any, shown: Any) -> list[dict[str, Any]]:
     """What the table says, as plain data."""
-    from sorosim.modes import shares
+    from sorosim.results.modes import shares
 
     modes, rows = lin.damped, []
     for k in shown:
@@ -142,7 +142,7 @@ def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
 
 
 def _table(lin: Any, shown: Any) -> None:
-    from sorosim.modes import spoken
+    from sorosim.results.modes import spoken
 
     about = "a steady motion" if lin.qd.any() else "an equilibrium"
     if not len(lin.damped):

@@ -65,7 +65,7 @@ def as_built(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
     """A robot at its initial coordinates, or at others, as if it rested there."""
     import numpy as np
 
-    from sorosim.result import Equilibrium
+    from sorosim.results.result import Equilibrium
 
     n, m, at = robot.ndof, len(robot.actuator_names), robot.initial_q if q is None else q
     return Equilibrium(robot, at, np.zeros(m), np.zeros(robot.n_multipliers), {}, 0.0, np.zeros((n, n)), 0, message)
@@ -78,7 +78,7 @@ def _report(run: Any, path: Path, json: bool) -> None:
 
 def _keep(error: Any, robot: Any, path: Path) -> None:
     """Write the state in which a start was given up, to be looked at; what is in the file already stays there."""
-    from sorosim.result import Equilibrium
+    from sorosim.results.result import Equilibrium
 
     state = error.partial
     if not isinstance(state, Equilibrium):
@@ -90,7 +90,7 @@ def _keep(error: Any, robot: Any, path: Path) -> None:
 
 def _compute(run: Any, robot: Any, path: Path, json: bool, t_end: float | None, begin: float = 0.0) -> None:
     """Call `run(progress)`; whatever happens, say what is in the file."""
-    from sorosim.result import Run
+    from sorosim.results.result import Run
 
     try:
         with progress(t_end, begin) as report:
@@ -224,7 +224,7 @@ def resume(
     Example: sorosim resume run.h5 --t-end 20
     """
     import sorosim
-    from sorosim.result import Run
+    from sorosim.results.result import Run
 
     before = sorosim.open(result)
     if not isinstance(before, Run):

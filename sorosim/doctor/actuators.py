@@ -15,8 +15,8 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.states import some_state
-from sorosim.expressions import Expression
 from sorosim.model.basis import STRAINS
+from sorosim.signals.expressions import Expression
 
 Array = NDArray[np.float64]
 

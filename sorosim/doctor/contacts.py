@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sorosim.contact_check import contacts_of, deep_contacts, estimate, thinnest
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding
 from sorosim.doctor.patient import Patient
+from sorosim.equations.contact_check import contacts_of, deep_contacts, estimate, thinnest
 from sorosim.errors import ModelError
 from sorosim.loads.contact import BoundContact
 from sorosim.loads.contact_law import ContactLaw

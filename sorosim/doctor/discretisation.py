@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.analysis import statics
 from sorosim.doctor.finding import NOTE, OK, Finding, graded
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.refined import RICHER, refined, transfer
+from sorosim.equations.system import StaticSystem
+from sorosim.equilibria.statics import statics
 from sorosim.errors import SorosimError
 from sorosim.linear import Linearization
 from sorosim.model.basis import STRAINS
 from sorosim.model.link import Link
-from sorosim.result import Equilibrium
+from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.system import StaticSystem
 
 Array = NDArray[np.float64]
 

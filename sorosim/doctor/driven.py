@@ -9,9 +9,9 @@ import numpy as np
 
 from sorosim.doctor.finding import NOTE, ODD, WRONG, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.drive import Partition, check_smooth, driven_motion
+from sorosim.engine.drive import Partition, check_smooth, driven_motion
+from sorosim.equations.system import independent_rows
 from sorosim.errors import ExpressionError, InputError
-from sorosim.system import independent_rows
 
 TURNS = 8.0 * np.pi  # rad beyond which an angle was probably meant in degrees
 FAR = 3.0  # of the size of the robot

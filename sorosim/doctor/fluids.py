@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, Finding, outside
 from sorosim.doctor.patient import Patient
-from sorosim.expressions import Expression
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed, half_extents
 from sorosim.model.body import Assembly, Solid
 from sorosim.signals import Signal
+from sorosim.signals.expressions import Expression
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.contact_check import contacts_of
 from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
+from sorosim.equations.contact_check import contacts_of
 from sorosim.loads.fluid import Fluid
 
 Array = NDArray[np.float64]

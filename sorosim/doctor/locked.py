@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import OK, Finding, graded
 from sorosim.doctor.patient import Patient
+from sorosim.equations.strains import Place
 from sorosim.model.basis import STRAINS
-from sorosim.result import Equilibrium
-from sorosim.strains import Place
+from sorosim.results.result import Equilibrium
 
 Array = NDArray[np.float64]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.assembly import close, open_loops
 from sorosim.doctor.driven import possible
 from sorosim.doctor.finding import NOTE, ODD, OK, WRONG, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.drive import Partition
+from sorosim.engine.drive import Partition
+from sorosim.equations.system import independent_rows
+from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError
-from sorosim.system import independent_rows
 
 Array = NDArray[np.float64]
 

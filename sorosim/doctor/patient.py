@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.analysis import statics
-from sorosim.contact_check import total_mass
-from sorosim.drive import driven_motion, input_motion
+from sorosim.engine.drive import driven_motion, input_motion
+from sorosim.equations.contact_check import total_mass
+from sorosim.equations.strains import Place, largest_strain, places
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
 from sorosim.loads.immersion import half_extents
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD, Link
-from sorosim.result import Equilibrium
+from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.strains import Place, largest_strain, places
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class Patient:
         return out
 
     def largest_strain(self, q: Array) -> tuple[float, Place | None]:
-        """As `sorosim.strains.largest_strain`."""
+        """As `sorosim.equations.strains.largest_strain`."""
         return largest_strain(self.robot, q)
 
     # -- as it is run ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding, graded
 from sorosim.doctor.patient import ROUNDING, Patient
-from sorosim.result import Equilibrium
+from sorosim.results.result import Equilibrium
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, OK, WRONG, Finding, graded, outside
 from sorosim.doctor.patient import Patient
+from sorosim.equations.strains import Place
 from sorosim.model.basis import STRAINS
 from sorosim.model.profile import Table
 from sorosim.model.section import Properties
-from sorosim.strains import Place
 
 Array = NDArray[np.float64]
 

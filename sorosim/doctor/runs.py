@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.motion import DEFAULTS
+from sorosim.simulation.simulate import DEFAULTS
 
 MANY = 1e6  # rows of results
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one

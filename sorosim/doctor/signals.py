@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.drive import driven_motion, input_motion
+from sorosim.engine.drive import driven_motion, input_motion
 from sorosim.loads.compiled import CompiledLaw
-from sorosim.motion import DEFAULTS
 from sorosim.signals import CallableSignal, Signal
+from sorosim.simulation.simulate import DEFAULTS
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sorosim.errors import ExpressionError
 from sorosim.io.units import MAX_POWER, Exponents, find_unit, kind_of, no_unit_hint, unit_factor
 from sorosim.kernels import tape
-from sorosim.parser import ARITY, CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, Token
+from sorosim.signals.parser import ARITY, CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, Token
 
 NUMBER: Exponents = (0, 0, 0)
 LENGTH: Exponents = (1, 0, 0)

@@ -15,7 +15,6 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from sorosim.errors import ModelError, nearest
-from sorosim.expressions import Expression, parse
 from sorosim.io.dimensions import mismatch
 from sorosim.io.marked import SYMBOL, VariedText
 from sorosim.io.problems import listed, shown
@@ -23,7 +22,8 @@ from sorosim.io.quantities import is_quantity, quantity, with_plain_units
 from sorosim.io.units import DIMENSIONS, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.visual import COLOURS, colour_code
-from sorosim.parser import CONSTANTS, FUNCTIONS
+from sorosim.signals.expressions import Expression, parse
+from sorosim.signals.parser import CONSTANTS, FUNCTIONS
 
 MAX_NAME = 60
 FORMAT_VERSION = 1

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import FileError, ModelError
-from sorosim.expressions import Expression
 from sorosim.io.fields import formula_or_quantity
 from sorosim.io.marked import VariedExpression
 from sorosim.io.problems import Collector, Path, at_path, dotted, shown
 from sorosim.io.quantities import quantity
 from sorosim.io.schema_signals import SignalFile, SignalTable
 from sorosim.signals import CallableSignal, ExpressionSignal, Signal, TableSignal, as_signal
+from sorosim.signals.expressions import Expression
 
 N_SAMPLES = 201
 MAX_EMBEDDED = 5000  # rows of CSV files in the text of a description

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.expressions import Expression
 from sorosim.io.bodies import BodyBuilder
 from sorosim.io.contacts import ContactBuilder
 from sorosim.io.fields import formula_or_quantity
@@ -30,6 +29,7 @@ from sorosim.model.anchor import Anchor
 from sorosim.model.link import WORLD, Link
 from sorosim.plug_ins import LOADS
 from sorosim.signals import Signal
+from sorosim.signals.expressions import Expression
 
 _SPRING = {"stiffness": "stiffness", "damping": "damping", "rest": "length"}
 

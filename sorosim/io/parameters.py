@@ -14,7 +14,7 @@ from sorosim.errors import nearest
 from sorosim.io.marked import Varied, VariedText
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.problems import shown
-from sorosim.parser import MAX_TEXT
+from sorosim.signals.parser import MAX_TEXT
 
 MAX_CHAIN = 30  # of parameters that are defined by others
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from sorosim.door import as_real
 from sorosim.errors import ExpressionError, ModelError
-from sorosim.expressions import parse
 from sorosim.io.dimensions import arithmetic, explained, is_arithmetic
 from sorosim.io.marked import SYMBOL, Varied
 from sorosim.io.problems import shown
@@ -26,7 +25,8 @@ from sorosim.io.units import (
     split,
     unit_factor,
 )
-from sorosim.parser import CONSTANTS, FUNCTIONS
+from sorosim.signals.expressions import parse
+from sorosim.signals.parser import CONSTANTS, FUNCTIONS
 from sorosim.varied import STEP
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sorosim.door import as_real, describe
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.expressions import Expression, parse
 from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VALUES, REACH, ROTARY_DRAG
 from sorosim.kernels.load_laws import FLUID
 from sorosim.kernels.signals import TAPE_SIGNAL
@@ -24,6 +23,7 @@ from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
 from sorosim.signals import CallableSignal, Signal, as_signal
+from sorosim.signals.expressions import Expression, parse
 from sorosim.varied import number_type
 
 Array = NDArray[np.float64]

@@ -10,13 +10,13 @@ import numpy as np
 
 from sorosim.door import as_real, describe
 from sorosim.errors import ModelError, nearest
-from sorosim.expressions import Expression
 from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.loads.compiled import CompiledLaw, LawRow
 from sorosim.loads.point_wrench import BoundLaw, split_entries
 from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.material import real_number
 from sorosim.signals import ExpressionSignal, Signal, as_signal
+from sorosim.signals.expressions import Expression
 from sorosim.varied import derivative
 
 # variables of an entry: arclength, its fraction, length of the rod, time

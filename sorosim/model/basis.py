@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
-from sorosim.expressions import Expression
 from sorosim.model.material import real_number
 from sorosim.model.profile import check_place_variables, evaluate
 from sorosim.plug_ins import Registry
+from sorosim.signals.expressions import Expression
 
 Array = NDArray[Any]
 

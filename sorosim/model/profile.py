@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
-from sorosim.expressions import Expression
 from sorosim.model.material import real_number
+from sorosim.signals.expressions import Expression
 from sorosim.varied import number_type
 
 Array = NDArray[Any]  # float64; complex when somebody differentiates by complex step

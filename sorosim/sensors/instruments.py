@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sorosim.door import describe
-from sorosim.engine import Engine
+from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.model.description import Description
 from sorosim.sensors.base import Array, Reader, Sensor

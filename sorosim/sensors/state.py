@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.engine import Engine
+from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.tree import BARE, OFFSET, PARENT, STRAIN, Workspace, make_workspace

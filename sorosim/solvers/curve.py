@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.growth import Growth
+from sorosim.linear.growth import Growth
 from sorosim.solvers.bordered import Border, Scales, across, null_vectors, orientation
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from sorosim.growth import Growth
+from sorosim.linear.growth import Growth
 from sorosim.solvers.bordered import Border, Scales, null_vectors
 from sorosim.solvers.curve import Curve, Place
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io import load_text
 from sorosim.io.journal import journal_of
 from sorosim.io.meshes import check_unchanged
 from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
-from sorosim.result import Equilibrium, Run
+from sorosim.results.result import Equilibrium, Run
+from sorosim.results.stored import open_run
 from sorosim.robot import Robot
-from sorosim.stored import open_run
 from sorosim.sweeps.assemble import empty, joined
 from sorosim.sweeps.plan import Plan, plan_from_data
 from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_name
@@ -179,7 +179,7 @@ class SweepResult:
         InputError
             There is none: the point failed, or the sweep is one of statics.
         """
-        from sorosim.motion import simulate
+        from sorosim.simulation.simulate import simulate
 
         point = self._found(i)
         if self.plan.command == STATICS:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.result import Run
+from sorosim.results.result import Run
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim import __version__
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
-from sorosim.motion import simulate
-from sorosim.result import Equilibrium, Run
+from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
+from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
 from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
 from sorosim.sweeps.samples import Value

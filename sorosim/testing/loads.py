@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.energies import load_power
+from sorosim.dynamics.energies import load_power
 from sorosim.lie.se3 import exp_se3
 from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.servo import Servo
+from sorosim.engine.loading import Loading
+from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.kernels.kinematics import POSES
 from sorosim.kernels.loop_joint import FRAME_B
-from sorosim.loading import Loading
 from sorosim.loads.contact import Contact
-from sorosim.records import ContactHistory, Contacts
 from sorosim.robot import Robot
 from sorosim.viz.target import Instant, Motion, instant
 

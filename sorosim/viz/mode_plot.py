@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from sorosim.door import describe
 from sorosim.errors import InputError
-from sorosim.modes import ModeRun, mode, shares, spoken
+from sorosim.results.modes import ModeRun, mode, shares, spoken
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
 from sorosim.viz.styles import chosen, styled

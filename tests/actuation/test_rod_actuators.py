@@ -16,7 +16,6 @@ from sorosim.actuation.route import Run
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.errors import ModelError
-from sorosim.expressions import parse
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
 from sorosim.model.link import Link
@@ -24,6 +23,7 @@ from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
+from sorosim.signals.expressions import parse
 from sorosim.testing import check_actuator
 from sorosim.testing.differences import jacobian
 

@@ -8,7 +8,7 @@ from sorosim.doctor.discretisation import discretisation, finer, gains, largest_
 from sorosim.doctor.finding import ODD, OK
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.refined import refined, transfer
-from sorosim.result import Equilibrium
+from sorosim.results.result import Equilibrium
 from tests.helpers.arms import changed, rubber_arm
 
 CANTILEVER = changed(

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, expm
 
 from helpers.slow import ad
+from sorosim.engine.records import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, Kinematics
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import WORLD, Link
-from sorosim.records import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, Kinematics
 
 pin = pytest.importorskip("pinocchio")  # there are no wheels for Windows
 

@@ -12,7 +12,6 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.route import PLACE_VARIABLES, Run
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import LAWFUL, TURNS, Anchor, Loop
-from sorosim.expressions import Expression, parse
 from sorosim.lie import exp_se3
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model import basis as bases
@@ -27,6 +26,7 @@ from sorosim.model.quadrature import minimum_n_gauss
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
 from sorosim.robot import Robot
+from sorosim.signals.expressions import Expression, parse
 
 Array = NDArray[np.float64]
 

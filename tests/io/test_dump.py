@@ -12,7 +12,6 @@ from numpy.testing import assert_array_equal
 
 import sorosim
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.expressions import parse
 from sorosim.io import bundled_robots, dump, load, load_text
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -20,6 +19,7 @@ from sorosim.model.joint import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 from sorosim.signals import TableSignal
+from sorosim.signals.expressions import parse
 
 BASE = (Path(__file__).parent / "robot.yaml").read_text("utf-8")
 

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import FileError, ModelError
-from sorosim.expressions import parse
 from sorosim.io import dump, json_schema, load, load_text
 from sorosim.io.yaml_reader import read_text
 from sorosim.lie import exp_so3
@@ -19,6 +18,7 @@ from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.joint import CREEP, JOINT_KINDS, Joint, Limit
 from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
+from sorosim.signals.expressions import parse
 
 HERE = Path(__file__).parent
 TEXT = (HERE / "joints.yaml").read_text("utf-8")

@@ -6,12 +6,12 @@ from helpers.differences import best_slope, relative_error
 from validation.contact_robots import at, body, floor, rod, touching
 
 import sorosim
+from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw, impact_damping
 from sorosim.model.obstacle import HalfSpace, HeightField, Pipe
 from sorosim.model.shape import Box, Cone, Ellipsoid, Sphere
-from sorosim.system import StaticSystem
 
 LAW = {"friction": 0.3, "damping": 0.5, "slip_speed": "5 cm/s", "stiffness": 1e5}
 STEPS = [1e-5, 3e-6, 1e-6, 3e-7]

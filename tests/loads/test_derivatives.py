@@ -5,7 +5,6 @@ import pytest
 from helpers.limbs import limbs, pose
 
 import sorosim
-from sorosim.expressions import parse
 from sorosim.loads.base import LoadValues
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed
@@ -13,6 +12,7 @@ from sorosim.loads.line_load import VARIABLES, LineLoad
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
 from sorosim.model.anchor import Anchor
+from sorosim.signals.expressions import parse
 from sorosim.testing import check_load
 
 SIX = (0.1, 0.2, 0.3, 1.0, 2.0, 3.0)

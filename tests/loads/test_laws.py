@@ -6,7 +6,6 @@ from helpers.limbs import body_wrenches, limbs, node_motion, pose
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.expressions import parse
 from sorosim.kernels import evaluate as task
 from sorosim.lie import Ad_inv
 from sorosim.lie.so3 import skew
@@ -17,6 +16,7 @@ from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
 from sorosim.model.anchor import Anchor
 from sorosim.model.shape import Sphere
+from sorosim.signals.expressions import parse
 
 T = 0.37
 RHO = 1000.0

@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sorosim.errors import ModelError
-from sorosim.expressions import parse
 from sorosim.model import basis as module
 from sorosim.model.basis import STRAINS, Basis, ReferenceStrain, StrainBasis, get_basis, register_basis, strain
 from sorosim.model.quadrature import gauss_panels
+from sorosim.signals.expressions import parse
 
 ORDERS = {
     "legendre": (0, 1, 4, 9),

@@ -11,9 +11,9 @@ from scipy.integrate import dblquad
 from scipy.interpolate import PchipInterpolator
 
 from sorosim.errors import ModelError
-from sorosim.expressions import parse
 from sorosim.model.profile import Constant, Formula, Linear, Table, as_profile
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.signals.expressions import parse
 
 LENGTH = 0.7  # m
 KNOTS, SIZES = (0.0, 0.3, 0.45, 0.8, 1.0), (0.03, 0.04, 0.02, 0.02, 0.01)

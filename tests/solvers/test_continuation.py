@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sorosim.growth import Growth, growing
+from sorosim.linear.growth import Growth, growing
 from sorosim.solvers.bordered import across, orientation
 from sorosim.solvers.continuation import Steps, follow_curve
 from sorosim.solvers.curve import Family

@@ -13,9 +13,9 @@ from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import Link
-from sorosim.motion import simulate
-from sorosim.result import Run
+from sorosim.results.result import Run
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import simulate
 
 Array = NDArray[np.float64]
 X, Y, Z = np.eye(3)

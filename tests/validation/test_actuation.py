@@ -17,8 +17,7 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.route import Run
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
-from sorosim.analysis import statics
-from sorosim.expressions import parse
+from sorosim.equilibria.statics import statics
 from sorosim.loads.line_load import LineLoad
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import ReferenceStrain, strain
@@ -29,8 +28,9 @@ from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
-from sorosim.motion import simulate
 from sorosim.robot import Robot
+from sorosim.signals.expressions import parse
+from sorosim.simulation.simulate import simulate
 
 L, D, G = 0.5, 0.008, 9.81  # length of the arm, offset of tendons from its axis
 NO_GRAVITY = (0.0, 0.0, 0.0)

@@ -31,8 +31,8 @@ from validation.planar_network import (
     fin_ray_shape,
 )
 
-from sorosim.analysis import statics
 from sorosim.constraints.loop import Anchor, Loop
+from sorosim.equilibria.statics import statics
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody

@@ -16,8 +16,8 @@ from sorosim.model.description import Description
 from sorosim.model.joint import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
-from sorosim.motion import simulate
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import simulate
 
 GRAVITY = (0.0, 0.0, -9.81)
 PLANAR = strain(bending_y=3)

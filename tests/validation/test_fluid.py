@@ -29,8 +29,8 @@ from validation.motions import (
 )
 from validation.planar_rod import PlanarRod
 
-from sorosim.analysis import statics
-from sorosim.energies import load_power
+from sorosim.dynamics.energies import load_power
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ModelError
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed, ellipsoid_added_mass

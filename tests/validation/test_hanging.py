@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_bvp
 from validation.motions import ASKEW, MOMENTS, X, Y, Z, oblique_body, pose, turn
 
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.lie import log_so3
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain

@@ -16,7 +16,7 @@ from validation.builders import NO_GRAVITY, cantilever, tip_load
 from validation.motions import X, Y, Z, angle_between, momenta, pose, poses_of, rates_for, turn
 from validation.planar_beam import PlanarBeam
 
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.lie import exp_se3
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues

@@ -5,8 +5,8 @@ import pytest
 from helpers.differences import jacobian, relative_error
 
 import sorosim
-from sorosim.drive import input_motion
-from sorosim.system import OdeSystem
+from sorosim.engine.drive import input_motion
+from sorosim.equations.system import OdeSystem
 
 JOINTS = [f"link{i}" for i in range(1, 8)]
 

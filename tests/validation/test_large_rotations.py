@@ -39,8 +39,8 @@ from sorosim.model.joint import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.section import Circle
-from sorosim.motion import resume
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import resume
 
 METHODS = ("bdf", "radau", "lsoda", "cvode")
 G = 9.81

@@ -11,8 +11,7 @@ from validation.builders import cantilever, stiffness
 from validation.motions import ASKEW, X, Y, Z, drift, momenta, oblique_body, pose, rates_for, run_of, turn
 from validation.planar_rod import PlanarRod
 
-from sorosim.analysis import statics
-from sorosim.expressions import parse
+from sorosim.equilibria.statics import statics
 from sorosim.loads.line_load import LineLoad
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
@@ -27,6 +26,7 @@ from sorosim.model.profile import Linear
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
+from sorosim.signals.expressions import parse
 
 L, G = 0.5, 9.81
 NOTHING = (0.0, 0.0, 0.0)

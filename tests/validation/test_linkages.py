@@ -23,8 +23,8 @@ from validation.linkages import (
 )
 from validation.motions import NOWHERE, Y, drift, pose, run_of
 
-from sorosim.analysis import statics
 from sorosim.constraints.loop import Anchor, Loop
+from sorosim.equilibria.statics import statics
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint

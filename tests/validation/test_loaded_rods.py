@@ -24,8 +24,8 @@ from validation.columns import (
 from validation.motions import pose, turn
 from validation.tip_loaded import EvenRod, follower_elastica
 
-from sorosim.analysis import statics
 from sorosim.constraints.loop import Anchor, Loop
+from sorosim.equilibria.statics import statics
 from sorosim.lie import exp_se3
 from sorosim.model.basis import ReferenceStrain, strain
 from sorosim.model.description import Description

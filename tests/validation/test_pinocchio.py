@@ -6,7 +6,7 @@ from helpers.differences import Worst, best_slope, jacobian, relative_error
 from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
 from helpers.robots import random_state, rigid_tree
 
-from sorosim.forward import ALGORITHMS, DERIVATIVES
+from sorosim.dynamics.forward import ALGORITHMS, DERIVATIVES
 from sorosim.model.chart import twist_matrix
 from sorosim.model.joint import JOINT_KINDS
 

@@ -16,7 +16,7 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from validation.cosserat_bvp import TaperedRod, routes_of_the_paper, skew
 
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.anchor import Anchor

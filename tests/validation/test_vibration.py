@@ -8,7 +8,7 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 from validation.builders import cantilever, pendulum, stiffness
 
-from sorosim.analysis import statics
+from sorosim.equilibria.statics import statics
 from sorosim.lie import exp_se3
 from sorosim.model.basis import strain
 from sorosim.model.body import RigidBody

@@ -1,0 +1,1 @@
+"""What a robot answers about forces and accelerations."""

@@ -1,0 +1,92 @@
+"""Forward and hybrid dynamics in O(N) (docs/theory.md, 5): the compiled sweeps, with room for each thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.compiled import entry
+from sorosim.engine.engine import Engine
+from sorosim.engine.records import HybridDynamics
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.articulated import Articulated, forward_articulated, make_articulated, solve_columns
+
+Array = NDArray[np.float64]
+
+# columns that are solved for at once: their room stays in the cache
+AT_ONCE = 64
+
+
+class _Room:
+    def __init__(self, engine: Engine) -> None:
+        tree = engine.tree
+        n, ndof = len(tree.segment) + 1, len(tree.rows)
+        self.parts: Articulated = make_articulated(tree)
+        self.wrench, self.force = np.zeros((n, 6, 1)), np.zeros((ndof, 1))
+        self._wrenches, self._columns = np.zeros(n * 6 * AT_ONCE), np.zeros(ndof * AT_ONCE)
+
+    def of_columns(self, m: int) -> tuple[Array, Array]:
+        """Room for m columns in parts of the same size, as few of them as there is room for."""
+        width = -(-m // -(-m // AT_ONCE)) if m else 1
+        n, ndof = len(self._wrenches) // (6 * AT_ONCE), len(self._columns) // AT_ONCE
+        return self._wrenches[: n * 6 * width].reshape(n, 6, width), self._columns[: ndof * width].reshape(ndof, width)
+
+
+class Articulation:
+    """Articulated bodies of the tree of an engine; its loops are left open."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._local = threading.local()
+        self._forward: Callable[..., int] | None = None
+        self._solve: Callable[..., int] | None = None
+
+    @property
+    def room(self) -> _Room:
+        """Room of this thread."""
+        if not hasattr(self._local, "room"):
+            self._local.room = _Room(self.engine)
+        found: _Room = self._local.room
+        return found
+
+    def motion(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: NDArray[np.bool_], tau: Array | None = None
+    ) -> HybridDynamics:
+        """Hybrid dynamics: qdd is read where it is known, elsewhere tau; default: the internal force.
+
+        Raises ModelError naming the coordinate that moves no mass.
+        """
+        engine, room = self.engine, self.room
+        given = np.where(known, qdd, 0.0)
+        found = engine.evaluate(task.READY, q, qd, given, u, t)
+        force = found.tau if tau is None else np.array(tau, dtype=float)
+        arguments: tuple[Any, ...] = (
+            engine.tree, known, engine.workspace, room.parts, room.wrench, room.force, given, force
+        )  # fmt: skip
+        if self._forward is None:
+            self._forward = entry(forward_articulated, *arguments)
+        failed = self._forward(*arguments)
+        if failed >= 0:
+            raise engine.idle_error(failed)
+        return HybridDynamics(given, force)
+
+    def solve(self, known: NDArray[np.bool_], B: Array) -> Array:
+        """M_ff^-1 B (ndof, m) in the rows of free coordinates, zero elsewhere, at the state of the last `motion`."""
+        out = np.array(B, dtype=float, order="C")
+        self.solve_in_place(known, 1.0, out)
+        return out
+
+    def solve_in_place(self, known: NDArray[np.bool_], scale: float, *matrices: Array) -> None:
+        """Overwrite matrices X (ndof, m), contiguous, with scale M_ff^-1 X; see `solve`."""
+        engine, room = self.engine, self.room
+        for X in matrices:
+            arguments: tuple[Any, ...] = (
+                engine.tree, known, engine.workspace, room.parts, *room.of_columns(X.shape[1]), scale, X
+            )  # fmt: skip
+            if self._solve is None:
+                self._solve = entry(solve_columns, *arguments)
+            self._solve(*arguments)

@@ -1,0 +1,201 @@
+"""The equations of motion varied by one scalar of a robot's description (docs/theory.md, 13)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.engine.engine import Engine
+from sorosim.errors import InputError
+from sorosim.kernels.dynamics import point_quantities, project_wrenches
+from sorosim.kernels.external import External, clear_external
+from sorosim.kernels.fibres import FIBRE_KIND, PYTHON_ROW, fibre_strain, make_fibre_room
+from sorosim.kernels.fluid import CURRENT, FIELD
+from sorosim.kernels.forces import internal_forces
+from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
+from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
+from sorosim.kernels.loops import Closure, apply_loops, close_loops, make_closure
+from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, Touch
+from sorosim.varied import STEP, derivative
+
+Array = NDArray[np.float64]
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+class Variation(NamedTuple):
+    """Derivatives of the equations of motion by a scalar, the state held."""
+
+    inverse: Array  # (ndof,) of inverse dynamics less the forces of loops
+    internal: Array  # (ndof,) of the internal force
+    loops: Array  # (3, m) of the errors of loops, their rates and accelerations
+
+
+class VariedEngine:
+    """The engine of a robot, and that of its description with a scalar that carries a derivative.
+
+    Parameters
+    ----------
+    engine : Engine
+        Of the robot.
+    varied : Engine
+        Made within `sorosim.varied.varying`; its arrays are complex.
+    """
+
+    def __init__(self, engine: Engine, varied: Engine) -> None:
+        self.engine, self.varied = engine, varied
+        laws = varied.loading.packed.laws
+        changed = [derivative(part).any() for part in (laws.value, laws.frame, laws.media.value, varied.gravity)]
+        self.loads_change = bool(len(laws.row)) and any(changed)
+        self.arrays = [
+            *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *varied.fibres[1:3], varied.fibres.input,
+            *varied.fibres[5:6], varied.fibres.spread, varied.loops.value, laws.value, laws.frame, laws.media.value,
+        ]  # fmt: skip
+
+    def check(self, name: str) -> None:
+        """Refuse what has no derivative that is known."""
+        if not all(np.isfinite(derivative(array)).all() for array in self.arrays):
+            raise InputError("parameters", "a scalar by which the arrays of the robot have derivatives", f"'{name}'")
+        laws = self.varied.loading.packed.laws
+        if derivative(laws.signals.data).any() or derivative(laws.media.fields.data).any():
+            expected = "a scalar that is no signal of time and no current"
+            raise InputError("parameters", expected, f"'{name}'")
+        in_field = laws.row[(laws.row[:, MEDIUM] >= 0) & (laws.row[:, LOAD_FRAME] >= 0)]
+        frames = derivative(laws.frame[in_field[:, LOAD_FRAME]])
+        if frames.any() and (laws.media.row[in_field[:, MEDIUM], CURRENT] == FIELD).any():
+            raise InputError(
+                "parameters", "no scalar that moves bodies in a current that depends on the place", f"'{name}'"
+            )
+
+    def vary(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
+    ) -> Variation:  # fmt: skip
+        """Derivatives in a state; with multipliers (m,) loops act."""
+        varied, ndof = self.varied, self.varied.ndof
+        tree, ws = varied.tree, varied.workspace
+        moving = forward_sweep(tree, q, qd, qdd, varied.gravity, COLUMNS, ws)
+        external = self._external(q, qd, u, t)
+        point_quantities(tree, external, moving, False, multiplier is not None, ws)
+        closure: Closure = _complex(make_closure(len(varied.closed.rows), varied.closed.m, ndof))
+        if multiplier is not None:
+            closure.multiplier[:] = multiplier
+            close_loops(varied.loops, ws, u, closure)
+            apply_loops(varied.loops, False, ws, closure)
+        tau, none = np.zeros(ndof, dtype=complex), np.zeros((0, 0), dtype=complex)
+        project_wrenches(tree, ws, tau)
+        inverse = derivative(tau)
+        internal_forces(tree, varied.elastic, varied.fibres, q, qd, u, False, ws, external, tau, none, none, none)
+        return Variation(inverse, derivative(tau), derivative(closure.value))
+
+    def motion(self, q: Array, places: tuple[tuple[str, float], ...]) -> Array:
+        """How places (link, s) move, the coordinates held: twists (n, 6) in their own frames, [angular; linear]."""
+        g = self.varied.look(self.varied.places(places), q)[0]
+        change = np.einsum("nji,njk->nik", g.real[:, :3, :3], derivative(g)[:, :3])
+        return np.concatenate([_axial(change[:, :, :3]), change[:, :, 3]], axis=1)
+
+    def _external(self, q: Array, qd: Array, u: Array, t: float) -> External:
+        """What acts from outside and from Python inside, after a sweep of the varied tree."""
+        engine, real, varied = self.engine, self.engine.external, self.varied
+        # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
+        n = len(engine.tree.segment) if engine.loading or varied.loading else 0
+        external: External = _complex(varied.loading.make_external(n, varied.ndof))
+        external = external._replace(
+            wrench=np.zeros((n, 6), dtype=complex), fibres=_complex(make_fibre_room(varied.fibres))
+        )
+        if engine.loading:
+            engine.load_values(q, qd, t, real)
+            external.wrench[:] = real.wrench + 1j * STEP * self._carried(real)
+        external.wrench[:] += 1j * STEP * self._changed(q, qd, t)
+        if engine.loading.actuators:
+            engine.loading.actuate(real, engine.tree, q, qd, u, engine.actuator_names)
+            external.section[:] = real.section + 1j * STEP * self._strained(real, q, qd)
+            external.section_B[:] = real.section_B
+        return external
+
+    def _carried(self, real: External) -> Array:
+        """How wrenches (n, 6) change because their nodes move."""
+        n, ws = len(real.wrench), self.varied.workspace
+        J, Jd = _columns(ws.pose[:n], ws.twist[:n, 0])
+        change: Array = _turned(real.wrench, J)
+        change += np.einsum("kij,kj->ki", real.K, J) + np.einsum("kij,kj->ki", real.D, Jd)
+        for k, (a, b) in enumerate(real.pair):
+            if a >= 0 and b >= 0:
+                change[a] += real.pair_K[k, 0] @ J[b] + real.pair_D[k, 0] @ Jd[b]
+                change[b] += real.pair_K[k, 1] @ J[a] + real.pair_D[k, 1] @ Jd[a]
+        _add_touching(real.touch, J, Jd, change)
+        return change
+
+    def _changed(self, q: Array, qd: Array, t: float) -> Array | float:
+        """How wrenches (n, 6) change because their laws do."""
+        if not self.loads_change:
+            return 0.0
+        varied, ndof = self.varied.loading, self.varied.ndof
+        ws = self.engine.workspace
+        external: External = _complex(varied.make_external(len(ws.pose) - 1, ndof))
+        clear_external(external)
+        self.engine.sweep(q, qd, POSES)
+        varied.add_packed(varied.packed, external, t, self.varied.gravity, ws)
+        return derivative(external.wrench)
+
+    def _strained(self, real: External, q: Array, qd: Array) -> Array:
+        """How internal wrenches (n, 6) of actuators in Python change because the strains do."""
+        fibres, tree = self.varied.fibres, self.varied.tree
+        rows = np.flatnonzero(fibres.row[:, FIBRE_KIND] == PYTHON_ROW)
+        change = np.zeros((len(real.section), 6))
+        xi = np.zeros(6, dtype=complex)
+        for row in rows:
+            given = fibres.row[row, -1]
+            for tangent, x, reference in ((real.section_K, q, True), (real.section_D, qd, False)):
+                fibre_strain(tree, fibres, row, x, reference, xi)
+                change[given] += tangent[given] @ derivative(xi)
+        return change
+
+
+def _complex(arrays: T) -> T:
+    """A copy of a record of arrays, those of floats made complex."""
+    record: Any = arrays
+    parts = {
+        name: array.astype(complex)
+        for name, array in record._asdict().items()
+        if isinstance(array, np.ndarray) and array.dtype.kind in "fc"
+    }
+    return record._replace(**parts)  # type: ignore[no-any-return]
+
+
+def _axial(W: Array) -> Array:
+    """Axial vectors (n, 3) of matrices (n, 3, 3), the mean of their two sides."""
+    return 0.5 * np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1)
+
+
+def _add_touching(touch: Touch, J: Array, Jd: Array, change: Array) -> None:
+    """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
+    for slot in range(touch.counts[LINKED]):
+        entry = touch.entry[touch.linked[slot]]
+        nodes = entry[ENTRY_NODE : ENTRY_NODE + entry[N_ENTRIES]]
+        moved, rate = (np.where(nodes[:, None] >= 0, part[nodes], 0.0).ravel() for part in (J, Jd))
+        left, right = (rows[slot, :, : len(moved)] for rows in (touch.left, touch.right))
+        by_rows = right @ moved
+        by_rows[:3] += touch.rate[slot] @ (left[:3] @ rate)
+        for node, wrench in zip(nodes, (left.T @ by_rows).reshape(-1, 6), strict=True):
+            if node >= 0:
+                change[node] += wrench
+
+
+def _turned(wrench: Array, J: Array) -> Array:
+    """Change (n, 6) of wrenches that move along with twists J, adbar_w J = -[m x w + f x v; f x w]."""
+    m, f, w, v = wrench[:, :3], wrench[:, 3:], J[:, :3], J[:, 3:]
+    return -np.concatenate([np.cross(m, w) + np.cross(f, v), np.cross(f, w)], axis=1)
+
+
+def _columns(pose: Any, twist: Any) -> tuple[Array, Array]:
+    """World columns J, J' (n, 6) of the scalar at nodes, from complex poses (n, 4, 3) and twists (n, 6).
+
+    A scalar is a coordinate that stands still: dg g^-1 = J and dV = J' - ad_V J.
+    """
+    R, p, V = pose[:, :3].real, pose[:, 3].real, twist.real
+    turned = _axial(np.einsum("nij,nkj->nik", derivative(pose)[:, :3], R))
+    J = np.concatenate([turned, derivative(pose)[:, 3] - np.cross(turned, p)], axis=1)
+    w, v = V[:, :3], V[:, 3:]
+    turning = np.concatenate([np.cross(w, turned), np.cross(v, turned) + np.cross(w, J[:, 3:])], axis=1)
+    return J, derivative(twist) + turning

@@ -1,0 +1,1 @@
+"""The arrays of one robot and bare calls of the kernels."""

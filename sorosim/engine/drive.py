@@ -1,0 +1,208 @@
+"""What is prescribed in time: inputs and motions as compiled signals, and which coordinates are driven."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.joint_force import JointForce
+from sorosim.compiled import entry
+from sorosim.errors import InputError, nearest
+from sorosim.kernels.fibres import MODE, WOUND, WOUND_LENGTH, Fibres
+from sorosim.kernels.signals import evaluate_signals, signal_workspace
+from sorosim.model.compile import Layout
+from sorosim.signals import (
+    CallableSignal,
+    ConstantSignal,
+    Signal,
+    TableSignal,
+    as_signal,
+    compile_signals,
+)
+from sorosim.signals.edges import rough_time
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# a motion is looked at so often in a run at least, and at most
+FEWEST_LOOKS, MOST_LOOKS = 4_000, 400_000
+
+
+class Motion:
+    """Signals of time, compiled: inputs u(t), or driven coordinates with their rates."""
+
+    def __init__(self, signals: list[Signal]) -> None:
+        self.signals = signals
+        self.arrays, self.callables = compile_signals(signals)
+        self._workspace_shape = signal_workspace(self.arrays).shape
+        self._evaluate: Any = None
+        self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
+        self._is_constant = len(self._constant) == len(signals)
+
+    def jets(self, t: float) -> Array:
+        """Values and first and second derivatives (n, 3) at time t; of a callable only the value."""
+        out = np.zeros((len(self.signals), 3))
+        for index, function in self.callables:
+            out[index, 0] = function(t)
+        arguments = self.arrays, float(t), out, np.empty(self._workspace_shape)
+        if self._evaluate is None:
+            self._evaluate = entry(evaluate_signals, *arguments)
+        self._evaluate(*arguments)
+        return out
+
+    def value(self, t: float) -> Array:
+        """Values (n,) at time t."""
+        return self._constant if self._is_constant else np.ascontiguousarray(self.jets(t)[:, 0])
+
+    def sample(self, times: Array) -> Array:
+        """Values (n_times, n)."""
+        return np.stack([s.sample(times) for s in self.signals], axis=-1) if self.signals else np.zeros((len(times), 0))
+
+    @property
+    def specs(self) -> list[Any]:
+        """What a result keeps of the signals."""
+        return [signal.spec for signal in self.signals]
+
+
+class Held:
+    """Inputs that a controller sets at samples and that stay until the next one."""
+
+    def __init__(self, n: int) -> None:
+        self.times: list[float] = []
+        self.values: list[Array] = []
+        self._n = n
+
+    def hold(self, t: float, value: Array) -> None:
+        """From t on the inputs are `value` (n,)."""
+        self.times.append(t)
+        self.values.append(value)
+
+    def value(self, t: float) -> Array:
+        """Values (n,) that are held at time t."""
+        return self.values[max(bisect_right(self.times, t) - 1, 0)] if self.values else np.zeros(self._n)
+
+    def sample(self, times: Array) -> Array:
+        """Values (n_times, n) that were held at times."""
+        return np.array([self.value(float(t)) for t in times]).reshape(len(times), self._n)
+
+    @property
+    def specs(self) -> list[Any]:
+        """None: no file keeps a controller."""
+        return [None] * self._n
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Each coordinate has either a known force (free: its acceleration is unknown) or a known motion (driven)."""
+
+    free: IntArray
+    driven: IntArray
+    names: tuple[str, ...]  # of the driven ones, as they were given
+    mask: NDArray[np.bool_]  # (ndof,) whether driven
+
+    @classmethod
+    def of(cls, layout: Layout, driven: Mapping[str, Any], actuators: Mapping[str, Any]) -> Partition:
+        """Drive coordinates by their names, or joints of one coordinate by the names of their links.
+
+        Raises
+        ------
+        InputError
+            A name that is not known, a coordinate that is driven twice or that a motor acts on.
+        """
+        chosen: dict[int, str] = {}
+        for name in driven:
+            index = layout.coordinate(name, "driven")
+            if index in chosen:
+                raise InputError(f"driven.{name}", "every coordinate once", f"that of '{chosen[index]}' again")
+            chosen[index] = name
+        for actuator, motor in actuators.items():
+            if isinstance(motor, JointForce):
+                index = layout.links[motor.link].column + motor.index(layout)
+                if index in chosen:
+                    expected = "a motion or a motor, one of them"
+                    hint = "the force of a driven coordinate is unknown: leave the motor out"
+                    raise InputError(f"driven.{chosen[index]}", expected, f"the motor '{actuator}' beside it", hint)
+        indices, mask = np.array(list(chosen), dtype=np.int64), np.zeros(len(layout.coordinate_names), dtype=np.bool_)
+        mask[indices] = True
+        return cls(np.flatnonzero(~mask), indices, tuple(chosen.values()), mask)
+
+
+def driven_motion(driven: Mapping[str, Any]) -> Motion:
+    """Signals of driven coordinates; refuses those whose rates are not known."""
+    signals = [as_signal(value, f"driven.{name}") for name, value in driven.items()]
+    for name, signal in zip(driven, signals, strict=True):
+        if isinstance(signal, CallableSignal):
+            expected = "expressions or tables, whose derivatives are known"
+            raise InputError(f"driven.{name}", expected, "a callable")
+    return Motion(signals)
+
+
+def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None = None) -> None:
+    """Refuse motions of driven coordinates whose rates jump: a jump is a blow, which no integrator would notice.
+
+    Parameters
+    ----------
+    driven : mapping of names to signals
+    t_end : float
+        They are looked at from t = 0 to here [s].
+    dt_out : float, optional
+        Spacing of the results [s]: a motion must have a rate at each of them.
+
+    Raises
+    ------
+    InputError
+    """
+    times = np.linspace(0.0, t_end, FEWEST_LOOKS + 1)
+    if dt_out is not None:
+        times = np.union1d(times, dt_out * np.arange(1.0, min(t_end / dt_out, MOST_LOOKS)))
+    for name, signal in zip(driven, driven_motion(driven).signals, strict=True):
+        rough = rough_time(signal, times)
+        if rough is not None:
+            hint = "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1"
+            if isinstance(signal, TableSignal):
+                t = signal.times
+                hint = "give interpolation: cubic or pchip"
+                if rough[1] in (t[0], t[-1]) and (signal.interpolation != "linear" or len(t) == 2):
+                    hint = "outside of a table its value is held: let it begin and end at rest, or outside of the run"
+            got = f"{rough[0]} at t = {rough[1]:.6g} s"
+            raise InputError(f"driven.{name}", "a motion with a continuous rate", got, hint)
+
+
+def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
+    """Inputs as signals: a mapping of actuator names to signals (missing ones are zero), a sequence, or None."""
+    if u is None:
+        u = {}
+    if isinstance(u, Mapping):
+        for name in u:
+            if name not in names:
+                raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), names))
+        return Motion([as_signal(u.get(name, 0.0), f"{where}.{name}") for name in names])
+    try:
+        if isinstance(u, str | bytes | set | frozenset):
+            raise TypeError
+        entries = list(u)
+    except TypeError:
+        hint = "a callable takes the name of its actuator: u={'name': f}"
+        raise InputError(where, "a mapping or a sequence", type(u).__name__, hint) from None
+    if len(entries) != len(names):
+        raise InputError(where, f"{len(names)} inputs", f"{len(entries)}")
+    return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
+
+
+def winds(fibres: Fibres) -> bool:
+    """Whether the input of any tendon is a length."""
+    return bool((fibres.input[:, MODE] == WOUND).any())
+
+
+def check_wound(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
+    """Refuse inputs (..., n_actuators) by which a tendon would be wound up by more than its length (InputError)."""
+    for i in np.flatnonzero(fibres.input[:, MODE] == WOUND):
+        most, length = float(np.max(u[..., i], initial=-np.inf)), float(fibres.input[i, WOUND_LENGTH])
+        if most >= length:
+            hint = "with a stiffness, the input is the length that is wound up"
+            raise InputError(f"{where}.{names[int(i)]}", f"less than its length, {length:.6g} m", f"{most:.6g} m", hint)

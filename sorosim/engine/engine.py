@@ -1,0 +1,376 @@
+"""The engine: arrays of a robot and bare calls of the kernels. Nothing is checked here; robot.py is the door."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.compiled import check_actuator, compile_fibres
+from sorosim.actuation.joint_force import JointForce, compile_motors
+from sorosim.actuation.loop_force import LoopForce
+from sorosim.compiled import entry
+from sorosim.constraints.loop import Loop, compile_loops
+from sorosim.engine.loading import Loading, Sliding, Stuck
+from sorosim.engine.records import Contacts
+from sorosim.errors import ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.evaluate import evaluate
+from sorosim.kernels.external import External
+from sorosim.kernels.fibres import fibre_lengths, tensions
+from sorosim.kernels.joints import LAW, MOTOR, SERVO
+from sorosim.kernels.kinematics import (
+    COLUMN_RATES,
+    COLUMNS,
+    POSES,
+    forward_sweep,
+    read_jacobians,
+    read_poses,
+)
+from sorosim.kernels.loop_joint import N_LAWS
+from sorosim.kernels.loops import ERROR, Closure, make_closure
+from sorosim.kernels.probe import probe_places
+from sorosim.kernels.saddle import Saddle, make_saddle
+from sorosim.kernels.tree import BARE, RIGID, Workspace, make_workspace, with_matrices
+from sorosim.loads.base import Load
+from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
+from sorosim.model.link import Link
+from sorosim.varied import number_type
+
+DERIVATIVE_TASKS = (
+    task.INTERNAL_DERIVATIVES,
+    task.INVERSE_DERIVATIVES,
+    task.RESIDUAL_DERIVATIVES,
+    task.FORWARD_DERIVATIVES,
+    task.HYBRID_DERIVATIVES,
+)
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Places(NamedTuple):
+    """Places on links, ready to be looked at."""
+
+    pieces: IntArray  # columns named in kernels.probe
+    strain: Array
+
+
+class Evaluation(NamedTuple):
+    """What an evaluation gave; parts that its task does not fill are empty or without meaning."""
+
+    tau: Array  # (ndof,)
+    mass: Array  # (ndof, ndof)
+    dq: Array  # (ndof, ndof)
+    dqd: Array  # (ndof, ndof)
+    B: Array  # (ndof, n_actuators)
+    qdd: Array  # (ndof,)
+    closure: Closure  # of the loops: multipliers (m,), values (3, m), matrices (5, m, ndof)
+    regularity: Array  # (2,) rank of the constraints, and how near they are to losing it
+
+
+class Engine:
+    """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
+
+    def __init__(
+        self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, Any], loads: Mapping[str, Load],
+        loops: Mapping[str, Loop],
+    ) -> None:  # fmt: skip
+        places = [place for load in loads.values() for place in load.places]
+        places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
+        self.tree, elastic, layout = compile_tree(links, places)
+        self.layout = replace(layout, joined=frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values()))
+        self.gravity = np.array(gravity, dtype=number_type())
+        self.actuator_names = tuple(actuators)
+        motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
+        loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
+        in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in motors and i not in loop_motors}
+        for i, actuator in in_rods.items():
+            check_actuator(self.actuator_names[i], actuator, self.layout)
+        self.fibres, in_python = compile_fibres(in_rods, self.actuator_names, len(actuators), self.layout)
+        self.elastic = elastic._replace(laws=compile_motors(motors, self.layout, elastic.laws))
+        self.loading = Loading(loads, self.layout, self.fibres, in_python)
+        # what has weight; the fluid that moves with the robot has none
+        self.weight = self.tree.inertia
+        if self.loading.added:
+            inertia = self.weight.copy()
+            for node, added in self.loading.added.items():
+                inertia[node] += added
+            segment = self.tree.segment.copy()
+            segment[list(self.loading.added), BARE] = 0
+            segment[list(self.loading.added), RIGID] = [is_rigid(inertia[node]) for node in self.loading.added]
+            self.tree = self.tree._replace(inertia=inertia, segment=segment)
+        self.ndof = int(self.tree.rows.shape[0])
+        self.n_actuators = len(actuators)
+        self.none_known = np.zeros(self.ndof, dtype=np.bool_)
+        self._no_closing = np.array([0.0, 0.0, -1.0])
+        self._local = threading.local()
+        self._evaluate: Callable[..., int] | None = None
+        self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
+        self.places = lru_cache(maxsize=256)(self._places)
+        # last: what is taken as built asks the tree
+        self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
+        self._lawful = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
+
+    @property
+    def workspace(self) -> Workspace:
+        """Workspace of this thread; it has room for derivatives once any were computed."""
+        if not hasattr(self._local, "workspace"):
+            self._local.workspace = make_workspace(self.tree)
+        return self._local.workspace  # type: ignore[no-any-return]
+
+    @property
+    def workspace_of_derivatives(self) -> Workspace:
+        """Workspace of this thread, with room for derivatives."""
+        self._local.workspace = with_matrices(self.workspace)
+        return self._local.workspace  # type: ignore[no-any-return]
+
+    @property
+    def closure(self) -> tuple[Closure, Saddle]:
+        """What evaluations fill for the loops, of this thread."""
+        if not hasattr(self._local, "closure"):
+            m, most = self.closed.m, max(self.ndof, self.n_actuators)
+            self._local.closure = make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+        return self._local.closure  # type: ignore[no-any-return]
+
+    @property
+    def external(self) -> External:
+        """What evaluations fill with loads, of this thread."""
+        if not hasattr(self._local, "external"):
+            self._local.external = self.loading.make_external(len(self.tree.segment), self.ndof)
+        return self._local.external  # type: ignore[no-any-return]
+
+    def _built(self, node: int) -> Array:
+        """Pose (4, 4) of a node when all coordinates are zero."""
+        if node < 0:
+            return np.eye(4)
+        g, _ = self.poses(np.array([node]), self.zero_rates, self.zero_rates)
+        return np.array(g[0])
+
+    # -- kinematics ------------------------------------------------------------------------------------------------
+
+    def sweep(self, q: Array, qd: Array, depth: int) -> bool:
+        """Forward sweep of positions and rates; returns whether anything moves."""
+        zero = np.zeros(self.ndof)
+        return bool(forward_sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
+
+    def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Poses (n, 4, 4) and body twists (n, 6) of nodes."""
+        self.sweep(q, qd, POSES)
+        kind = self.gravity.dtype
+        g, eta = np.empty((len(nodes), 4, 4), dtype=kind), np.empty((len(nodes), 6), dtype=kind)
+        read_poses(nodes, self.workspace, g, eta)
+        return g, eta
+
+    def jacobians(self, nodes: IntArray, q: Array, qd: Array, rates: bool) -> tuple[Array, Array, Array, Array]:
+        """Poses, body twists, body Jacobians (n, 6, ndof) and, if asked for, their time derivatives, of nodes."""
+        moving = self.sweep(q, qd, COLUMN_RATES if rates else COLUMNS)
+        n = len(nodes)
+        g, eta = np.empty((n, 4, 4)), np.empty((n, 6))
+        J, Jd = np.zeros((n, 6, self.ndof)), np.zeros((n if rates else 0, 6, self.ndof))
+        read_poses(nodes, self.workspace, g, eta)
+        read_jacobians(self.tree, nodes, moving, self.workspace, J, Jd)
+        return g, eta, J, Jd
+
+    def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
+        """Look places (link, s) up: the node before each, and the piece of segment from there."""
+        index: list[tuple[int, int, int]] = []
+        strain: list[Array] = [np.zeros(0, dtype=self.gravity.dtype)]
+        size = 0
+        for name, s in wanted:
+            link = self.layout.links[name]
+            X = s * link.X[-1]
+            k = int(np.searchsorted(link.X, X + MERGE * link.X[-1], side="right")) - 1
+            k = max(k, 0)
+            node = int(link.nodes[k])
+            if X - link.X[k] <= MERGE * link.X[-1] or not link.pieces:
+                index.append((node, -1, 0))
+                continue
+            segment = int(link.nodes[k + 1])
+            block = int(self.tree.segment[segment, 1])
+            piece = next(p for p in link.pieces if p.block == block)
+            data = segment_strain(piece.division, link.X[k] - piece.start, X - piece.start)
+            index.append((node, segment, size))
+            strain.append(data)
+            size += len(data)
+        return Places(np.array(index, dtype=np.int64).reshape(-1, 3), np.concatenate(strain))
+
+    def look(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
+        """Poses (n, 4, 4) and, if asked for, body Jacobians (n, 6, ndof) at places."""
+        self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
+        n = len(places.pieces)
+        kind = self.gravity.dtype
+        g, J = np.empty((n, 4, 4), dtype=kind), np.zeros((n if jacobian else 0, 6, self.ndof), dtype=kind)
+        probe_places(self.tree._replace(strain=places.strain), places.pieces, jacobian, q, self.workspace, g, J)
+        return g, J
+
+    @property
+    def zero_rates(self) -> Array:
+        """Rates of a robot at rest, as a fresh array."""
+        return np.zeros(self.ndof)
+
+    # -- dynamics --------------------------------------------------------------------------------------------------
+
+    def load_values(
+        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Sliding | None = None,
+        tangents: bool = True,
+    ) -> None:  # fmt: skip
+        """Wrenches and tangents of loads; contacts do not scale, and see `sliding`, if given, instead of any rates."""
+        self.sweep(q, qd, POSES)
+        self.loading.fill(external, t, self.gravity, self.workspace, scale)
+        if sliding is not None:
+            external.D[:] = 0.0
+            external.pair_D[:] = 0.0
+            self.sweep(q, sliding.rates, POSES)
+        self.loading.remember(external, None if sliding is None else sliding.stuck, sliding is not None)
+        self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
+
+    def contacts(self, q: Array, qd: Array, stuck: Stuck | None = None) -> tuple[Contacts, Stuck]:
+        """Contacts in a state, and how they stick."""
+        self.sweep(q, qd, POSES)
+        return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
+
+    def contact_gaps(self, q: Array, reach: float) -> dict[str, float]:
+        """Smallest gap of each contact by name, up to `reach`; negative where surfaces touch."""
+        self.sweep(q, self.zero_rates, POSES)
+        return self.loading.nearest(self.external, self.workspace, reach)
+
+    def evaluate(
+        self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
+        known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
+        closing: Array | None = None, sliding: Sliding | None = None,
+    ) -> Evaluation:  # fmt: skip
+        """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
+
+        `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
+        (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
+        how forward dynamics brings loops back that are open; default: not at all. `sliding`: see `load_values`.
+
+        Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
+        """
+        n, m = self.ndof, self.n_actuators
+        # what `entry` relies on
+        q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
+        qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
+        closure, saddle = self.closure
+        if self.closed.rows:
+            value, matrix = np.zeros((3, self.closed.m)), np.zeros_like(closure.matrix)
+            closure = closure._replace(multiplier=np.zeros(self.closed.m), value=value, matrix=matrix)
+            if multiplier is not None:
+                closure.multiplier[:] = multiplier
+        if what in DERIVATIVE_TASKS:
+            matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
+            workspace = self.workspace_of_derivatives
+        else:
+            none, workspace = self._no_matrix, self.workspace
+            matrices = np.empty((n, n)) if task.MASS <= what < task.READY else none, none, none, self._no_columns
+        out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
+        if tau is not None:
+            out.tau[:] = tau
+        external = self.external
+        gravity = self.gravity if scale == 1.0 else scale * self.gravity
+        if what >= task.INVERSE and self.loading:
+            self.load_values(q, qd, t, external, scale, sliding, what in DERIVATIVE_TASKS)
+        if self.loading.actuators:
+            self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
+        arguments = (
+            self.tree, self.elastic, self.fibres, self.loops, what, self.none_known if known is None else known,
+            q, qd, qdd, u, gravity, external, self._no_closing if closing is None else closing, workspace,
+            closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
+        )  # fmt: skip
+        if self._evaluate is None:
+            self._evaluate = entry(evaluate, *arguments)
+        status = self._evaluate(*arguments)
+        if status != task.DONE:
+            raise self.idle_error(status)
+        return out
+
+    def idle_error(self, coordinate: int) -> ModelError:
+        """The mass matrix is singular, and this coordinate is one of those that make it so."""
+        return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
+                          "none that others do not move as well",
+                          "give the links that it moves mass, or check that the state is finite")  # fmt: skip
+
+    def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
+        """Wrench (6,) of a loop on its frame A, in frame B."""
+        closure = self.evaluate(task.RESIDUAL, q, qd, self.zero_rates, u, multiplier=multiplier).closure
+        return np.array(closure.wrench[loop])
+
+    def transmitted(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) that each and all beyond it get from what is before.
+
+        World frame: inertia less gravity, loads and loops, as the backward sweep sums them.
+        """
+        self.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
+        return self.workspace.pose.copy(), self.workspace.twist[:, 2].copy()
+
+    def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
+        """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
+        zero = self.zero_rates
+        if not len(self._lawful):
+            return self.evaluate(task.INTERNAL_DERIVATIVES if derivatives else task.INTERNAL, q, qd, zero, u)
+        # what the residual has beside inverse dynamics; both know the sweeps that forces of loops need
+        residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
+        tree = self.evaluate(task.INVERSE_DERIVATIVES if derivatives else task.INVERSE, q, qd, zero, u)
+        return residual._replace(tau=tree.tau - residual.tau, dq=tree.dq - residual.dq, dqd=tree.dqd - residual.dqd)
+
+    def gaps(self, q: Array) -> dict[str, tuple[float, float]]:
+        """Distance [m] and angle [rad] by which each loop is open."""
+        if not self.closed.rows:
+            return {}
+        zero = self.zero_rates
+        error = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.value[ERROR]
+        turns = self.closed.turns
+        return {
+            name: tuple(float(np.linalg.norm(error[rows][turns[rows] == turn])) for turn in (False, True))  # type: ignore[misc]
+            for name, rows in self.closed.rows.items()
+        }
+
+    @cached_property
+    def idle(self) -> Engine:
+        """The same without its actuators."""
+        laws = self.elastic.laws
+        row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
+        elastic = self.elastic._replace(laws=laws._replace(row=row))
+        return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
+
+    @cached_property
+    def inertial(self) -> Engine:
+        """The same without gravity and loads: its inverse dynamics at rest is M qdd, and nothing is taken from that."""
+        nothing = Loading({}, self.layout, self.fibres, [])
+        return self.but(gravity=np.zeros(3), loading=nothing, _local=threading.local())
+
+    def but(self, **parts: Any) -> Engine:
+        """The same with other arrays."""
+        out = copy(self)
+        vars(out).update(parts)
+        return out
+
+    def load_wrenches(self, name: str, t: float, q: Array, qd: Array) -> Array:
+        """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
+        nodes = self.loading.nodes_of(name)
+        g = self.poses(nodes, q, qd)[0]
+        w = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
+        return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
+
+    def tendon_lengths(self, q: Array) -> Array:
+        """Length of each tendon and chamber inside its rods [m]."""
+        lengths = np.zeros(self.n_actuators)
+        fibre_lengths(self.tree, self.fibres, q, self.workspace.scratch, lengths)
+        return lengths
+
+    def tensions(self, q: Array, u: Array) -> Array:
+        """Tension of each tendon at its pulled end [N]; of other actuators in rods their input."""
+        room = self.external.fibres
+        # kernels know one type of array, which may be written to
+        tensions(self.tree, self.fibres, np.array(q), np.array(u), self.workspace.scratch, room)
+        return np.array(room.tension[0])

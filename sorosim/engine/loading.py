@@ -1,0 +1,356 @@
+"""What acts on one robot from outside, and from Python inside it: loads and actuators bound to its nodes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.actuation.base import actuate_checked
+from sorosim.actuation.compiled import InPython
+from sorosim.engine.drive import Motion
+from sorosim.engine.records import Contacts
+from sorosim.errors import ModelError
+from sorosim.kernels.contacts import add_contacts
+from sorosim.kernels.external import (
+    External,
+    add_loads_at,
+    clear_external,
+    make_external,
+    scale_external,
+    see_points,
+)
+from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_room
+from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
+from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.surfaces import (
+    ACTIVE,
+    AT_POINT,
+    AT_REST,
+    CORE,
+    DISTANCE,
+    FORCE,
+    GROUP,
+    LAW_K,
+    LAW_ONSET,
+    LAW_P,
+    LAW_SLIP,
+    N_STUCK,
+    NO_TANGENTS,
+    NORMAL,
+    OTHER,
+    OVERFLOW,
+    PRESSURE,
+    SLIP,
+    make_touch,
+)
+from sorosim.kernels.tree import Tree, Workspace
+from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
+from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
+from sorosim.loads.contact_law import stored_energy
+from sorosim.model.compile import Layout
+from sorosim.model.link import WORLD
+
+Array = NDArray[np.float64]
+
+# room for contacts, at the begin
+FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
+# friction is full, but for a two-hundredth, at this many times the slip speed
+FULL = 10.0
+
+
+class Points(NamedTuple):
+    """The points of a load that Python computes."""
+
+    frames: Array  # (n, 4, 3) on their nodes
+    others: IntArray  # (n,) nodes of the bodies they are seen from, -1 and -2 the world
+    other_frames: Array  # (n, 4, 3)
+    pairs: IntArray  # (n,)
+    names: tuple[str, ...]  # for messages
+
+
+class Seen(NamedTuple):
+    """What a load that Python computes sees of its n points, and where that is in the world."""
+
+    g: Array  # (n, 4, 4) poses, seen from the bodies that the load names
+    eta: Array  # (n, 6) twists relative to them, in the axes of the points
+    g_w: Array  # (n, 4, 3) poses in the world, rotation and position
+    V: Array  # (n, 6) world twists of the nodes of the points
+    V_other: Array  # (n, 6) and of those they are seen from
+
+
+class Stuck(NamedTuple):
+    """How contacts stick."""
+
+    pair: IntArray  # (n, 3) group, core and what it touches
+    slip: Array  # (n, 3) velocity of sliding that their friction resists [m/s]
+
+
+class Sliding(NamedTuple):
+    """What contacts see in the place of rates."""
+
+    rates: Array  # (ndof,)
+    stuck: Stuck | None = None  # and how they stuck before
+
+
+class Packed(NamedTuple):
+    """Compiled laws with their signals."""
+
+    laws: LoadLaws
+    signals: Motion
+    pairs: IntArray  # (n, 2)
+
+
+def pack(laws: Sequence[CompiledLaw]) -> Packed:
+    """Compile laws."""
+    packed, signals, pairs = compile_load_laws(laws)
+    return Packed(packed, Motion(signals), np.array(pairs, dtype=np.int64).reshape(-1, 2))
+
+
+class Loading:
+    """Loads of a robot, bound to its nodes; and its actuators that Python computes."""
+
+    def __init__(self, loads: Mapping[str, Load], layout: Layout, fibres: Fibres, actuators: list[InPython]) -> None:
+        self.layout, self.actuators = layout, actuators
+        self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
+        self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
+        self.others: dict[str, Any] = {name: load for name, load in self.loads.items() if name not in self.compiled}
+        self._local = threading.local()
+        self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
+        self.added = self._added()
+        weightless = CompiledLaw([
+            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel()) for node, inertia in self.added.items()
+        ])  # fmt: skip
+        self.packed = pack([*self.compiled.values(), weightless])
+        pairs = [tuple(pair) for pair in self.packed.pairs.tolist()]
+        self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        self.fibres = fibres
+        self.depth = 4 + max(
+            signal_workspace(self.packed.laws.media.fields).shape[0],
+            signal_workspace(self.packed.signals.arrays).shape[0],
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.loads)
+
+    @property
+    def touches(self) -> bool:
+        """Whether there are contacts."""
+        return bool(len(self.packed.laws.surfaces.group))
+
+    def stores(self, name: str) -> bool:
+        """Whether what a load does not lose is energy of the robot (contacts)."""
+        return name in self.compiled and bool(self.compiled[name].contacts)
+
+    def _added(self) -> dict[int, Array]:
+        """Inertia without weight (6, 6) that loads add to nodes."""
+        found: dict[int, Array] = {}
+        for load in self.loads.values():
+            added = getattr(load, "added_inertia", None)
+            for node, inertia in zip(load.nodes, [] if added is None else added, strict=False):
+                if np.any(inertia):
+                    found[int(node)] = found.get(int(node), np.zeros((6, 6))) + inertia
+        return found
+
+    def _points(self, load: BoundLoad, pairs: list[tuple[int, ...]]) -> Points:
+        n, eye = len(load.nodes), np.tile(np.eye(4), (len(load.nodes), 1, 1))
+        seen_from = getattr(load, "others", None)
+        others = np.full(n, -2) if seen_from is None else np.asarray(seen_from)
+        frames = [getattr(load, name, None) for name in ("frames", "other_frames")]
+        own, theirs = (_rows(eye if given is None else np.asarray(given, dtype=float)) for given in frames)
+        numbers = np.full(n, -1)
+        for i, (node, other) in enumerate(zip(load.nodes, others, strict=True)):
+            if other >= 0:
+                numbers[i] = len(pairs)
+                pairs.append((int(node), int(other)))
+        return Points(own, others, theirs, numbers, tuple(self.layout.place_of(int(node)) for node in load.nodes))
+
+    # -- evaluation ------------------------------------------------------------------------------------------------
+
+    def make_external(self, n_nodes: int, ndof: int, packed: Packed | None = None) -> External:
+        """Room for what acts on a robot, or for those laws of it that are packed apart."""
+        n_rows = sum(len(actuator.rows) for actuator in self.actuators)
+        between = self.pairs if packed is None else packed.pairs
+        surfaces = (self.packed if packed is None else packed).laws.surfaces
+        elements = len(surfaces.core) + len(surfaces.solid)
+        touch = make_touch(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        return make_external(n_nodes if self.loads else 0, between, n_rows, make_fibre_room(self.fibres), touch, ndof)
+
+    def fill(self, external: External, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
+        """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
+        clear_external(external)
+        self.add_packed(self.packed, external, t, gravity, ws)
+        for name in self.others:
+            self.add_other(name, external, t, ws)
+        if scale != 1.0:
+            scale_external(external, scale)
+
+    def add_contacts(self, packed: Packed, external: External, ws: Workspace, tangents: bool = True) -> None:
+        """Contacts, after a sweep of poses."""
+        if len(packed.laws.surfaces.group):
+            external.touch.counts[NO_TANGENTS] = not tangents
+            add_contacts(packed.laws.surfaces, ws, external)
+            if external.touch.counts[OVERFLOW]:
+                hint = "look for surfaces that lie inside each other, or for a state that is absurd"
+                if external.touch.reach[0] > 0.0:
+                    hint = "ask for a smaller reach"
+                most = f"{len(external.touch.entry)} contacts and {len(external.touch.pair)} pairs nearby"
+                raise ModelError("loads", f"at most {most}", "more", hint)
+
+    def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
+        """Compiled laws."""
+        if len(packed.laws.row):
+            stack = np.zeros((self.depth, 3))
+            add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
+
+    def add_other(self, name: str, external: External, t: float, ws: Workspace) -> None:
+        """A load that Python computes."""
+        load, points, seen = self.others[name], self.points[name], self.see(name, ws)
+        f, K, D = evaluate_checked(name, load, points.names, t, seen.g, seen.eta)
+        add_loads_at(load.nodes, points.others, points.pairs, seen.g_w, seen.V, seen.V_other, f, K, D, external)
+
+    def see(self, name: str, ws: Workspace) -> Seen:
+        """What a load that Python computes sees, after a sweep of poses."""
+        points, nodes = self.points[name], self.others[name].nodes
+        n = len(nodes)
+        seen = Seen(np.empty((n, 4, 4)), np.empty((n, 6)), np.empty((n, 4, 3)), np.empty((n, 6)), np.empty((n, 6)))
+        see_points(
+            nodes, points.frames, points.others, points.other_frames, ws, seen.g_w, seen.V, seen.V_other, seen.g,
+            seen.eta,
+        )  # fmt: skip
+        return seen
+
+    def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
+        """Actuators that Python computes."""
+        for actuator, bound, sections, rows, given in self.actuators:
+            xi, xid = np.empty((len(rows), 6)), np.empty((len(rows), 6))
+            for k, row in enumerate(rows):
+                fibre_strain(tree, self.fibres, row, q, True, xi[k])
+                fibre_strain(tree, self.fibres, row, qd, False, xid[k])
+            found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid)
+            for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
+                                    found, strict=True):  # fmt: skip
+                mine[given] = theirs
+
+    def nodes_of(self, name: str) -> IntArray:
+        """Nodes on which a load acts, each once, those of both bodies of a pair."""
+        nodes = list(self.loads[name].nodes)
+        if name in self.others:
+            nodes += [other for other in self.points[name].others if other >= 0]
+        return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
+
+    def contacts(self, external: External, ws: Workspace, stuck: Stuck | None = None) -> Contacts:
+        """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
+        clear_external(external)
+        self.remember(external, stuck, stuck is not None)
+        self.add_contacts(self.packed, external, ws, tangents=False)
+        self.remember(external, None)
+        touch = external.touch
+        n = int(touch.counts[ACTIVE])
+        entry, value = touch.entry[:n], touch.value[:n]
+        order = np.lexsort((entry[:, OTHER], entry[:, CORE], entry[:, GROUP]))
+        entry, value = entry[order], value[order].copy()
+        cores, parts = self._touching
+        return Contacts(
+            tuple(self._groups[k] for k in entry[:, GROUP]), tuple(cores[k] for k in entry[:, CORE]),
+            tuple(cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, OTHER]), value[:, AT_POINT : AT_POINT + 3],
+            value[:, NORMAL : NORMAL + 3], value[:, DISTANCE], value[:, FORCE : FORCE + 3], value[:, SLIP : SLIP + 3],
+            value[:, PRESSURE],
+        )  # fmt: skip
+
+    def remember(self, external: External, stuck: Stuck | None, at_rest: bool = False) -> None:
+        """Let contacts know how they stuck before; None: not at all. `at_rest`: their rates are those of statics."""
+        touch, n = external.touch, 0 if stuck is None else min(len(stuck.pair), len(external.touch.stuck))
+        touch.counts[N_STUCK], touch.counts[AT_REST] = n, at_rest
+        if stuck is not None:
+            touch.stuck[:n], touch.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
+
+    def stuck(self, external: External) -> Stuck:
+        """How the contacts that were found last stick; those that slide a few times their slip speed, no more."""
+        touch, surfaces = external.touch, self.packed.laws.surfaces
+        n = int(touch.counts[ACTIVE])
+        slip, law = touch.value[:n, SLIP : SLIP + 3].copy(), surfaces.law[touch.entry[:n, GROUP]]
+        speed = np.linalg.norm(slip, axis=1)
+        most = FULL * law[:, LAW_SLIP]
+        slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
+        return Stuck(touch.entry[:n, [GROUP, CORE, OTHER]].copy(), slip)
+
+    def contact_energy(self, external: External, ws: Workspace) -> float:
+        """Energy that contacts store [J], after a sweep of poses."""
+        if not self.touches:
+            return 0.0
+        clear_external(external)
+        self.add_contacts(self.packed, external, ws, tangents=False)
+        n = int(external.touch.counts[ACTIVE])
+        law = self.packed.laws.surfaces.law[external.touch.entry[:n, GROUP]]
+        k, p, onset = (law[:, column] for column in (LAW_K, LAW_P, LAW_ONSET))
+        return float(stored_energy(k, p, onset, -external.touch.value[:n, DISTANCE]).sum())
+
+    def nearest(self, external: External, ws: Workspace, reach: float) -> dict[str, float]:
+        """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""
+        clear_external(external)
+        external.touch.reach[0] = reach
+        try:
+            self.add_contacts(self.packed, external, ws, tangents=False)
+        finally:
+            external.touch.reach[0] = 0.0
+        return dict(zip(self._groups, map(float, external.touch.nearest), strict=True))
+
+    @cached_property
+    def _groups(self) -> list[str]:
+        """Name of the load of each group of surfaces."""
+        return [name for name, law in self.compiled.items() for _ in law.contacts]
+
+    @cached_property
+    def _touching(self) -> tuple[list[str], list[str]]:
+        """Cores and solids in words."""
+        cores, parts = [], []
+        for law in self.compiled.values():
+            for group in law.contacts:
+                for skin in group.skins:
+                    link = "the world" if skin.link == WORLD else f"'{skin.link}'"
+                    for core in skin.cores:
+                        cores.append(f"s = {core.s:.4g} of {link}" if skin.is_rod else link)
+                    parts += [link] * len(skin.solids)
+        return cores, parts
+
+    # -- one load --------------------------------------------------------------------------------------------------
+
+    def of_load(
+        self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False
+    ) -> External:  # fmt: skip
+        """What one load does, or that part of it whose work is lost, after a sweep of poses."""
+        if name not in self.loads:
+            raise ModelError("load", "the name of a load", f"'{name}'")
+        n = ws.pose.shape[0] - 1
+        if name in self.compiled:
+            law, key = self.compiled[name], (name, lost)
+            if key not in self._apart:
+                self._apart[key] = pack([law.losses if lost else law])
+            packed = self._apart[key]
+            external = self._room(name, lost, n, ndof, packed)
+            self.add_packed(packed, external, t, gravity, ws)
+            self.add_contacts(packed, external, ws)
+            return external
+        external = self.make_external(n, ndof)
+        if not lost or self.others[name].dissipates:
+            self.add_other(name, external, t, ws)
+        return external
+
+    def _room(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
+        """Cleared room of this thread for a load."""
+        rooms: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("rooms", {})
+        if (name, lost) not in rooms:
+            rooms[name, lost] = self.make_external(n_nodes, ndof, packed)
+        clear_external(rooms[name, lost])
+        return rooms[name, lost]
+
+
+def _rows(poses: Array) -> Array:
+    """Poses (n, 4, 4) as rotation and position (n, 4, 3)."""
+    return np.ascontiguousarray(np.concatenate([poses[:, :3, :3], poses[:, None, :3, 3]], axis=1))

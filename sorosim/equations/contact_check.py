@@ -1,0 +1,102 @@
+"""What can be said of contacts before a robot moves: how deep they are, and how stiff they had better be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.equations.system import elastic_weight, mass_weight
+from sorosim.kernels import evaluate as task
+from sorosim.loads.contact import BoundContact
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+
+# penetration by which estimates go, relative to the thickness of what touches
+SHARE = 0.01
+# a contact is called hard where it is so many times stiffer than the robot is at the place
+HARD = 10.0
+# penetration above this part of half of the thickness of what touches is deep
+DEEP = 0.25
+
+
+class Stiffness(NamedTuple):
+    """How stiff a contact had better be [N/m^p]."""
+
+    given: float
+    exponent: float
+    least: float  # carries the weight, and is hard against the robot, at a penetration of `depth`
+    most: float  # beyond, contacts are the stiffest part of the robot; infinite for rigid ones
+    depth: float  # [m]
+    weight: float  # [N]
+    sinks: float  # penetration of one contact under the weight [m]
+
+
+def contacts_of(robot: Robot) -> dict[str, BoundContact]:
+    """The contacts among the loads of a robot."""
+    return {name: load for name, load in robot.engine.loading.loads.items() if isinstance(load, BoundContact)}
+
+
+def thinnest(contact: BoundContact) -> float:
+    """Half of the thickness of what may touch, where it is thinnest [m]; infinite if nothing has one."""
+    return min(skin.thickness for skin in contact.group.skins)
+
+
+def deep_contacts(robot: Robot, q: Array) -> list[str]:
+    """Contacts that are deep at coordinates q, in words, the deepest of each load."""
+    if not robot.engine.loading.touches:
+        return []
+    found, known = robot.contacts(q), contacts_of(robot)
+    words = []
+    for name, contact in known.items():
+        mine = np.flatnonzero([load == name for load in found.load])
+        if not len(mine):
+            continue
+        worst = int(mine[np.argmin(found.gap[mine])])
+        if -found.gap[worst] > DEEP * thinnest(contact):
+            depth = 1e3 * -found.gap[worst]
+            words.append(f"loads.{name}: {found.a[worst]} is {depth:.3g} mm inside {found.b[worst]}")
+    return words
+
+
+def estimate(robot: Robot, name: str) -> Stiffness:
+    """How stiff a contact had better be, from the weight of the robot and from its own stiffness.
+
+    The force k d^p is to carry the weight at the depth d, a hundredth of the thickness of what touches, and p k d^(p-1)
+    to be ten times the stiffness with which the robot yields at the median of its places. Above the most, the square of
+    the frequency p k d^(p-1)/m of the lightest place, of the effective mass m, exceeds that of the stiffest motion.
+    """
+    contact = contacts_of(robot)[name]
+    law, nodes = robot.description.loads[name].law, contact.nodes
+    radius = thinnest(contact)
+    depth = SHARE * 2.0 * (radius if np.isfinite(radius) else 0.01)
+    q, p = robot.engine.elastic.rest.copy(), law.exponent
+    free = np.arange(robot.ndof)
+    mass = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
+    weight = total_mass(robot) * (float(np.linalg.norm(robot.description.gravity)) or 9.81)
+    _, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
+    U, V = elastic_weight(robot, q, free), mass_weight(robot, q, free)
+    yields = [_largest(J[k, 3:], U) for k in range(len(nodes))]
+    moves = [_largest(J[k, 3:], V) for k in range(len(nodes))]
+    soft = float(np.median([1.0 / y for y in yields if y > 0.0] or [0.0]))
+    K = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).dq
+    fastest = float(scipy.linalg.eigh(0.5 * (K + K.T), mass, eigvals_only=True).max(initial=0.0)) if robot.ndof else 0.0
+    lightest = 1.0 / max([m for m in moves if m > 0.0] or [np.inf])
+    steep = p * depth ** (p - 1.0)
+    least = max(weight / depth**p, HARD * soft / steep)
+    most = lightest * fastest / steep if fastest > 0.0 else np.inf
+    return Stiffness(law.stiffness, p, least, most, depth, weight, float((weight / law.stiffness) ** (1.0 / p)))
+
+
+def _largest(J: Array, U: Array) -> float:
+    """Largest eigenvalue of J (U^T U)^-1 J^T."""
+    X = scipy.linalg.solve_triangular(U, J.T, trans="T")
+    return float(np.linalg.norm(X, 2) ** 2)
+
+
+def total_mass(robot: Robot) -> float:
+    """Mass of the robot, without added mass [kg]."""
+    return float(robot.engine.weight[:, 3, 3].sum())

@@ -1,0 +1,347 @@
+"""Where a solver gave up, and what is worst there: in words, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.equations.strains import largest_strain
+from sorosim.equations.system import OdeSystem, StaticSystem
+from sorosim.errors import ModelError, SorosimError
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT, ERROR
+from sorosim.robot import Robot
+from sorosim.solvers.base import OdeSolution
+
+Array = NDArray[np.float64]
+
+FAINT = 0.1  # of the largest force of its kind: where less acts, a residual is compared with that
+BALANCED = 1e-9  # relative residuals below are rounding
+UNBALANCED = 1e-5  # and those of Newton's method in a step that fails for another reason
+FAILED = 1e-8  # parts of the extent of a loop, or rad, by which steps leave it open
+STRAINED = 0.3  # beyond it the linear law of materials is a guess
+SURGE = 100.0  # times what an input was a hundredth of the time before: it blows up
+EARLIER = 0.99
+AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
+WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
+NOTHING = 1e-12  # of the largest stiffness
+MANY = 500  # coordinates beyond which nobody waits for all eigenvalues
+GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
+UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
+
+
+class Failure(NamedTuple):
+    """Where a solver stopped, and what is worst there."""
+
+    where: str  # coordinate or loop with the largest residual; of a motion else the coordinate that changes fastest
+    link: str  # of the coordinate; where all is balanced, one that is strained too much
+    residual: float  # what is unbalanced there, or by how much a loop is open
+    unit: str  # N m, N or J (of coordinates without a unit), m or rad
+    relative: float  # to the forces that act there, or to the extent of the loop
+    t: float | None = None  # time [s], of a motion
+    step: float | None = None  # size of the step that failed [s], where it is known
+    words: str = ""  # the same, and what else there is to say, as the message has it
+    advice: str = ""  # what to try
+
+
+class Trial(NamedTuple):
+    """A state that a step tried."""
+
+    t: float
+    q: Array  # (ndof,)
+    qd: Array
+    qdd: Array
+    multiplier: Array  # (m,)
+
+
+NOWHERE = Failure("", "", 0.0, "", 0.0)
+
+
+def of_statics(system: StaticSystem, x: Array) -> Failure:
+    """What is unbalanced at the full load where a search for an equilibrium, or a steady motion, stopped.
+
+    x: the unknowns there.
+    """
+    robot, q, multiplier = system.robot, system.q(x), system.multipliers(x)
+    with np.errstate(all="ignore"):
+        try:
+            found = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
+            acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
+        except ModelError as error:
+            return NOWHERE._replace(words=f"; where it stopped: {error}")
+        acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
+        forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
+        loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
+        (weak, held), (strain, strained_link) = _weak(system, found.dq), strained(robot, q)
+    worst = max(forces, loops, key=lambda failure: failure.relative)
+    if not worst.where:
+        worst = worst._replace(link=strained_link)
+    words = [part for part in (_told(forces), _told(loops), weak, strain) if part]
+    advice = ""
+    if strain:
+        advice = "look at the units of inputs and loads, and at young: rods are not made for such strains"
+    elif not held:
+        advice = "give what moves there a spring, a contact or a driven motion; `simulate` shows where it goes"
+    elif weak:
+        advice = "it buckles or folds there: `simulate` shows where it goes, and a start on that side (q0) finds it"
+    told = "; where it stopped " + ", ".join(words) if words else ""
+    return worst._replace(words=told, advice=advice)
+
+
+def of_motion(
+    system: OdeSystem, last: tuple[float, Array], step: float, trial: Trial | None, bad: tuple[float, Array] | None,
+    tolerances: tuple[float, float],
+) -> Failure:  # fmt: skip
+    """What is worst where a motion stopped.
+
+    Parameters
+    ----------
+    system : OdeSystem
+    last : (float, (2 n,) array)
+        Time and state to which the integrator came.
+    step : float
+        Size of the step that failed [s], NaN if it is not known.
+    trial : Trial, optional
+        The end of that step, as Newton's method left it.
+    bad : (float, (2 n,) array), optional
+        A state whose rate is infinite or NaN.
+    tolerances : (float, float)
+        Relative and absolute ones.
+    """
+    (t, x), robot, worst = last, system.robot, NOWHERE
+    with np.errstate(all="ignore"):
+        q = system.coordinates(t, x)[0]
+        places = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
+        if trial is not None:
+            worst = _newton(system, trial)
+            if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
+                places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NOWHERE
+        places.append(last)
+        if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
+            # not every method tells where it tried: an input may have no value from here on
+            places.append((t + AHEAD * (t or 1.0), x))
+        nan, surge = _not_finite(system, places), list(_surging(system, t, x))
+        fastest, rates, grows = _fastest(system, t, x, tolerances)
+        strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
+        loops, singular = "", ""
+        if robot.n_multipliers and np.isfinite(q).all():
+            loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
+            singular = f"the loops {system.watch.singular}" if system.watch.singular else ""
+    words = [part for part in (_told(worst, UNBALANCED), *nan, *surge, rates, grows, strain, loops, singular) if part]
+    if worst.relative <= UNBALANCED:
+        worst = NOWHERE._replace(where=fastest, link=_link_of(robot, fastest))
+    advice = _advice(bool(nan), bool(surge), bool(singular), bool(strain), bool(grows))
+    known = step if np.isfinite(step) else None
+    told = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
+    return worst._replace(t=t, step=known, words=told, advice=advice)
+
+
+def with_last(system: OdeSystem, found: OdeSolution, dt_out: float) -> OdeSolution:
+    """A solution with a row more: the state to which the integrator came since its last one, if it is a state."""
+    if found.last is None or not len(found.t):
+        return found
+    t, x = found.last
+    try:
+        fine = t > found.t[-1] + 1e-9 * dt_out and np.isfinite(np.concatenate([x, *system.forces(t, x)])).all()
+    except ModelError:
+        return found
+    return replace(found, t=np.append(found.t, t), x=np.vstack([found.x, x])) if fine else found
+
+
+def _advice(nan: bool, surge: bool, singular: bool, strain: bool, grows: bool) -> str:
+    if nan or surge:
+        return "look at the formula of what grows so: has it a pole, is its unit right?"
+    if singular:
+        return "no method passes a place where loops lock: drive another joint, or turn back before"
+    if strain:
+        return "look at the units of inputs and loads: rods are not made for such strains"
+    return "add damping, or look for what pushes it" if grows else ""
+
+
+def strained(robot: Robot, q: Array) -> tuple[str, str]:
+    """Which rod is strained beyond what its law is good for, in words, and the name of its link; "" if none."""
+    strain, place = largest_strain(robot, q)
+    if place is None or not STRAINED <= strain < np.inf:
+        return "", ""
+    return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %", place.link.name
+
+
+def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -> Array:
+    """Sizes (ndof,) of the forces that act along each coordinate: inertia and loads, elastic ones, actuators."""
+    inertial = robot.engine.evaluate(task.INVERSE, q, qd, qdd, u, t).tau
+    passive = robot.engine.internal(q, qd, np.zeros_like(u)).tau
+    internal = robot.engine.internal(q, qd, u).tau
+    return np.asarray(np.abs(inertial) + np.abs(passive) + np.abs(internal - passive))
+
+
+def _rounding(K: Array, q: Array) -> Array:
+    """Sizes (ndof,) of forces that are nothing but rounding, where others nearly cancel."""
+    return np.asarray(NOTHING * (np.abs(K) @ (1.0 + np.abs(q))))
+
+
+def _unbalanced(
+    robot: Robot, residual: Array, acting: Array, rounding: Array, free: NDArray[np.int64]
+) -> Failure:  # fmt: skip
+    """The free coordinate whose residual is largest relative to what acts there."""
+    dimensions = np.array(robot.engine.layout.dimensions)
+    relative = np.zeros(robot.ndof)
+    for kind in set(dimensions):
+        mine = np.intersect1d(free, np.flatnonzero(dimensions == kind))
+        if len(mine):
+            # a large part of a small force is no more than a small part of a large one
+            floor = max(FAINT * float(acting[mine].max()), 1e-300)
+            relative[mine] = np.abs(residual[mine]) / np.maximum(acting[mine], floor)
+            relative[mine[np.abs(residual[mine]) <= rounding[mine].max()]] = 0.0
+    relative = np.where(np.isfinite(relative), relative, np.inf)
+    if not len(free) or not relative.max(initial=0.0) > BALANCED:
+        return NOWHERE
+    k = int(np.argmax(relative))
+    name = robot.coordinate_names[k]
+    unit = UNITS.get(str(dimensions[k]), "J")
+    return Failure(name, _link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
+
+
+def worst_loop(robot: Robot, error: Array) -> Failure:
+    """The loop that is open most, relative to its extent, or in rad."""
+    closed = robot.engine.closed
+    worst = NOWHERE
+    for name, rows in closed.rows.items():
+        for turns in (False, True):
+            gap = float(np.linalg.norm(error[rows][closed.turns[rows] == turns]))
+            relative = gap if turns else gap / closed.extent[name]
+            if relative > worst.relative:
+                worst = Failure(name, "", gap, "rad" if turns else "m", relative)
+    return worst
+
+
+def _told(failure: Failure, least: float = BALANCED) -> str:
+    if not failure.where or failure.relative <= least:
+        return ""
+    if failure.unit in ("m", "rad"):
+        size = (
+            f"{1e3 * failure.residual:.3g} mm" if failure.unit == "m" else f"{np.degrees(failure.residual):.3g} degrees"
+        )
+        return f"loop '{failure.where}' is open by {size}"
+    if not np.isfinite(failure.residual):
+        return f"the forces on '{failure.where}' of '{failure.link}' are infinite or NaN"
+    share = f"{100.0 * failure.relative:.3g} % of what acts there"
+    size = f"{failure.residual:.3g} {failure.unit}".strip()
+    return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"
+
+
+def _link_of(robot: Robot, coordinate: str) -> str:
+    index = robot.coordinate_names.index(coordinate) if coordinate else -1
+    layouts = robot.engine.layout.links.items()
+    return next((name for name, link in layouts if link.column <= index < link.column + link.n), "")
+
+
+def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
+    """Along which coordinate the tangent stiffness is gone, or negative, and whether anything holds the robot there.
+
+    Where there is some, but too little, the robot buckles or folds.
+    """
+    free = system.partition.free
+    if system.robot.n_multipliers or not len(free) or not np.isfinite(K).all():
+        return "", True
+    K = K[np.ix_(free, free)]
+    size = np.abs(K).max(axis=0) + np.abs(K).max(axis=1)
+    if (size <= NOTHING * size.max()).any():
+        name = system.robot.coordinate_names[free[int(np.argmin(size))]]
+        return f"nothing holds it along '{name}'", False
+    d = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(K)), 1e-12 * size))
+    values, vectors = np.linalg.eigh(0.5 * d[:, None] * (K + K.T) * d)
+    if values[0] > WEAK:
+        return "", True
+    name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, 0])))]]
+    return f"it gives way along '{name}'", True
+
+
+def _newton(system: OdeSystem, trial: Trial) -> Failure:
+    """What Newton's method left unbalanced at the end of a step."""
+    robot = system.robot
+    try:
+        found = system.residual(task.RESIDUAL_DERIVATIVES, trial.t, trial.q, trial.qd, trial.qdd, trial.multiplier)
+        acting = _acting(robot, trial.q, trial.qd, trial.qdd, np.array(system.inputs.value(trial.t)), trial.t)
+    except SorosimError:
+        return NOWHERE
+    if len(trial.multiplier):
+        acting = acting + np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
+    return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
+
+
+def _not_finite(system: OdeSystem, places: Sequence[tuple[float, Array]]) -> list[str]:
+    """What is infinite or NaN in one of some states: inputs, motions or loads, else a coordinate, carried away."""
+    causes = (said for place in places if (said := list(_without_value(system, *place))))
+    return next(causes, None) or next((said for place in places if (said := _lost(system, *place))), [])
+
+
+def _without_value(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+    """Inputs, motions or loads that are infinite or NaN in a state; the first kind that explains the others."""
+    robot, u = system.robot, np.asarray(system.inputs.value(t))
+    q, qd, _ = system.coordinates(t, x)
+    for name, value in zip(robot.actuator_names, u, strict=True):
+        if not np.isfinite(value):
+            yield f"the input of '{name}' is {value} at t = {t:.6g} s"
+            return
+    for name, index in zip(system.partition.names, system.partition.driven, strict=True):
+        if not np.isfinite([q[index], qd[index]]).all():
+            yield f"the motion of '{name}' is infinite or NaN at t = {t:.6g} s"
+            return
+    if np.isfinite(q).all() and np.isfinite(qd).all():
+        for name in robot.description.loads:
+            if not np.isfinite(_load(robot, name, t, q, qd)):
+                yield f"the load '{name}' is infinite or NaN"
+
+
+def _lost(system: OdeSystem, t: float, x: Array) -> list[str]:
+    """The first coordinate that is infinite or NaN in a state."""
+    q, qd, _ = system.coordinates(t, x)
+    bad = np.flatnonzero(~(np.isfinite(q) & np.isfinite(qd)))
+    return [f"'{system.robot.coordinate_names[k]}' became infinite or NaN" for k in bad[:1]]
+
+
+def _load(robot: Robot, name: str, t: float, q: Array, qd: Array) -> float:
+    """The largest number in the wrenches of a load; 0 where it raises an error of its own, which is told."""
+    try:
+        return float(np.abs(robot.engine.load_wrenches(name, t, q, qd)).max(initial=0.0))
+    except SorosimError:
+        return 0.0
+
+
+def _surging(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+    """Inputs and loads that grow without bound towards a time."""
+    now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER * t))
+    for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
+        if np.isfinite(a) and a > SURGE * b > 0.0:
+            yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
+    q, qd, _ = system.coordinates(t, x)
+    if np.isfinite(q).all() and np.isfinite(qd).all():
+        for name in system.robot.description.loads:
+            a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER * t))  # in the same state
+            if np.isfinite(a) and a > SURGE * b > 0.0:
+                yield f"the load '{name}' has grown {a / b:.2g}-fold"
+
+
+def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str, str]:
+    """The coordinate that changes fastest against its tolerance, how fast it does, and whether motions grow."""
+    n, robot = system.n_free, system.robot
+    try:
+        rates = system.rhs(t, x)
+        limits = np.abs(rates) / (tolerances[1] + tolerances[0] * np.abs(x))
+        if not n or not np.isfinite(limits).all():
+            return "", "", ""
+        values = np.linalg.eigvals(system.jacobian(t, x)) if n <= MANY else np.zeros(0)
+    except (SorosimError, np.linalg.LinAlgError):
+        return "", "", ""
+    k = int(np.argmax(np.maximum(limits[:n], limits[n:])))
+    index = system.partition.free[k]
+    name, dimension = robot.coordinate_names[index], robot.engine.layout.dimensions[index]
+    unit = {"angle": "rad", "length": "m"}.get(dimension, "1")
+    speed = f"{rates[k]:.3g} {unit}/s and {rates[n + k]:.3g} {unit}/s^2"
+    words = f"'{name}' of '{_link_of(robot, name)}' changes fastest, by {speed}"
+    growth = float(values.real.max(initial=0.0))
+    return name, words, f"motions grow within {1.0 / growth:.2g} s" if growth > GROWS else ""

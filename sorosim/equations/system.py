@@ -1,0 +1,356 @@
+"""The only assembler: from a robot to residuals, rates and Jacobians; it owns which unknowns there are.
+
+Solvers see vectors of the unknowns only: free coordinates, their rates, multipliers of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.engine.drive import Held, Motion, Partition, driven_motion
+from sorosim.engine.engine import Engine, Evaluation
+from sorosim.engine.loading import Sliding, Stuck
+from sorosim.equations.loop_watch import LoopWatch
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.kernels.saddle import dependence, of_each_loop
+from sorosim.model.chart import FARTHEST, Charts, Turns
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+# rows of a loop that yield less than this part of what the most yielding one does are weighed as if they did so much
+FAINT = 3e-2
+# what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
+REGULAR = 1e-6
+# time in which friction of statics thinks that its way was made [s]
+STICKING = 0.01
+
+
+class StaticSystem:
+    """Equilibrium of a robot at fixed inputs and driven coordinates, its loops closed.
+
+    The unknowns x are the free coordinates and the multipliers of the loops, those and their rows weighed so that a
+    unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T
+    multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
+    as in the unloaded state. Contacts keep their stiffness at any load; `sticking`: coordinates at which they stuck,
+    and how; what their friction resists is the way from there, as if it took the time STICKING. `begin`: coordinates
+    and inputs of an equilibrium; then it is the state at load 0, and the load takes inputs and driven coordinates from
+    there.
+
+    Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
+    Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its
+    end. Under friction only `rows` are unknowns, those that are independent at the start.
+    """
+
+    def __init__(
+        self, robot: Robot, u: Array, driven: Mapping[str, float], sticking: tuple[Array, Stuck | None] | None = None,
+        begin: tuple[Array, Array] | None = None,
+    ) -> None:  # fmt: skip
+        self.robot, self.u, self.sticking, self.begin = robot, u, sticking, begin
+        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
+        self.driven_values = np.array([float(v) for v in driven.values()])
+        self.n_free = len(self.partition.free)
+        self.charts = Charts(robot.engine.layout, self.partition.mask)
+        self.weight, self.rank = np.ones(robot.n_multipliers), robot.n_multipliers
+        self.rows = np.arange(robot.n_multipliers)
+        self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
+        self.rates = self._zero  # of a steady motion
+        self.unloaded = robot.engine.elastic.rest[self.partition.free]
+        if robot.n_multipliers and begin is None:
+            self._gap = self.evaluate(task.RESIDUAL, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]
+
+    def q(self, x: Array, load: float = 1.0) -> Array:
+        """All coordinates from the free ones; driven ones move in with the load."""
+        q = np.empty(self.robot.ndof)
+        q[self.partition.free] = x[: self.n_free]
+        rest = (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
+        q[self.partition.driven] = rest + load * (self.driven_values - rest)
+        return q
+
+    def weigh(self, error: Array, X: Array) -> None:
+        """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
+        loops = self.robot.engine.loops
+        own = loops.size * np.linalg.norm(X, axis=1)
+        largest = own.copy()
+        of_each_loop(loops, largest)
+        self.weight = loops.size / np.maximum(own, FAINT * largest)
+        independent = independent_rows(self.robot, X, error)
+        self.rank = len(independent)
+        if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
+            self.rows = independent
+
+    def multipliers(self, x: Array) -> Array:
+        """All multipliers (m,)."""
+        out = np.zeros(len(self.weight))
+        out[self.rows] = self.weight[self.rows] * x[self.n_free :]
+        return out
+
+    def start(self, q: Array, load: float = 1.0) -> Array:
+        """Unknowns at coordinates q (ndof,), with the smallest multipliers that fit best."""
+        free = self.partition.free
+        if not self.robot.n_multipliers:
+            return q[free]
+        found = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
+        A = (self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free])[self.rows]
+        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0]])
+
+    def smallest(self, q: Array, multiplier: Array) -> Array:
+        """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
+        if self.rank == len(multiplier):
+            return multiplier
+        A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
+        return smallest_multipliers(self.robot, A, multiplier)
+
+    def dependence(self, q: Array) -> str:
+        """How many rows of the loops depend on others, in words; "" if none does."""
+        A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
+        rank = len(independent_rows(self.robot, A))
+        return f"; of {len(A)} conditions of its loops {rank} are independent here" if rank < len(A) else ""
+
+    def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
+        """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
+        zero, sliding, (u, scale) = self._zero, self.sliding(q), self.pulling(load)
+        return self.robot.engine.evaluate(
+            what, q, zero, zero, u, scale=scale, multiplier=multiplier, sliding=sliding
+        )  # fmt: skip
+
+    def pulling(self, load: float) -> tuple[Array, float]:
+        """Inputs, and what gravity and loads are multiplied by."""
+        if self.begin is None:
+            return load * self.u, load
+        return self.begin[1] + load * (self.u - self.begin[1]), 1.0
+
+    def sliding(self, q: Array) -> Sliding | None:
+        """What contacts see in the place of rates, None for rest."""
+        if self.sticking is None:
+            return None
+        return Sliding((q - self.sticking[0]) / STICKING, self.sticking[1])
+
+    def tangent(self, found: Evaluation, q: Array) -> Array:
+        """Derivative of the residual by q, with that of the rates which friction sees in their place."""
+        sliding = self.sliding(q)
+        if sliding is None:
+            return found.dq
+        # the evaluation stands still: of the contacts it has what they are without rates of their nodes
+        still, moving = (self._contact_forces(q, rates, sliding) for rates in (self._zero, sliding.rates))
+        return np.asarray(found.dq - still.dq + moving.dq + moving.dqd / STICKING)
+
+    def _contact_forces(self, q: Array, qd: Array, sliding: Sliding) -> Evaluation:
+        """What balances contacts alone, which see `sliding`, and its derivatives where the nodes move with qd."""
+        return self._massless.evaluate(
+            task.INVERSE_DERIVATIVES, q, qd, self._zero, np.zeros_like(self.u), scale=0.0, sliding=sliding
+        )
+
+    @cached_property
+    def _massless(self) -> Engine:
+        engine = self.robot.engine
+        return engine.but(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
+
+    def accelerations(self, y: Array, derivatives: bool) -> tuple[Array, Array]:
+        """Accelerations of the free coordinates y from rest, loops closing within a second, and their derivatives."""
+        free, zero = self.partition.free, np.zeros(self.robot.ndof)
+        found = self.robot.engine.evaluate(
+            task.FORWARD_DERIVATIVES if derivatives else task.FORWARD, self.q(y), zero, zero.copy(), self.u,
+            known=self.partition.mask, closing=np.array([0.0, 1.0, self.rank]), sliding=self.sliding(self.q(y)),
+        )  # fmt: skip
+        return found.qdd[free], found.dq[np.ix_(free, free)] if derivatives else found.dq
+
+    def residual(self, x: Array, load: float) -> Array:
+        """Residual of the unknowns."""
+        found = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
+        return self._assembled(found, load)
+
+    def _assembled(self, found: Evaluation, load: float) -> Array:
+        if not self.robot.n_multipliers:
+            return found.tau[self.partition.free]
+        errors = self.weight * (found.closure.value[ERROR] - (1.0 - load) * self._gap)
+        return np.concatenate([found.tau[self.partition.free], errors[self.rows]])
+
+    def full_residual(self, q: Array, multiplier: Array) -> Array:
+        """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
+        return self.evaluate(task.RESIDUAL, q, multiplier=multiplier).tau
+
+    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
+        """Residual of the unknowns and its derivative by them."""
+        found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
+        free, m = self.partition.free, self.robot.n_multipliers
+        K = self.tangent(found, self.q(x, load))
+        K = K if self.n_free == self.robot.ndof else K[np.ix_(free, free)]
+        if m:
+            matrix, rows = found.closure.matrix, self.rows
+            A, E = ((self.weight[:, None] * matrix[block][:, free])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
+            K = np.block([[K, -A.T], [E, (REGULAR if self.rank < len(rows) else 0.0) * np.eye(len(rows))]])
+        return self._assembled(found, load), K
+
+    def without_turns(self, x: Array, start: Array) -> Array:
+        """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
+        layout, q, reference = self.robot.engine.layout, self.q(x), self.q(start)
+        for link in layout.links.values():
+            angles = link.column + np.array(link.link.joint.counts_no_turns, dtype=np.int64)
+            q[angles] -= 2.0 * np.pi * np.round((q[angles] - reference[angles]) / (2.0 * np.pi))
+        return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
+
+
+def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDArray[np.int64]:
+    """Rows of a constraint matrix A that do not depend on each other, as many as there are.
+
+    error (m,): by how much the loops are open, see kernels.saddle; default: not at all.
+    """
+    if not A.size:
+        return np.zeros(0, dtype=np.int64)
+    loops = robot.engine.loops
+    least = DEPENDENT if error is None else dependence(loops, error, -1)
+    R, order = scipy.linalg.qr((loops.size[:, None] * A).T, mode="r", pivoting=True)
+    pivots = np.abs(np.diag(R))
+    return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
+
+
+def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of K + M/(1 s)^2 = U^T U: what has no spring moves as far as its inertia lets it in a second."""
+    zero, none = np.zeros_like(q), robot.inputs(None)
+    stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
+    U = mass_weight(robot, q, free)
+    try:
+        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
+    except np.linalg.LinAlgError:
+        return U
+
+
+def mass_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+    """U of the mass matrix U^T U of the free coordinates; where one of them moves no mass, of its diagonal."""
+    M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
+    M = M[np.ix_(free, free)]
+    try:
+        return np.asarray(scipy.linalg.cholesky(M))
+    except np.linalg.LinAlgError:
+        diagonal = np.diag(M)
+        return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
+
+
+def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
+    """The smallest multipliers that do what the given ones do under a constraint matrix A."""
+    size = robot.engine.loops.size
+    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0])
+
+
+class OdeSystem:
+    """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates.
+
+    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 9).
+    """
+
+    def __init__(
+        self, robot: Robot, inputs: Motion | Held, driven: Mapping[str, Any], closing_time: float = 0.01
+    ) -> None:
+        self.robot, self.inputs = robot, inputs
+        self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
+        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
+        self.driven = driven_motion(driven)
+        self.charts = Charts(robot.engine.layout, self.partition.mask)
+        self.turns = Turns(robot.engine.layout, self.partition.mask)
+        self.n_free = len(self.partition.free)
+        # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers, which may not
+        # be the smallest where rows of loops depend on each other
+        self.rows: dict[float, tuple[Array, Array]] = {}
+        self.rows_depend = False
+        self.watch = LoopWatch(robot)
+        self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
+
+    def state(self, q: Array, qd: Array) -> Array:
+        """x from coordinates and rates."""
+        return np.concatenate([q[self.partition.free], qd[self.partition.free]])
+
+    def coordinates(self, t: float, x: Array) -> tuple[Array, Array, Array]:
+        """Coordinates, rates, and accelerations as far as they are prescribed (zero elsewhere)."""
+        # fresh arrays: integrators may pass read-only views, for which the kernels would be compiled anew
+        out = np.zeros((3, self.robot.ndof))
+        if self.n_free == self.robot.ndof:
+            out[:2] = x.reshape(2, -1)
+        else:
+            out[:2, self.partition.free] = x.reshape(2, -1)
+            out[:, self.partition.driven] = self.driven.jets(t).T
+        return out[0], out[1], out[2]
+
+    def begin(self, t: float, x: Array) -> None:
+        """Look at a state in which the loops are closed: how many of their rows are independent."""
+        q, qd, qdd = self.coordinates(t, x)
+        rank = int(self.forward(task.FORWARD, t, q, qd, qdd).regularity[0])
+        self.closing[2] = rank
+        every = len(independent_rows(self.robot, self.robot.loop_rows(q).A)) if self.robot.n_multipliers else 0
+        if rank < every:
+            self.watch.driven_beside_loops()
+
+    def rhs(self, t: float, x: Array) -> Array:
+        """dx/dt (2 n_free,)."""
+        q, qd, qdd = self.coordinates(t, x)
+        self.forward(task.FORWARD, t, q, qd, qdd)
+        free = self.partition.free
+        return np.concatenate([qd[free], qdd[free]])
+
+    def jacobian(self, t: float, x: Array) -> Array:
+        """d(dx/dt)/dx (2 n_free, 2 n_free)."""
+        q, qd, qdd = self.coordinates(t, x)
+        found, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
+        out = self._shifted_unit.copy()
+        if n == self.robot.ndof:
+            out[n:, :n], out[n:, n:] = found.dq, found.dqd
+        else:
+            free = np.ix_(self.partition.free, self.partition.free)
+            out[n:, :n], out[n:, n:] = found.dq[free], found.dqd[free]
+        return out
+
+    def forces(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Forces (n_driven,) that the driven coordinates need, and multipliers (m,) of the loops."""
+        if not (len(self.partition.driven) or self.robot.n_multipliers):
+            return np.zeros(0), np.zeros(0)
+        q, qd, qdd = self.coordinates(t, x)
+        if t in self.rows:
+            qdd, multiplier = self.rows[t]
+            if self.rows_depend:
+                found = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
+                A = found.closure.matrix[CONSTRAINT][:, self.partition.free]
+                multiplier = smallest_multipliers(self.robot, A, multiplier)
+        else:
+            multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+        found = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier)
+        if len(multiplier):
+            self.watch.gaps(t, found)
+        return found.tau[self.partition.driven], multiplier
+
+    def residual(self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Evaluation:
+        """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
+        u = self.inputs.value(t)
+        return self.robot.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
+
+    def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
+        """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
+        u, known, engine = self.inputs.value(t), self.partition.mask, self.robot.engine
+        found = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
+        if self.robot.n_multipliers:
+            self.watch.regular(t, engine.closure[1])
+        return found
+
+    # -- large rotations -------------------------------------------------------------------------------------------
+
+    def rotation_left(self, t: float, x: Array) -> float:
+        """How far the largest rotation is from where its coordinates are changed, negative [rad]."""
+        return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
+
+    def rotation_ends(self, t: float, x: Array) -> float:
+        """The same, or how far one that cannot be changed is from the end of its range, whichever is nearer."""
+        q = self.coordinates(t, x)[0]
+        return max(self.charts.largest_angle(q) - FARTHEST, self.turns.beyond(q))
+
+    def turned_back(self, t: float, x: Array) -> Array:
+        """The same state with rotations of at most half a turn (docs/theory.md, 8)."""
+        q, qd, _ = self.coordinates(t, x)
+        return self.state(*self.charts.unwound(q, qd))

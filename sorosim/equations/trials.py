@@ -1,0 +1,70 @@
+"""Rates and Jacobians for an integrator, at whatever states it tries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.equations.system import OdeSystem
+from sorosim.errors import ModelError, PlugInError
+
+Array = NDArray[np.float64]
+
+
+class Trials:
+    """Rates and Jacobian of a system; where a trial state has none: NaN, which asks for a smaller step."""
+
+    def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
+        self.system, self.progress = system, progress
+        self.bad: tuple[float, Array] | None = None  # the last state that is, or whose rate is, infinite or NaN
+        self.why: tuple[float, ModelError] | None = None  # when, and why, a finite state had no rate
+        self.t, self.n_rhs = 0.0, 0
+        self.window = -np.inf, np.inf  # times at which signals are as they are in this segment
+
+    def rhs(self, t: float, x: Array) -> Array:
+        """Rate (n,) of a state."""
+        self.n_rhs += 1
+        self.at(t)
+        try:
+            rate = self.system.rhs(self.within(t), x)
+        except PlugInError:
+            raise
+        except ModelError as error:
+            self.refused(t, x, error)
+            return np.full(len(x), np.nan)
+        if not np.isfinite(rate).all():
+            self.bad = t, np.array(x)
+        return rate
+
+    def at(self, t: float) -> None:
+        """The integrator is at t: some tell it by their rows only."""
+        self.t = t
+        if self.progress is not None:
+            self.progress(t)
+
+    def jacobian(self, t: float, x: Array) -> Array:
+        """Its derivative (n, n) by the state."""
+        try:
+            return self.system.jacobian(self.within(t), x)
+        except PlugInError:
+            raise
+        except ModelError as error:
+            self.refused(t, x, error)
+            return np.full((len(x), len(x)), np.nan)
+
+    def refused(self, t: float, x: Array, error: ModelError) -> None:
+        """Note a state without a rate; what the model says of NaN explains nothing."""
+        if np.isfinite(x).all():
+            self.why = t, error
+        else:
+            self.bad = t, np.array(x)
+
+    def refusal(self, t: float | None) -> str:
+        """Why the states from a time on had no rates, in words; of one before, the integrator found a way round."""
+        return "" if self.why is None or (t is not None and self.why[0] < t) else f" ({self.why[1]})"
+
+    def within(self, t: float) -> float:
+        """The time itself, or the one next to it on this side of an edge."""
+        return min(max(t, self.window[0]), self.window[1])

@@ -1,0 +1,1 @@
+"""Equilibria, assembled loops and motions at constant rates."""

@@ -1,0 +1,343 @@
+"""Statics of a robot: the door to system and solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.door import choice, number
+from sorosim.engine.loading import Stuck
+from sorosim.equations import failure
+from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
+from sorosim.equations.system import StaticSystem
+from sorosim.equilibria.assembly import closed_gently, open_loops
+from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.results.result import Equilibrium, Run
+from sorosim.robot import Robot, check_robot
+from sorosim.solvers.equilibrium import ROUNDING, Sinking, StaticProblem, solve_equilibrium
+
+Array = NDArray[np.float64]
+
+DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
+JACOBIANS = ("analytic", "finite-difference")
+# solutions beyond half a turn that are looked at again from within
+MAX_TURNS = 5
+# loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
+OPEN = 1e-9
+# steps of `follow` are halved down to this part of the first
+SMALLEST_PART = 1e-3
+
+
+def by_link(driven: Any) -> dict[str, Any]:
+    """Return a mapping of link names, refusing anything else."""
+    if driven is None:
+        return {}
+    if not isinstance(driven, Mapping):
+        raise InputError("driven", "a mapping of link names to values", type(driven).__name__)
+    return dict(driven)
+
+
+def statics(
+    robot: Robot,
+    u: Mapping[str, float] | ArrayLike | None = None,
+    driven: Mapping[str, float] | None = None,
+    q0: ArrayLike | Equilibrium | Run | None = None,
+    *,
+    jacobian: str = "analytic",
+    sticking: ArrayLike | Equilibrium | Run | None = None,
+) -> Equilibrium:
+    """Equilibrium of a robot under constant inputs; loads that depend on time are those at t = 0.
+
+    Parameters
+    ----------
+    robot : Robot
+    u : mapping of actuator name to number, or array_like
+        Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
+    driven : mapping of link or coordinate name to float
+        Coordinates held at a value [rad or m]. Default: the robot file's `statics` block, else none.
+    q0 : (ndof,) array_like, Equilibrium or Run
+        Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
+        depends on it. From an Equilibrium, or the end of a Run near to one, the search follows the curve of
+        equilibria on the straight way between its inputs and driven coordinates and the ones asked for.
+    jacobian : {"analytic", "finite-difference"}
+        The second is for comparison.
+    sticking : (ndof,) array_like, Equilibrium or Run
+        Where contacts stuck before, for their friction, which resists the way that surfaces slid from there: fully
+        beyond a hundredth of a second of `slip_speed`. An Equilibrium, or the end of a Run, knows with which forces
+        they did. Follow slow motions in steps, each from the one before. Default: contacts have no friction.
+
+    Returns
+    -------
+    Equilibrium
+
+    Raises
+    ------
+    ConvergenceError
+        None was found; ``partial`` is where the load continuation stopped.
+    InputError
+        A wrong name, length or value.
+
+    Notes
+    -----
+    Loops are closed before the search begins, and kept by it: their multipliers are unknowns. Of multipliers that
+    depend on each other the smallest are given.
+
+    Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
+    most half a turn.
+
+    scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, or at once where a robot has contacts
+    and no start is given, the load (gravity, loads, inputs and driven displacements together) is raised from zero along
+    the curve of equilibria, through folds; `message` says so. A robot without loops that finds no way so is let go at
+    the start, to follow the forces without inertia until it rests. Loops that are open in the unloaded state close as
+    the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
+    """
+    check_robot(robot)
+    inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
+    held = robot.description.statics.get("driven") if driven is None else driven
+    given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
+    start, begin = _beginning(robot, q0)
+    follows = begin is not None
+    system = StaticSystem(robot, inputs, given, _stuck(robot, sticking), None if begin is None else (start, begin))
+    n = system.n_free
+    opened = ""
+    if not follows:
+        start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
+    if robot.loop_names:
+        start, errors, opened = closed_gently(robot, start, system.partition.free)
+        system.weigh(*errors)
+    analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
+    trials = _Trials(system)
+    x0 = system.start(start, 0.0 if follows else 1.0)
+    unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
+    sinking = None if follows else trials.sinking(x0)
+    # surfaces must not pass through each other on the way
+    gently = follows or (q0 is None and robot.engine.loading.touches)
+    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, gently,
+                            jumps(system) if robot.engine.loading.touches else None,
+                            _rounding_of_weight(system, start))  # fmt: skip
+    found = solve_equilibrium(problem, x0)
+    for _ in range(MAX_TURNS):
+        settled = system.without_turns(found.x, start[system.partition.free])
+        if not found.success or np.array_equal(settled, found.x):
+            break
+        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
+        again = solve_equilibrium(problem, settled, near=True)
+        found = replace(again, n_residual=found.n_residual + again.n_residual,
+                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
+    q, multiplier = system.q(found.x), system.multipliers(found.x)
+    forces = system.full_residual(q, multiplier)[system.partition.driven]
+    # of a failure the residual is that of a lower load
+    residual = found.residual if found.success else system.residual(found.x, 1.0)
+    norm = float(np.abs(residual[:n]).max(initial=0.0))
+    equilibrium = Equilibrium(
+        robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
+        found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
+        system.sliding(q),
+    )  # fmt: skip
+    why, hint = found.message, "start nearer to the solution (q0)"
+    hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
+    if not found.success and "past " in found.message:
+        hint += f", or follow the curve past its limit load: {_curve(robot, inputs, given)}"
+    if found.success and (left := open_loops(robot, q, OPEN)):
+        why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
+    elif found.success:
+        return equilibrium
+    report = failure.of_statics(system, found.x)
+    hint = f"{report.advice}; or {hint}" if report.advice else hint
+    if opened:
+        raise ConvergenceError(f"statics: {opened}", equilibrium, report)
+    why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
+    raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _curve(robot: Robot, inputs: Array, held: Mapping[str, float]) -> str:
+    """The call that follows equilibria from no inputs to these; what to call where loads alone act."""
+    block = robot.description.statics
+    ends = {f"u.{name}": float(u) for name, u in zip(robot.actuator_names, inputs, strict=True) if u}
+    if not ends:
+        return "sorosim.continuation along a load, named as in sorosim.scalars(robot), from begin=0.0"
+    beside = ", u={}" if block.get("u") else ""
+    if held or block.get("driven"):
+        beside += f", driven={dict(held)}"
+    if len(ends) == 1:
+        ((name, end),) = ends.items()
+        return f"sorosim.continuation(robot, {name!r}, {end!r}, begin=0.0{beside})"
+    return f"sorosim.continuation(robot, { {name: (0.0, end) for name, end in ends.items()} }{beside})"
+
+
+def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
+    """What rounding may leave where loads hold the robot's weight up, as water does: sizes (n,) of residuals.
+
+    By the inequality of Cauchy and Schwarz no part of a weight m g is larger than g sqrt(m M_ii).
+    """
+    robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
+    if not robot.description.loads:
+        return out
+    inertia = np.diag(robot.mass_matrix(q))[system.partition.free]
+    weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
+    out[: system.n_free] = ROUNDING * weight
+    return out
+
+
+def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
+    """Coordinates to start from, and the inputs there if that is an equilibrium or the end of a run."""
+    if isinstance(q0, Run):
+        return robot.coordinates(q0.q[-1], "q0"), robot.inputs(q0.u[-1])
+    if isinstance(q0, Equilibrium):
+        return robot.coordinates(q0.q, "q0"), robot.inputs(q0.u)
+    return (robot.initial_q if q0 is None else robot.coordinates(q0, "q0")), None
+
+
+def _stuck(robot: Robot, sticking: Any) -> tuple[Array, Stuck | None] | None:
+    """Coordinates at which contacts stuck, and how, as far as it is known."""
+    if isinstance(sticking, Equilibrium | Run):
+        past = sticking.robot.engine.loading.packed.laws.surfaces.core
+        if not np.array_equal(past, robot.engine.loading.packed.laws.surfaces.core):
+            raise InputError("sticking", "an equilibrium or a run with the same contacts", "other ones")
+    if isinstance(sticking, Run):
+        q = robot.coordinates(sticking.q[-1], "sticking")
+        return q, robot.engine.contacts(q, sticking.qd[-1])[1]
+    if isinstance(sticking, Equilibrium):
+        q = robot.coordinates(sticking.q, "sticking")
+        return q, None if sticking.sliding is None else sticking.touching[1]
+    return None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
+
+
+def follow(
+    robot: Robot,
+    start: Equilibrium | Run,
+    u: Mapping[str, float] | ArrayLike | None = None,
+    driven: Mapping[str, float] | None = None,
+    *,
+    steps: int = 10,
+) -> list[Equilibrium]:
+    """Slow motion from an equilibrium to another, contacts sticking and sliding on the way.
+
+    Inputs and driven coordinates change along a straight line, in steps that are halved where an equilibrium is not
+    found, and each of which resists sliding from the one before (`statics`, its `sticking`). Loads that depend on time
+    are those at t = 0.
+
+    Parameters
+    ----------
+    robot : Robot
+    start : Equilibrium or Run
+        A Run whose end is nearly at rest, as one in which something was gripped.
+    u, driven
+        At the end; what is not given stays as it is.
+    steps : int
+        How many at first; smaller ones follow sliding more exactly.
+
+    Returns
+    -------
+    list of Equilibrium
+        After each step.
+
+    Raises
+    ------
+    ConvergenceError
+        ``partial`` is the last equilibrium that was found.
+    """
+    check_robot(robot)
+    if not isinstance(start, Equilibrium | Run):
+        raise InputError("start", "an Equilibrium or a Run", type(start).__name__)
+    n = number("steps", steps, "a whole number of steps from 1 to 1e6", least=1.0, upto=1e6)
+    if n % 1.0:
+        raise InputError("steps", "a whole number of steps", f"{n:g}")
+    q0, u0 = (start.q[-1], start.u[-1]) if isinstance(start, Run) else (start.q, start.u)
+    known = dict(zip(robot.actuator_names, u0, strict=True))
+    u1 = u0 if u is None else robot.inputs({**known, **u} if isinstance(u, Mapping) else u)
+    names = {**dict.fromkeys(start.driven, None), **by_link(driven)}
+    ends = {}
+    for name, value in names.items():
+        begin = float(q0[robot.engine.layout.coordinate(name, "driven")])
+        ends[name] = begin, begin if value is None else number(f"driven.{name}", value)
+    found: list[Equilibrium] = []
+    at, step, last = 0.0, 1.0 / n, start
+    while at < 1.0:
+        to = min(at + step, 1.0) if 1.0 - at - step > 1e-9 else 1.0
+        held = {name: a + to * (b - a) for name, (a, b) in ends.items()}
+        try:
+            last = statics(robot, u0 + to * (u1 - u0), held, last, sticking=last)
+        except ConvergenceError as error:
+            step *= 0.5
+            if step < SMALLEST_PART / n:
+                got = f"stopped at {100.0 * at:.4g} % of the way: {error}"
+                partial = found[-1] if found else error.partial
+                raise ConvergenceError(f"follow: {got}", partial, error.report) from None
+            continue
+        found.append(last)
+        at, step = to, min(1.5 * step, 1.0 / n)
+    return found
+
+
+def jumps(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
+    """Whether something that may touch moves so far between two states that it could have passed through another.
+
+    `system` has a robot, and coordinates q(x, load).
+    """
+    robot = system.robot
+    contacts = contacts_of(robot).values()
+    least = min((thinnest(contact) for contact in contacts), default=np.inf)
+    if not np.isfinite(least):
+        return None
+    nodes = np.unique(np.concatenate([contact.nodes for contact in contacts]))
+    zero = np.zeros(robot.ndof)
+
+    def too_far(x: Array, load: float, y: Array, other: float) -> bool:
+        states = system.q(x, load), system.q(y, other)
+        if not all(np.isfinite(q).all() for q in states):
+            return True
+        a, b = (robot.engine.poses(nodes, q, zero)[0][:, :3, 3] for q in states)
+        way = float(np.linalg.norm(a - b, axis=1).max())
+        if way <= least:
+            return False
+        # nothing that is farther away than this can have been passed; both sides may have moved
+        try:
+            return any(min(robot.engine.contact_gaps(q, 2.0 * way).values()) < 2.0 * way for q in states)
+        except ModelError:  # too many to look at
+            return True
+
+    return too_far
+
+
+class _Trials:
+    """Residual and Jacobian for the solver; where a trial state has none: NaN, which it takes for a failure."""
+
+    def __init__(self, system: StaticSystem) -> None:
+        self.system, self.why = system, ""
+
+    def residual(self, x: Array, load: float) -> Array:
+        try:
+            return self.system.residual(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan)
+
+    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
+        try:
+            return self.system.jacobian(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
+
+    def sinking(self, x0: Array) -> Sinking:
+        """How the robot sinks from x0: along the forces, or with loops along the accelerations from rest."""
+        system, n = self.system, self.system.n_free
+        if not system.robot.n_multipliers:
+            return Sinking(lambda x: -self.residual(x, 1.0), lambda x: -self.jacobian(x, 1.0)[1], x0, lambda x: x)
+        return Sinking(
+            lambda y: self.accelerations(y)[0], lambda y: self.accelerations(y, True)[1], x0[:n],
+            lambda y: system.start(system.q(y)),
+        )  # fmt: skip
+
+    def accelerations(self, y: Array, derivatives: bool = False) -> tuple[Array, Array]:
+        """Those of the free coordinates from rest, and their derivatives by them."""
+        try:
+            return self.system.accelerations(y, derivatives)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(y), np.nan), np.full((len(y), len(y)), np.nan)

@@ -1,0 +1,78 @@
+"""Motions about an equilibrium that grow: how many, and whether they buckle or flutter."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.linear.eigenmodes import EPS, NOISE, is_symmetric
+
+Array = NDArray[np.float64]
+
+# squares of frequencies that have met are apart by this part along the imaginary axis, the root of rounding
+MEET = 1e-6
+# eigenvalues of a scaled stiffness nearer to zero than this are rounding: of motions that nothing holds
+NEUTRAL = 1e-11
+
+
+class Growth(NamedTuple):
+    """Motions about an equilibrium that grow."""
+
+    buckling: int = 0  # without oscillating: real positive eigenvalues
+    flutter: int = 0  # pairs of complex eigenvalues with positive real parts
+
+    @property
+    def unstable(self) -> int:
+        """How many eigenvalues have positive real parts."""
+        return self.buckling + 2 * self.flutter
+
+
+def growing(M: Array, D: Array, K: Array) -> Growth:
+    """Motions of M qdd + D qd + K q = 0 that grow.
+
+    Where K and D are symmetric and D takes energy, the number of negative eigenvalues of K, whatever M and D are
+    (Kelvin, Tait and Chetaev). Otherwise the eigenvalues of the motion tell, without damping their squares: then a pair
+    of frequencies that have met is flutter, and frequencies that differ are no motion that grows.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        M is not positive definite where it matters.
+    """
+    n = len(K)
+    if not n:
+        return Growth()
+    # what has no spring moves as far as its inertia lets it in a second
+    d = 1.0 / np.sqrt(np.maximum((np.abs(K) + np.abs(M)).max(axis=1), np.finfo(float).tiny))
+    scaled_K, scaled_D = d[:, None] * K * d, d[:, None] * D * d
+    symmetric = is_symmetric(scaled_K) and is_symmetric(scaled_D)
+    if symmetric and np.linalg.eigvalsh(scaled_D)[0] >= -NOISE * np.abs(scaled_D).max():
+        return Growth(int((np.linalg.eigvalsh(scaled_K) < -NEUTRAL).sum()))
+    if not D.any():
+        squares = -np.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
+        meets = np.abs(squares.imag) > MEET * np.abs(squares)
+        return Growth(int((~meets & (squares.real > 0.0)).sum()), int(meets.sum()) // 2)
+    found = eigenpairs(M, D, K)[0]
+    size = np.abs(found)
+    grows = found.real > NOISE * size + 2 * n * EPS * size.max()
+    turns = np.abs(found.imag) > NOISE * size
+    return Growth(int((grows & ~turns).sum()), int((grows & turns).sum()) // 2)
+
+
+def eigenpairs(M: Array, D: Array, K: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """Eigenvalues (2 n,) [1/s] of M qdd + D qd + K q = 0, and shapes (n, 2 n) of q.
+
+    In coordinates in which M is the unit matrix: symmetric where D and K are, and well scaled. LinAlgError where M is
+    not positive definite.
+    """
+    n, U = len(K), scipy.linalg.cholesky(M)
+
+    def scaled(X: Array) -> Array:
+        half = scipy.linalg.solve_triangular(U, X, trans="T")
+        return np.asarray(scipy.linalg.solve_triangular(U, half.T, trans="T").T)
+
+    values, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-scaled(K), -scaled(D)]]))
+    return values.astype(complex), np.asarray(scipy.linalg.solve_triangular(U, vectors[:n]), dtype=complex)

@@ -1,0 +1,303 @@
+"""Linearised motion M z'' + D z' + K z = F du about an equilibrium or a steady motion: modes, stability, A and B."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf
+
+from sorosim.door import columns, describe, number
+from sorosim.errors import InputError
+from sorosim.linear.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
+
+Array = NDArray[np.float64]
+
+# safety factor over the rounding of a quadratic form
+FORM = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """Motion about an equilibrium or a steady motion, M z'' + D z' + K z = F du; the coordinates move by dq = Z z.
+
+    `Robot.linearize` makes it. Without loops z are the coordinates that are free; with loops, displacements along the
+    states in which they are closed.
+    """
+
+    M: Array  # (n, n) mass
+    D: Array  # (n, n) damping, with gyroscopic terms
+    K: Array  # (n, n) tangent stiffness
+    F: Array  # (n, n_actuators) generalised force of each input
+    Z: Array  # (ndof, n)
+    q: Array  # (ndof,)
+    qd: Array  # (ndof,) steady rates
+    u: Array  # (n_actuators,)
+    lam: Array  # (n_multipliers,) of loops
+    free: NDArray[np.int64]  # coordinates that may move
+    names: tuple[str, ...]  # of z
+    robot: Any = field(default=None, repr=False)
+
+    # -- state space -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def A(self) -> Array:
+        """A (2 n, 2 n) of d/dt [z; z'] = A [z; z'] + B du."""
+        n = len(self.M)
+        lower = -scipy.linalg.cho_solve((self._U, False), np.hstack([self.K, self.D]))
+        return np.block([[np.zeros((n, n)), np.eye(n)], [lower]])
+
+    @cached_property
+    def B(self) -> Array:
+        """B (2 n, n_actuators) of d/dt [z; z'] = A [z; z'] + B du."""
+        return np.vstack([np.zeros_like(self.F), scipy.linalg.cho_solve((self._U, False), self.F)])
+
+    def positions(self, places: Sequence[str | tuple[str, float]] | None = None) -> tuple[Array, tuple[str, ...]]:
+        """Output matrix C (3 n_places, 2 n) of positions in the world [m], and the names of its rows.
+
+        Parameters
+        ----------
+        places : sequence of link, or (link, s), optional
+            Links at their tips, or rods at s. Default: the tip of the last link with a body.
+        """
+        robot, rows, names = self._of_robot("positions"), [], []
+        if isinstance(places, str):
+            places = [places]
+        if not (places is None or isinstance(places, Sequence)):
+            raise InputError("places", "a list of links, or of (link, s)", describe(places))
+        for place in (robot.tip_link,) if places is None else places:
+            link, s = (place, 1.0) if isinstance(place, str) else _place(place)
+            J, g = robot.jacobian(self.q, link, s), robot.pose(self.q, link, s)
+            rows.append(g[:3, :3] @ J[3:] @ self.Z)
+            names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
+        C = np.concatenate([np.zeros((0, len(self.M))), *rows])
+        return np.hstack([C, np.zeros_like(C)]), tuple(names)
+
+    # -- modes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def frequencies(self) -> Array:
+        """Undamped natural frequencies (n,) [Hz], rising; 0 of rigid bodies, NaN where the stiffness is negative.
+
+        They take M and the stiffness K only: where D is gyroscopic the frequencies are those of `damped`.
+        """
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(self._natural[0]) / (2.0 * np.pi))
+
+    @cached_property
+    def modes(self) -> Array:
+        """Their shapes, one a column, scaled to phi^T M phi = 1: in z, with loops in all coordinates."""
+        shapes = scipy.linalg.solve_triangular(self._U, self._natural[1])
+        return self.Z @ shapes if len(self.lam) else shapes
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Eigenvalues (2 n,) of A [1/s], by falling real part."""
+        values = self._spectrum[0]
+        return values[np.argsort(-values.real, kind="stable")]
+
+    @cached_property
+    def damped(self) -> Modes:
+        """The modes of the damped, gyroscopic motion in all coordinates, in the order in which `mode` counts them."""
+        values, shapes = self._spectrum
+        n_rigid = int((self._natural[0] == 0.0).sum()) if is_symmetric(self._scaled[0]) else len(values)
+        found = sorted_modes(values, scipy.linalg.solve_triangular(self._U, shapes), self.M, n_rigid)
+        return replace(found, shapes=self.Z @ found.shapes)
+
+    @cached_property
+    def stable(self) -> bool:
+        """Whether small motions stay small.
+
+        At rest, where K is symmetric and D gives no energy, that is K being positive definite; otherwise that no
+        eigenvalue has a positive real part beyond rounding.
+        """
+        K, D = self._scaled
+        if is_symmetric(K) and not self.qd.any():
+            if self._natural[0].min(initial=np.inf) <= 0.0:
+                return False
+            losses = np.linalg.eigvalsh(0.5 * (D + D.T))
+            if losses.min(initial=0.0) >= -NOISE * losses.max(initial=0.0):
+                return True
+        # against its own size: fast damped modes, however fast, must not hide that a slow one grows
+        values = self._spectrum[0]
+        size = np.abs(values)
+        rounding = 2 * len(K) * EPS * size.max(initial=0.0)
+        return bool((values.real <= NOISE * size + rounding).all())
+
+    @property
+    def stability(self) -> str:
+        """The same in a word: stable; unstable, where a mode grows; or neutral, as of rigid bodies that drift on."""
+        grows = any(word in ("grows", "flutters") for word in self.damped.words)
+        return "unstable" if grows else "stable" if self.stable else "neutral"
+
+    @cached_property
+    def _U(self) -> Array:
+        """M = U^T U."""
+        return np.asarray(scipy.linalg.cholesky(self.M))
+
+    @cached_property
+    def _scaled(self) -> tuple[Array, Array]:
+        """K and D in coordinates in which M is the unit matrix: symmetric where they are, and well scaled."""
+
+        def scaled(X: Array) -> Array:
+            half = scipy.linalg.solve_triangular(self._U, X, trans="T")
+            return np.asarray(scipy.linalg.solve_triangular(self._U, half.T, trans="T").T)
+
+        K = scaled(self.K)
+        even, odd = 0.5 * (self.D + self.D.T), 0.5 * (self.D - self.D.T)
+        if np.abs(even).max(initial=0.0) <= SKEW * np.abs(odd).max(initial=0.0):
+            even = np.zeros_like(even)  # gyroscopic forces alone take no energy
+        even, odd = scaled(even), scaled(odd)
+        return K, 0.5 * (even + even.T + odd - odd.T)
+
+    @cached_property
+    def _natural(self) -> tuple[Array, Array]:
+        """Squares and natural modes in those coordinates; squares that are rounding of phi^T K phi are zero."""
+        squares, shapes = natural(self._scaled[0])
+        if is_symmetric(self._scaled[0]):
+            phi = np.abs(scipy.linalg.solve_triangular(self._U, shapes))
+            squares[np.abs(squares) <= FORM * EPS * np.sum(phi * (np.abs(self.K) @ phi), axis=0)] = 0.0
+        return squares, shapes
+
+    @cached_property
+    def _spectrum(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        K, D = self._scaled
+        return spectrum(D, K, *self._natural)
+
+    # -- what is made of it ----------------------------------------------------------------------------------------
+
+    def reduce(self, n_modes: int) -> Linearization:
+        """The motion of the slowest natural modes alone: z are their coordinates, and M the unit matrix.
+
+        Where K is not symmetric the modes are those of its symmetric part (a Galerkin projection).
+
+        Parameters
+        ----------
+        n_modes : int
+            How many, from 1 to n.
+        """
+        n = len(self.M)
+        if number("n_modes", n_modes, f"a whole number from 1 to {n}", least=1.0, upto=float(n)) % 1.0:
+            raise InputError("n_modes", f"a whole number from 1 to {n}", f"{n_modes}")
+        K = self._scaled[0]
+        shapes = self._natural[1] if is_symmetric(K) else np.linalg.eigh(0.5 * (K + K.T))[1]
+        phi = scipy.linalg.solve_triangular(self._U, shapes[:, : int(n_modes)])
+        M, D, K = (phi.T @ X @ phi for X in (self.M, self.D, self.K))
+        names = tuple(f"mode {k + 1}" for k in range(int(n_modes)))
+        return replace(self, M=0.5 * (M + M.T), D=D, K=K, F=phi.T @ self.F, Z=self.Z @ phi, names=names)
+
+    def to_control(self, outputs: Sequence[str | tuple[str, float]] | None = None) -> Any:
+        """The motion as a `control.StateSpace` of the package python-control, with names, their dots as underscores.
+
+        Parameters
+        ----------
+        outputs : sequence of link, or (link, s), optional
+            Places whose positions are the outputs, see `positions`. Default: the tip of the last link with a body.
+
+        Raises
+        ------
+        InputError
+            A place that is not known, or no python-control here.
+        """
+        try:
+            import control
+        except ImportError:
+            got, hint = "none", "pip install 'sorosim[control]', or use the arrays A, B and positions()"
+            raise InputError("to_control", "the package python-control", got, hint) from None
+        C, names = self.positions(outputs)
+        states = [*self.names, *(f"d({name})/dt" for name in self.names)]
+        inputs = list(self._of_robot("to_control").actuator_names)
+        through = np.zeros((len(C), len(inputs)))
+        # there a dot stands between a system and its signal
+        labels = ([name.replace(".", "_") for name in group] for group in (states, inputs, names))
+        return control.ss(self.A, self.B, C, through, **dict(zip(("states", "inputs", "outputs"), labels, strict=True)))
+
+    def save(self, path: str | Path, outputs: Sequence[str | tuple[str, float]] | None = None) -> list[Path]:
+        """Write the matrices, modes and names to a .npz, .mat or .h5 file, or matrices to Matrix Market files (.mtx).
+
+        See `sorosim.io.linear.save`. Returns the files.
+        """
+        from sorosim.io.linear import save
+
+        return save(self, path, outputs)
+
+    def shares(self, k: int) -> Mapping[str, float]:
+        """What moves in mode k (from 1): parts of the kinetic energy by strain or joint, the largest first.
+
+        See `sorosim.results.modes.shares`.
+        """
+        from sorosim.results.modes import shares
+
+        return shares(self, k)
+
+    def mode(self, k: int, **options: Any) -> Any:
+        """Mode k (from 1, in the order of `damped`) as a `Run`; see `sorosim.results.modes.mode`."""
+        from sorosim.results.modes import mode
+
+        return mode(self, k, **options)
+
+    def plot(
+        self, path: str | Path | None = None, modes: Sequence[int] | None = None, style: str | Path | None = None
+    ) -> Any:
+        """Picture of mode shapes (matplotlib); see `sorosim.viz.mode_plot.plot_modes`."""
+        from sorosim.viz.mode_plot import plot_modes
+
+        return plot_modes(self, path, modes, style)
+
+    def _of_robot(self, what: str) -> Any:
+        if self.robot is None:
+            raise InputError(what, "the motion of a robot", "matrices alone", "Robot.linearize knows the robot")
+        return self.robot
+
+    def __repr__(self) -> str:
+        n, name = len(self.M), "matrices" if self.robot is None else f"'{self.robot.name}'"
+        return f"<Linearization of {name}: {n} coordinates, {self.stability}>"
+
+
+def _place(given: Any) -> tuple[str, float]:
+    """A link and a part of its length."""
+    if not isinstance(given, Sequence) or len(given) != 2:
+        raise InputError("places", "links, or (link, s), in a list", describe(given))
+    return given[0], given[1]
+
+
+def linearize(M: ArrayLike, D: ArrayLike, K: ArrayLike, B: ArrayLike) -> Linearization:
+    """Linearise M z'' + D z' + K z = B u.
+
+    Parameters
+    ----------
+    M, D, K : (n, n)
+        Mass, damping and tangent stiffness. M is symmetric positive definite; D and K need not be symmetric.
+    B : (n, m)
+        Generalised force of each input.
+
+    Raises
+    ------
+    InputError
+        Another shape, numbers that are not finite, or an M that is not symmetric and positive definite.
+    """
+    n = np.shape(M)[0] if np.ndim(M) == 2 else 0
+    mass, damping, stiffness = (_square(name, X, n) for name, X in zip("MDK", (M, D, K), strict=True))
+    forces = columns("B", B, n)
+    if forces.ndim != 2:
+        raise InputError("B", f"a matrix ({n}, m), a column for each input", f"shape {forces.shape}")
+    if not is_symmetric(mass) or dpotrf(mass)[1]:
+        raise InputError("M", "a symmetric positive definite matrix", "another")
+    zero, names = np.zeros(n), tuple(f"z[{i}]" for i in range(n))
+    nothing = np.zeros(0)
+    return Linearization(
+        mass, damping, stiffness, forces, np.eye(n), zero, zero, np.zeros(forces.shape[1]), nothing, np.arange(n), names
+    )
+
+
+def _square(where: str, given: ArrayLike, n: int) -> Array:
+    """A matrix (n, n), refusing anything else."""
+    if np.shape(given) != (n, n):
+        raise InputError(where, "a square matrix, as large as M", f"shape {np.shape(given)}")
+    return columns(where, given, n)

@@ -1,0 +1,1 @@
+"""What solvers found, and how it shows itself."""

@@ -1,0 +1,228 @@
+"""Modes of a robot at work: what moves in them, and runs to play them by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.door import flag, number, positive
+from sorosim.errors import InputError
+from sorosim.linear import Linearization
+from sorosim.results.result import Run
+from sorosim.robot import Robot
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+AMPLITUDE = 0.1  # of the largest displacement, as a part of the robot's size
+WIDEST = 0.5  # angle by which nothing is turned farther [rad]
+SMALL = 1e-9  # displacements below this part of what turns are none
+FRAMES = 60  # of a period
+PERIOD = 2.0  # in which it is shown [s]
+SPANS = 4.0  # time constants that a motion without oscillation is shown for
+CLOSING, CLOSED = 20, 1e-12  # Newton steps that close loops, and when they are closed
+
+
+class ModeRun(Run):
+    """A mode as a run: films and windows show a period in two seconds, and name the mode."""
+
+    def movie(self, path: str | Path, **options: Any) -> None:
+        """Film of the mode, see `Run.movie`."""
+        super().movie(path, **{**self._look, "speed": self.speed, **options})
+
+    def still(self, path: str | Path, **options: Any) -> None:
+        """Picture of the mode at one time, default: where it is farthest out; see `Run.still`."""
+        row = {"grows": len(self) - 1, "rigid body": len(self) // 4}.get(self.options["kind"], 0)
+        super().still(path, **{**self._look, "t": float(self.t[row]), **options})
+
+    def play(self, **options: Any) -> None:
+        """Window with the mode, see `Run.play`."""
+        super().play(**{**self._look, "speed": self.speed, **options})
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the mode a second, so that a period takes PERIOD."""
+        return float(self.t[-1] / (PERIOD * self.options["periods"]))
+
+    @property
+    def _look(self) -> dict[str, Any]:
+        return {"title": f"{self.robot.name}, {self.message}"}
+
+
+def mode(
+    lin: Linearization,
+    k: int,
+    *,
+    periods: int = 1,
+    amplitude: float = AMPLITUDE,
+    decay: bool = False,
+) -> ModeRun:
+    """A mode as a run, to play, film and plot.
+
+    Parameters
+    ----------
+    lin : Linearization
+        Of a robot.
+    k : int
+        Its number in ``lin.damped``, from 1.
+    periods : int
+        How many periods. What does not oscillate is shown once, for four time constants, or a second of a rigid body.
+    amplitude : float
+        Largest displacement of a point, as a part of the robot's size; less where something would turn by more than
+        half a radian at the default, and in proportion at others.
+    decay : bool
+        Whether an oscillation decays, or grows, as it does in truth, from the amplitude or towards it. Default: it
+        keeps it, so that the film can be shown over and over.
+
+    Returns
+    -------
+    ModeRun
+        q(t) = q + a Re(shape exp(i w t)), loops closed by the nearest coordinates; inputs and multipliers as in the
+        equilibrium. A steady motion is seen from a frame that takes part in it. `message` names the mode.
+
+    Raises
+    ------
+    InputError
+        There is no such mode, or an option is none.
+    """
+    robot, index, decay = lin._of_robot("mode"), _number_of(lin, k), flag("decay", decay)
+    n = number("periods", periods, "a whole number of periods, 1 or more", least=1.0, upto=1e4)
+    if n % 1.0:
+        raise InputError("periods", "a whole number of periods", f"{periods}")
+    part = positive("amplitude", amplitude)
+    value, shape = complex(lin.damped.eigenvalues[index]), lin.damped.shapes[:, index]
+    shape = part * _unit(robot, lin.q, shape)
+    if lin.damped.words[index] in ("oscillates", "flutters"):
+        shown, rate = int(n), value if decay else 1j * value.imag
+        t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, int(FRAMES * n) + 1)
+    else:
+        shown, rate = 1, value
+        t = np.linspace(0.0, SPANS / abs(value.real) if value else 1.0, FRAMES + 1)
+    grown = max(rate.real, 0.0) * t[-1]  # what grows ends at the amplitude
+    factor = np.exp(rate * t - grown)
+    slope = rate * factor
+    if not value:  # a rigid body moves there and back
+        factor, slope = np.sin(2.0 * np.pi * t) + 0j, 2.0 * np.pi * np.cos(2.0 * np.pi * t) + 0j
+    q = lin.q + np.real(np.outer(factor, shape))
+    qd = np.real(np.outer(slope, shape))
+    if robot.n_multipliers:
+        for row, rates in zip(q, qd, strict=True):
+            row[:], rates[:] = _closed(robot, row, rates, lin.free)
+    held = [name for i, name in enumerate(robot.coordinate_names) if i not in set(lin.free.tolist())]
+    options: dict[str, Any] = {"method": "mode", "t_end": float(t[-1]), "u": {}, "driven": {}, "amplitude": part}
+    options |= {"mode": int(k), "periods": shown, "kind": lin.damped.words[index], "held": held}
+    rows = len(t)
+    return ModeRun(
+        robot, t, q, qd, np.tile(lin.u, (rows, 1)), np.tile(lin.lam, (rows, 1)), {}, {}, options,
+        f"mode {int(k)}: {describe(lin, k)}",
+    )  # fmt: skip
+
+
+def describe(lin: Linearization, k: int) -> str:
+    """A mode in words: its frequency and damping ratio, or how fast it decays or grows."""
+    index, modes = _number_of(lin, k), lin.damped
+    word, constant = modes.words[index], modes.time_constants[index]
+    if word == "rigid body":
+        return "rigid body, 0 Hz"
+    if word in ("decays", "grows"):
+        return f"{word}, time constant {abs(constant):.3g} s"
+    ratio = modes.damping_ratios[index]
+    damped = f", damping ratio {ratio:.2g}" if abs(ratio) > SMALL else ""
+    return f"{modes.frequencies[index]:.4g} Hz{damped}" + (", grows" if word == "flutters" else "")
+
+
+def shares(lin: Linearization, k: int) -> dict[str, float]:
+    """What moves in a mode: by strain of a rod or joint of a link, the largest first.
+
+    Parameters
+    ----------
+    k : int
+        Number of the mode in ``lin.damped``, from 1.
+
+    Returns
+    -------
+    dict
+        "link strain", or the name of a link for its joint -> part of the sum of phi_g^H M_gg phi_g over all groups g
+        of coordinates: kinetic energy that the group would have alone.
+    """
+    robot, index = lin._of_robot("shares"), _number_of(lin, k)
+    shape, M = lin.damped.shapes[:, index], robot.mass_matrix(lin.q)
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(robot.coordinate_names):
+        groups.setdefault(_group(robot, name), []).append(i)
+    energy = {name: float((shape[i].conj() @ M[np.ix_(i, i)] @ shape[i]).real) for name, i in groups.items()}
+    total = sum(energy.values())
+    ranked = sorted(energy.items(), key=lambda pair: -pair[1])
+    return {name: part / total for name, part in ranked}
+
+
+def spoken(parts: Mapping[str, float], most: int = 3) -> str:
+    """Shares in words, such as ``arm bending_y 97 %``; what is below a hundredth is left out."""
+    said = [f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01]
+    return ", ".join(said)
+
+
+def _group(robot: Robot, coordinate: str) -> str:
+    link, what = coordinate.split("[")[0].split(".", 1) if "." in coordinate else (coordinate, "")
+    layout = robot.engine.layout.links[link]
+    index = robot.coordinate_names.index(coordinate) - layout.column
+    return link if index < layout.n_joint else f"{link} {what}"
+
+
+def _number_of(lin: Linearization, k: Any) -> int:
+    n = len(lin.damped)
+    if not n:
+        raise InputError("mode", "a robot that can move", "none of its coordinates is free")
+    expected = f"the number of a mode, from 1 to {n}"
+    value = number("mode", k, expected, least=1.0, upto=float(n))
+    if value % 1.0:
+        raise InputError("mode", expected, f"{k}")
+    return int(value) - 1
+
+
+def _unit(robot: Robot, q: Array, shape: Complex) -> Complex:
+    """A shape whose largest displacement is the size of the robot, or that turns something by WIDEST/AMPLITUDE."""
+    seen = robot.kinematics(q)
+    places, R = seen.g[:, :3, 3], seen.g[:, :3, :3]
+    ends = [(link.name, s) for link in robot.links if link.rod is not None for s in (0.0, 1.0)]
+    places = np.concatenate([places, *(robot.pose(q, name, s)[None, :3, 3] for name, s in ends)])
+    moved = np.einsum("pij,pjk,k->pi", R, seen.J[:, 3:], shape)
+    ends_moved = [robot.pose(q, name, s)[:3, :3] @ robot.jacobian(q, name, s)[3:] @ shape for name, s in ends]
+    moved = np.concatenate([moved, np.array(ends_moved).reshape(-1, 3)])
+    size = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
+    way, turn = _largest(moved), _largest(np.einsum("pjk,k->pj", seen.J[:, :3], shape))
+    bounds = [WIDEST / AMPLITUDE / turn] if turn > 0.0 else []
+    if way > SMALL * turn * size and way > 0.0:
+        bounds.append((size or 1.0) / way)
+    return min(bounds, default=0.0) * shape
+
+
+def _largest(motions: Complex) -> float:
+    """Largest |Re(x exp(i phase))| over all phases and all complex vectors x (n, 3)."""
+    own, cross = np.sum(np.abs(motions) ** 2, axis=1), np.abs(np.sum(motions**2, axis=1))
+    return float(np.sqrt(0.5 * (own + cross)).max(initial=0.0))
+
+
+def _closed(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
+    """The nearest coordinates and rates with loops closed, by the kinetic energy of the way there."""
+    L = scipy.linalg.cholesky(robot.mass_matrix(q)[np.ix_(free, free)], lower=True)
+    q, qd, size = q.copy(), qd.copy(), robot.engine.loops.size
+
+    def step(A: Array, gap: Array) -> Array:
+        W = scipy.linalg.solve_triangular(L, (size[:, None] * A[:, free]).T, lower=True).T
+        y = scipy.linalg.lstsq(W, size * gap, cond=SMALL)[0]
+        return np.asarray(scipy.linalg.solve_triangular(L.T, y))
+
+    for _ in range(CLOSING):
+        rows = robot.loop_rows(q, qd)
+        if np.abs(size * rows.error).max() <= CLOSED:
+            break
+        q[free] -= step(rows.A, rows.error)
+    rows = robot.loop_rows(q, qd)
+    qd[free] -= step(rows.A, rows.rate)
+    return q, qd

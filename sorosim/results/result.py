@@ -1,0 +1,329 @@
+"""Results: an equilibrium, a run, and what a user asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import index
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.door import number
+from sorosim.dynamics.energies import energy, powers
+from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.records import ContactHistory, Contacts
+from sorosim.errors import InputError, nearest
+from sorosim.linear import Linearization
+from sorosim.results.readings import Readings, readings_along
+from sorosim.results.showing import Filmed, Shown
+from sorosim.robot import Robot
+from sorosim.signals import as_signal
+
+Array = NDArray[np.float64]
+
+
+class EnergyHistory(NamedTuple):
+    """Energies along a run [J], each (n_times,)."""
+
+    kinetic: Array
+    elastic: Array
+    gravity: Array
+    work: Array  # done by actuators, loads and driven joints since the start
+    dissipated: Array  # by damping since the start
+
+    @property
+    def total(self) -> Array:
+        """Kinetic, elastic and gravitational energy."""
+        return self.kinetic + self.elastic + self.gravity
+
+    @property
+    def balance(self) -> Array:
+        """total - total[0] - work + dissipated: what is not accounted for.
+
+        It is zero but for two errors: of the integration, and of Simpson's rule over the output times, by which work
+        and dissipation are found. The second is the larger one where power changes fast between output times: under
+        friction, at end stops, under a sampled controller. Then a smaller `dt_out` tells which of them it is.
+        """
+        return self.total - self.total[:1] - self.work + self.dissipated
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium(Shown):
+    """A state of rest."""
+
+    robot: Robot
+    q: Array  # (ndof,) coordinates [rad, m, or 1 for strains]
+    u: Array  # (n_actuators,) inputs, in `Robot.actuator_units`
+    lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
+    driven: dict[str, float]  # driven coordinate -> generalised force it needs [N m or N], see `Robot.joint_wrench`
+    residual_norm: float  # largest entry of the residual of the free coordinates [N m, N, or J for strains]
+    tangent_stiffness: Array  # (n_free, n_free) its derivative by the free coordinates, multipliers held
+    n_evaluations: int  # of residual and Jacobian together
+    message: str  # what the solver did
+    free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
+    sliding: Sliding | None = None  # what friction resisted, see `statics`
+
+    @cached_property
+    def touching(self) -> tuple[Contacts, Stuck]:
+        """Where surfaces touch, and how they stick, for the next equilibrium."""
+        return self.robot.engine.contacts(self.q, *(self.sliding or (np.zeros(self.robot.ndof), None)))
+
+    @property
+    def contacts(self) -> Contacts:
+        """Where surfaces touch, and with which forces."""
+        return self.touching[0]
+
+    def linearize(self) -> Linearization:
+        """Linearised motion about it, driven joints held; what sticks is held by springs (`Robot.linearize`)."""
+        K = None if self.sliding is None else 0.5 * (self.tangent_stiffness + self.tangent_stiffness.T)
+        return self.robot.linearize(self.q, self.u, free=self.free, stiffness=K)
+
+    @cached_property
+    def stable(self) -> bool:
+        """Whether small motions about the equilibrium stay small, driven joints held (`linearize`)."""
+        return self.linearize().stable
+
+    def loop_wrench(self, name: str) -> Array:
+        """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""
+        return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)
+
+    def measure(self) -> dict[str, Array]:
+        """What the sensors read, without noise and bias; see `Robot.measure`."""
+        return self.robot.measure(self.q, None, self.u, qdd=np.zeros_like(self.q), lam=self.lam)
+
+    def tip(self, link: str | None = None) -> Array:
+        """Position (3,) of the tip of a link in the world [m]; default: the last link with a body."""
+        return self.robot.pose(self.q, link or self.robot.tip_link)[:3, 3]
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file; `sorosim.open` reads it."""
+        from sorosim.io.results import save_equilibrium
+
+        save_equilibrium(self, path)
+
+    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
+        """Picture of the shape (matplotlib); written to `path` if given; `style`: see `sorosim.viz.styles`."""
+        from sorosim.viz.rest_plot import plot_equilibrium
+
+        return plot_equilibrium(self, path, style)
+
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import equilibrium_html
+
+        return equilibrium_html(self)
+
+    def __repr__(self) -> str:
+        return f"<Equilibrium of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
+
+
+class Checkpoints(NamedTuple):
+    """States from which an integrator started anew."""
+
+    t: Array  # (m,) [s]
+    q: Array  # (m, ndof)
+    qd: Array  # (m, ndof)
+    stats: dict[str, Array]  # counts until then, each (m,)
+
+    @classmethod
+    def of(cls, points: Sequence[tuple[float, Array, Mapping[str, Any]]], ndof: int) -> Checkpoints:
+        """From times, states [q; qd] and counts."""
+        states = np.array([state for _, state, _ in points]).reshape(len(points), 2 * ndof)
+        names = points[-1][2] if points else {}
+        stats = {name: np.array([counts.get(name, 0) for _, _, counts in points]) for name in names}
+        return cls(np.array([t for t, _, _ in points]), states[:, :ndof], states[:, ndof:], stats)
+
+    def first(self, n: int) -> Checkpoints:
+        """The first n of them."""
+        return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], {name: x[:n] for name, x in self.stats.items()})
+
+    def followed_by(self, later: Checkpoints) -> Checkpoints:
+        """These and later ones."""
+        if not (len(self.t) and len(later.t)):
+            return later if len(later.t) else self
+        none = np.zeros(len(self.t), dtype=int)
+        stats = {name: np.concatenate([self.stats.get(name, none), x]) for name, x in later.stats.items()}
+        t, q, qd = (np.concatenate([mine, theirs]) for mine, theirs in zip(self[:3], later[:3], strict=True))
+        return Checkpoints(t, q, qd, stats)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Filmed):
+    """A motion."""
+
+    robot: Robot
+    t: Array  # (n,) [s]
+    q: Array  # (n, ndof) coordinates [rad, m, or 1 for strains]
+    qd: Array  # (n, ndof) rates, the same per second
+    u: Array  # (n, n_actuators) inputs, in `Robot.actuator_units`
+    lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
+    driven: dict[str, Array]  # driven coordinate -> (n,) generalised force [N m or N], see `Robot.joint_wrench`
+    stats: dict[str, Any]  # counts and wall time of the integration
+    options: dict[str, Any]  # what it was asked for
+    message: str  # what the integrator said
+    events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
+    dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
+    checkpoints: Checkpoints | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, rows: Any) -> Run:
+        """The run at some of its times only: a slice, a mask, or one row by its number."""
+        if not isinstance(rows, slice) and np.ndim(rows) == 0:
+            rows = [index(rows)]
+        driven = {name: force[rows] for name, force in self.driven.items()}
+        return replace(
+            self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], u=self.u[rows], lam=self.lam[rows], driven=driven
+        )
+
+    def followed_by(self, later: Run) -> Run:
+        """This run, gone on with by a later one, which has the last word on counts, options and message."""
+
+        def both(mine: Array, theirs: Array) -> Array:
+            return np.concatenate([mine, theirs])
+
+        names = ("t", "q", "qd", "u", "lam")
+        rows: dict[str, Any] = {name: both(getattr(self, name), getattr(later, name)) for name in names}
+        events = later.events
+        if len(self.events) == len(events):
+            pairs = zip(self.events, events, strict=True)
+            events = tuple((both(a[0], b[0]), both(a[1], b[1]), both(a[2], b[2])) for a, b in pairs)
+        points = later.checkpoints
+        if self.checkpoints is not None and points is not None:
+            points = self.checkpoints.followed_by(points)
+        driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
+        return replace(later, **rows, driven=driven, events=events, checkpoints=points)
+
+    def tip(self, link: str | None = None) -> Array:
+        """Positions (n, 3) of the tip of a link in the world [m]; default: the last link with a body."""
+        return self.positions(link, 1.0)
+
+    def positions(self, link: str | None = None, s: float = 1.0) -> Array:
+        """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame."""
+        name = link or self.robot.tip_link
+        return np.stack([self.robot.pose(q, name, s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
+
+    def loop_wrench(self, name: str) -> Array:
+        """Wrenches (n, 6) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moments about its origin."""
+        loop = _loop(self.robot, name)
+        rows = zip(self.q, self.qd, self.u, self.lam, strict=True)
+        return np.array([self.robot.engine.loop_wrench(loop, *row) for row in rows]).reshape(len(self.t), 6)
+
+    @cached_property
+    def drift(self) -> dict[str, Array]:
+        """How far each loop is open along the run, by name: distance [m] and angle [rad], (n, 2)."""
+        gaps = [self.robot.engine.gaps(q) for q in self.q]
+        return {name: np.array([gap[name] for gap in gaps]).reshape(-1, 2) for name in self.robot.loop_names}
+
+    @cached_property
+    def readings(self) -> dict[str, Readings]:
+        """What the sensors gave along the run, by name, with their rates, noise and bias (docs/sensors.md)."""
+        specs = self.options.get("driven") or {}
+        driven = kept_signals({name: specs.get(name) for name in self.driven}, "driven")
+        return readings_along(self.robot, self.t, (self.q, self.qd, self.u, self.lam), driven, self.options)
+
+    @cached_property
+    def contacts(self) -> ContactHistory:
+        """Where surfaces touched along the run, and with which forces."""
+        return ContactHistory.of([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """Coordinates and rates at any time of the run; it must have been made with dense=True."""
+        if self.dense is None:
+            raise InputError("at", "a run with dense output", "none", "simulate(..., dense=True)")
+        # a terminal event may lie behind the last output
+        end = max([self.t[-1], *(times[-1] for times, _, _ in self.events if len(times))])
+        if not self.t[0] <= (time := number("t", t)) <= end:
+            raise InputError("t", f"a time from {self.t[0]:g} to {end:g}", f"{t}")
+        return self.dense(time)
+
+    def energy(self) -> EnergyHistory:
+        """Energies, work and dissipation along the run; the last two by Simpson's rule over the output times."""
+        return self._energy
+
+    @cached_property
+    def _energy(self) -> EnergyHistory:
+        engine, n = self.robot.engine, len(self.t)
+        parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
+        rows = zip(self.t, self.q, self.qd, self.u, strict=True)
+        power_in, power_lost = np.array([powers(engine, *row) for row in rows]).reshape(n, 2).T
+        for name, force in self.driven.items():
+            power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
+        work, dissipated = self._integral(power_in), self._integral(power_lost)
+        return EnergyHistory(parts[:, 0], parts[:, 1], parts[:, 2], work, dissipated)
+
+    def _integral(self, power: Array) -> Array:
+        from scipy.integrate import cumulative_simpson, cumulative_trapezoid
+
+        if len(power) < 3:
+            return np.asarray(cumulative_trapezoid(power, self.t, initial=0)) if len(power) else np.zeros(0)
+        return np.asarray(cumulative_simpson(power, x=self.t, initial=0.0))
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file; `sorosim.open` reads it."""
+        from sorosim.io.results import save_run
+
+        save_run(self, path)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a table with names in its first line, one row a time.
+
+        Columns are t, coordinates, rates, inputs, then what driven coordinates needed: ``force(x)`` [N] or
+        ``moment(x)`` [N m], and the multipliers of loops, ``lam[0]`` and so on, if there are any.
+        """
+        from sorosim.io.export import write_csv
+
+        write_csv(self, path)
+
+    def readings_to_csv(self, folder: str | Path) -> list[Path]:
+        """Write a table of each sensor into a folder, which is made where there is none; returns the files.
+
+        Columns are t and the channels with their units, such as ``f_x [m/s^2]``.
+        """
+        from sorosim.io.export import write_readings
+
+        return write_readings(self, folder)
+
+    def to_mat(self, path: str | Path) -> None:
+        """Write t, q, qd, u, driven (n, n_driven), lam, energy, cells of names, and readings to a MATLAB file.
+
+        Its version is 5. ``readings`` is a cell of structures: name, t, values (n, n_channels), channels, units.
+        """
+        from sorosim.io.export import write_mat
+
+        write_mat(self, path)
+
+    def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
+        """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""
+        from sorosim.viz.plots import plot_run
+
+        return plot_run(self, folder, what, **options)
+
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.html import run_html
+
+        return run_html(self)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
+        return f"<Run of '{self.robot.name}': {span}; {self.message}>"
+
+
+def _loop(robot: Robot, name: str) -> int:
+    if name not in robot.loop_names:
+        raise InputError("loop", "the name of a loop", f"'{name}'", nearest(str(name), robot.loop_names))
+    return robot.loop_names.index(name)
+
+
+def kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Signals of what a result keeps of them."""
+    from sorosim.io.units import unit_factor
+
+    lost = [name for name, spec in specs.items() if spec is None]
+    if lost:
+        raise InputError(where, "the inputs again", f"a Python function for '{lost[0]}', which no file keeps")
+    return {name: as_signal(spec, f"{where}.{name}", unit_factor) for name, spec in specs.items()}

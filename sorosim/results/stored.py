@@ -1,0 +1,68 @@
+"""Runs and equilibria of what was read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sorosim.engine.loading import Sliding, Stuck
+from sorosim.errors import FileError
+from sorosim.results.readings import Readings
+from sorosim.results.result import Checkpoints, Equilibrium, Run
+from sorosim.robot import Robot
+
+
+def open_run(path: str | Path) -> Run | Equilibrium:
+    """Read the file of a run or an equilibrium.
+
+    Where beside the file lies the journal of a run that has not finished, it is that run which is read.
+    """
+    from sorosim.io.results import read
+
+    return opened(read(path), path)
+
+
+def opened(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
+    """A run or an equilibrium of what was read from a file."""
+    robot = robot_of(stored, path)
+    shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
+    layout = robot.engine.layout
+    unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]
+    if shape != (robot.ndof, len(robot.actuator_names)) or unknown:
+        what = f"the coordinate '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
+        raise FileError(str(path), f"expected results of the robot in the file, got {what}; the file is damaged")
+    return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
+
+
+def robot_of(stored: Mapping[str, Any], path: str | Path) -> Robot:
+    """The robot of what was read from a file."""
+    from sorosim.io import load_text
+    from sorosim.io.meshes import check_unchanged
+
+    robot = load_text(stored["text"], str(path))
+    check_unchanged(robot.links, stored.get("meshes", {}), str(path))
+    return robot
+
+
+def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
+    names = ("q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free")
+    return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=_sliding(stored.get("sliding")))
+
+
+def _sliding(stored: Mapping[str, Any] | None) -> Sliding | None:
+    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
+    return Sliding(stored["rates"], stuck) if stored else None
+
+
+def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
+    names = ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message")
+    events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
+    points = stored.get("checkpoints")
+    checkpoints = None if points is None else Checkpoints(**points)
+    run = Run(robot, **{name: stored[name] for name in names}, events=events, checkpoints=checkpoints)
+    if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
+        run.__dict__["readings"] = {name: Readings.of(**kept) for name, kept in stored["readings"].items()}
+    return run

@@ -1,0 +1,364 @@
+"""Signals: numbers that depend on time, given as a number, an expression of t, a table, a CSV file or a function.
+
+``as_signal`` accepts all of these; ``compile_signals`` packs many of them into arrays for the kernels. Expressions and
+tables have exact first and second time derivatives; a user's Python function gives values only.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.door import as_real
+from sorosim.errors import FileError, InputError, nearest
+from sorosim.kernels.signals import (
+    CONSTANT_SIGNAL,
+    EXTERNAL_SIGNAL,
+    POLYNOMIAL_SIGNAL,
+    TAPE_SIGNAL,
+    SignalArrays,
+    evaluate_signals_many,
+    signal_workspace,
+)
+from sorosim.signals.expressions import Expression, parse
+from sorosim.signals.parser import UnitFactor
+
+INTERPOLATIONS = ("linear", "cubic", "pchip")
+MAX_CSV_BYTES = 200_000_000
+
+_NO_CODE, _NO_DATA = np.empty((0, 2), dtype=np.int64), np.empty(0)
+
+
+class Signal(ABC):
+    """A number that depends on time."""
+
+    def value(self, t: float) -> float:
+        """Value at time t [s]."""
+        return float(self.sample(t))
+
+    def sample(self, times: ArrayLike) -> NDArray[np.float64]:
+        """Values at times of any shape [s]; the same shape."""
+        t = _finite_array(times, "times")
+        arrays, _ = compile_signals([self])
+        out = np.empty((t.size, 1, 3))
+        with np.errstate(all="ignore"):
+            evaluate_signals_many(arrays, t.ravel(), out, signal_workspace(arrays))
+        return out[:, 0, 0].reshape(t.shape)
+
+    @property
+    @abstractmethod
+    def spec(self) -> Any:
+        """Plain data (number, text or mapping) of which `as_signal` makes the same signal; None: there is none."""
+
+    @abstractmethod
+    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+        """Kind, code, data and depth of stack, as the arrays of ``kernels/signals.py`` hold them."""
+
+
+@dataclass(frozen=True)
+class ConstantSignal(Signal):
+    """The same number at all times."""
+
+    level: float
+
+    def __post_init__(self) -> None:
+        level = as_real(self.level)
+        if level is None or not math.isfinite(level.real):
+            raise InputError("level", "a finite number", repr(self.level)[:60])
+        object.__setattr__(self, "level", level)
+
+    @property
+    def spec(self) -> Any:
+        return self.level
+
+    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+        return CONSTANT_SIGNAL, _NO_CODE, np.array([self.level]), 0
+
+
+@dataclass(frozen=True)
+class ExpressionSignal(Signal):
+    """An expression of time t."""
+
+    expression: Expression
+
+    def __post_init__(self) -> None:
+        if self.expression.variables not in ((), ("t",)):
+            got = ", ".join(self.expression.variables)
+            raise InputError("expression", "an expression of t only", f"one of {got}", 'write parse(text, ["t"])')
+
+    @property
+    def spec(self) -> Any:
+        return self.expression.text
+
+    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+        return TAPE_SIGNAL, self.expression.code, self.expression.constants, self.expression.depth
+
+
+@dataclass(frozen=True, eq=False)
+class TableSignal(Signal):
+    """Interpolated table; before the first and after the last time its value is held.
+
+    Parameters
+    ----------
+    times : (n,) array_like
+        At least two, finite and strictly increasing. [s]
+    values : (n,) array_like
+        Finite.
+    interpolation : {"linear", "cubic", "pchip"}, optional
+        Straight lines, the twice differentiable spline (not-a-knot ends), or the monotone one without overshoot.
+    """
+
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    interpolation: str = "linear"
+    coefficients: NDArray[np.float64] = field(init=False, repr=False)  # (n - 1, 4), ascending powers
+
+    def __post_init__(self) -> None:
+        times, values = _finite_array(self.times, "times"), _finite_array(self.values, "values")
+        if times.ndim != 1 or times.size < 2:
+            raise InputError("times", "a list of at least two times", f"shape {times.shape}")
+        if values.shape != times.shape:
+            raise InputError("values", f"as many values as times, {times.size}", f"shape {values.shape}")
+        if not np.all(np.diff(times) > 0):
+            k = int(np.argmin(np.diff(times) > 0))
+            raise InputError("times", "strictly increasing times", f"{times[k]} then {times[k + 1]} at index {k + 1}")
+        if self.interpolation not in INTERPOLATIONS:
+            hint = nearest(self.interpolation, INTERPOLATIONS)
+            raise InputError("interpolation", "linear, cubic or pchip", repr(self.interpolation), hint)
+
+        coefficients = _piecewise_coefficients(times, values, self.interpolation)
+        for name, array in (("times", times), ("values", values), ("coefficients", coefficients)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableSignal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @property
+    def spec(self) -> Any:
+        return {"times": self.times.tolist(), "values": self.values.tolist(), "interpolation": self.interpolation}
+
+    def _key(self) -> tuple[bytes, bytes, str]:
+        return self.times.tobytes(), self.values.tobytes(), self.interpolation
+
+    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+        return POLYNOMIAL_SIGNAL, _NO_CODE, np.concatenate([self.times, self.coefficients.ravel()]), 0
+
+
+@dataclass(frozen=True)
+class CallableSignal(Signal):
+    """A user's Python function of time; its value is checked at every call, and it has no derivatives."""
+
+    function: Callable[[float], float]
+    where: str = "signal"
+
+    def value(self, t: float) -> float:
+        """Value at time t [s]."""
+        got = self.function(float(t))
+        number = as_real(got)
+        if number is None or not math.isfinite(number):
+            shown = f"{repr(got)[:60]} at t = {float(t)!r} s"
+            raise InputError(self.where, "a finite number from the function", shown, "return one float")
+        return number
+
+    def sample(self, times: ArrayLike) -> NDArray[np.float64]:
+        """Values at times of any shape [s]; the same shape."""
+        t = _finite_array(times, "times")
+        return np.array([self.value(moment) for moment in t.ravel()], dtype=np.float64).reshape(t.shape)
+
+    @property
+    def spec(self) -> Any:
+        return None
+
+    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+        return EXTERNAL_SIGNAL, _NO_CODE, _NO_DATA, 0
+
+
+def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None) -> Signal:
+    """Turn what a user may write for a function of time into a :class:`Signal`.
+
+    Parameters
+    ----------
+    obj : number, str, Expression, pair, mapping, callable or Signal
+        A text is an expression of t; a pair is (times, values); a mapping is ``{"times", "values"}`` or
+        ``{"csv", "column"}``, each with an optional ``"interpolation"``. The first column of the CSV file is time; the
+        column is a name of its header or a number (0 is time), and may be left out where the file has two columns.
+    where : str, optional
+        What the signal is for, for messages.
+    unit_factor : callable, optional
+        Units inside a text, see :func:`sorosim.signals.expressions.parse`.
+    """
+    number = as_real(obj)
+    try:
+        if isinstance(obj, Signal):
+            return obj
+        if number is not None:
+            if not math.isfinite(number.real):
+                raise InputError("", "a finite number", f"{number}")
+            return ConstantSignal(number)
+        if isinstance(obj, str):
+            return ExpressionSignal(parse(obj, ["t"], unit_factor, where))
+        if isinstance(obj, Expression):
+            return ExpressionSignal(obj)
+        if isinstance(obj, Mapping):
+            return _from_mapping(obj)
+        if isinstance(obj, (tuple, list)) and len(obj) == 2 and not any(map(_is_scalar, obj)):
+            return TableSignal(*obj)
+    except InputError as error:
+        raise error.inside(where) from None
+    if callable(obj):
+        return CallableSignal(obj, where)
+    expected = "a number, an expression of t, (times, values), a table, a CSV file or a function"
+    raise InputError(where, expected, f"{type(obj).__name__} {repr(obj)[:60]}")
+
+
+def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tuple[int, Callable[[float], float]], ...]]:
+    """Pack signals into arrays.
+
+    Returns
+    -------
+    arrays : SignalArrays
+        For ``kernels.signals.evaluate_signals``; not to be written.
+    callables : tuple of (index, function)
+        Signals that Python has to evaluate before each call: ``out[index, 0] = function(t)``, already checked.
+    """
+    rows: list[tuple[int, ...]] = []
+    codes, data = [_NO_CODE], [_NO_DATA]
+    n_code = n_data = 0
+    for signal in signals:
+        kind, code, numbers, depth = signal.packed()
+        rows.append((kind, n_code, n_code + len(code), n_data, n_data + len(numbers), depth))
+        n_code, n_data = n_code + len(code), n_data + len(numbers)
+        codes.append(code)
+        data.append(numbers)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 6)
+    callables = tuple((i, signal.value) for i, signal in enumerate(signals) if isinstance(signal, CallableSignal))
+    return SignalArrays(table, np.concatenate(codes), np.concatenate(data)), callables
+
+
+def _finite_array(values: Any, where: str) -> NDArray[np.float64]:
+    """A copy as float64; refuses everything but finite real numbers."""
+    try:
+        array = np.array(values)
+    except ValueError:
+        array = np.array(None)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise InputError(where, "real numbers", repr(values)[:60])
+    array = array.astype(np.float64)
+    if not np.all(np.isfinite(array)):
+        raise InputError(where, "finite numbers", f"{array[~np.isfinite(array)][0]}")
+    return array
+
+
+def _piecewise_coefficients(times: NDArray[np.float64], values: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+    """Ascending coefficients (n - 1, 4) of the pieces, in the time since their beginning."""
+    from scipy.interpolate import CubicSpline, PchipInterpolator  # slow to import, rarely needed
+
+    coefficients = np.zeros((times.size - 1, 4))
+    with np.errstate(all="ignore"):
+        if kind == "linear":
+            coefficients[:, 0], coefficients[:, 1] = values[:-1], np.diff(values) / np.diff(times)
+        else:
+            pieces = (CubicSpline if kind == "cubic" else PchipInterpolator)(times, values)
+            coefficients[:, : pieces.c.shape[0]] = pieces.c[::-1].T
+    if not np.all(np.isfinite(coefficients)):
+        raise InputError("values", "values and steps of time of moderate size", "an overflow of the slopes")
+    return coefficients
+
+
+def _from_mapping(given: Mapping[str, Any]) -> TableSignal:
+    required = ("csv",) if "csv" in given else ("times", "values")
+    known = (*required, *(("column",) if "csv" in given else ()), "interpolation")
+    for key in given:
+        if key not in known:
+            raise InputError("", f"only the keys {', '.join(known)}", repr(key), nearest(key, known))
+    for key in required:
+        if key not in given:
+            raise InputError("", f"the key {key!r}", "a table without it", "or give a csv file and its column")
+    interpolation = given.get("interpolation", "linear")
+    if "csv" in given:
+        return _from_csv(given["csv"], given.get("column"), interpolation)
+    return TableSignal(given["times"], given["values"], interpolation)
+
+
+def _from_csv(path: str | Path, column: str | int | None, interpolation: str) -> TableSignal:
+    """Table from two columns of a file separated by commas, semicolons or tabs; # starts a comment line."""
+    rows = csv_rows(path)
+    if not rows:
+        raise FileError(str(path), "expected rows of numbers, got none")
+    header = [name.strip() for name in rows[0][1]] if _cell_number(rows[0][1][0]) is None else []
+    index = _csv_column(str(path), rows[0], header, column)
+    times: list[float] = []
+    values: list[float] = []
+    for line, cells in rows[1:] if header else rows:
+        if index >= len(cells):
+            raise FileError(str(path), f"expected at least {index + 1} columns, got {len(cells)}", line)
+        for k, numbers in ((0, times), (index, values)):
+            number = _cell_number(cells[k])
+            if number is None or not math.isfinite(number):
+                hint = "; the decimal sign is a point" if "," in cells[k] else ""
+                raise FileError(str(path), f"expected a finite number, got {cells[k]!r} in column {k}{hint}", line)
+            numbers.append(number)
+        if len(times) > 1 and times[-1] <= times[-2]:
+            raise FileError(str(path), f"expected strictly increasing times, got {times[-2]} then {times[-1]}", line)
+    if len(times) < 2:
+        raise FileError(str(path), f"expected at least two rows of numbers, got {len(times)}")
+    return TableSignal(np.array(times), np.array(values), interpolation)
+
+
+def csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:
+    """Line number and cells of every row that is neither empty nor a comment."""
+    try:
+        if Path(path).stat().st_size > MAX_CSV_BYTES:
+            raise FileError(str(path), f"expected at most {MAX_CSV_BYTES // 10**6} MB, got more")
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = file.read().splitlines()
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(str(path), f"cannot be read: {error}") from None
+    kept = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    separator = next((sign for sign in ";\t," if kept and sign in kept[0][1]), ",")
+    rows = []
+    for i, line in kept:
+        try:
+            rows.append((i, next(csv.reader([line], delimiter=separator, skipinitialspace=True))))
+        except csv.Error as error:
+            raise FileError(str(path), f"cannot be read: {error}", i) from None
+    return rows
+
+
+def _csv_column(path: str, first: tuple[int, list[str]], header: list[str], column: str | int | None) -> int:
+    line, n = first[0], len(first[1])
+    names = f"the columns {', '.join(header)}" if header else f"{n} columns without names"
+    if column is None and n == 2:
+        return 1
+    if isinstance(column, str) and header.count(column) == 1 and header[0] != column:
+        return header.index(column)
+    if isinstance(column, int) and not isinstance(column, bool) and 1 <= column < n:
+        return column
+    hint = nearest(column, header[1:]) if isinstance(column, str) and header else f"use 1 to {n - 1}, 0 is time"
+    if isinstance(column, str) and header.count(column) > 1:
+        hint = "its name is not unique, give its number (0 is time)"
+    got = "no column" if column is None else f"column {column!r}"
+    raise FileError(path, f"expected one of {names}, got {got}; {hint}", line)
+
+
+def _cell_number(cell: str) -> float | None:
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+def _is_scalar(thing: object) -> bool:
+    return isinstance(thing, str) or not hasattr(thing, "__len__")

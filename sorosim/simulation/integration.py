@@ -1,0 +1,378 @@
+"""One integration of a robot's motion: its restarts, what is kept while it runs, and the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.door import as_real, number
+from sorosim.engine.drive import Held
+from sorosim.equations.failure import Failure, of_motion, with_last
+from sorosim.equations.system import OdeSystem
+from sorosim.equations.trials import Trials
+from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
+from sorosim.results.result import Checkpoints, Run
+from sorosim.signals.edges import Edges, edges
+from sorosim.simulation.index2 import StabilisedIndex2
+from sorosim.simulation.marching import Marching
+from sorosim.solvers import prescribed
+from sorosim.solvers.base import TOO_FAR, Event, OdeProblem, OdeSolution
+from sorosim.solvers.registry import MARCHES, integrator
+from sorosim.solvers.segments import integrate_with_restarts
+
+Array = NDArray[np.float64]
+EventFunction = Callable[[float, Array, Array], float]
+Controller = Callable[[float, Array, Array], Any]
+
+MAX_OUTPUTS = 10_000_000
+# a restart so near to where the coordinates of a rotation are changed changes them [rad]
+TURNING = 0.1
+FINE = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
+
+
+def output_times(t_end: float, dt_out: float) -> Array:
+    """Multiples of dt_out from 0 to t_end, and t_end itself."""
+    n = t_end / dt_out
+    if n > MAX_OUTPUTS:
+        raise InputError("dt_out", f"at most {MAX_OUTPUTS} outputs", f"{n:.3g}", "a larger dt_out")
+    times: Array = dt_out * np.arange(int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
+    # the last multiple may miss t_end by rounding
+    if len(times) > 1 and abs(times[-1] - t_end) <= 1e-9 * dt_out:
+        times[-1] = t_end
+    return times if times[-1] == t_end else np.concatenate([times, [t_end]])
+
+
+def restart_times(options: Mapping[str, Any], name: str) -> Array:
+    """Multiples of an interval among the options up to the end; those next to output times are moved onto them."""
+    interval, dt_out = options.get(name), options["dt_out"]
+    if interval is None:
+        return np.zeros(0)
+    n = options["t_end"] / interval
+    if n > MAX_OUTPUTS:
+        raise InputError(name, f"at most {MAX_OUTPUTS} of them", f"{n:.3g}", "a larger interval")
+    times = interval * np.arange(1, int(np.floor(n * (1.0 + 1e-12))) + 1, dtype=float)
+    outputs = dt_out * np.round(times / dt_out)
+    times = np.where(np.abs(outputs - times) <= 1e-9 * dt_out, outputs, times)
+    times[np.abs(times - options["t_end"]) <= 1e-9 * dt_out] = options["t_end"]
+    return np.asarray(times)
+
+
+def moved_onto(times: Array, marks: Array, dt_out: float) -> Array:
+    """Times, those that are marks but for rounding replaced by them; both increasing."""
+    if not len(marks):
+        return times
+    k = np.clip(np.searchsorted(marks, times), 1, max(len(marks) - 1, 1))
+    near = np.where(times - marks[k - 1] <= marks[k % len(marks)] - times, marks[k - 1], marks[k % len(marks)])
+    return np.where(np.abs(near - times) <= 1e-9 * dt_out, near, times)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an integration begins, and the counts until then."""
+
+    t: float
+    q: Array
+    qd: Array
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Integration:
+    """One call of `simulate` or `resume`."""
+
+    def __init__(
+        self, system: OdeSystem, options: dict[str, Any], start: Start, past: Run | None,
+        events: Sequence[EventFunction], dense: bool, progress: Callable[[float], None] | None, out: str | Path | None,
+        controller: Controller | None = None,
+    ) -> None:  # fmt: skip
+        if not (progress is None or callable(progress)):
+            raise InputError("progress", "a function of time", type(progress).__name__)
+        self.system, self.options, self.start, self.past, self.out = system, options, start, past, out
+        options["u"] = dict(zip(system.robot.actuator_names, system.inputs.specs, strict=True))
+        options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
+        self.trials, self.events, self.dense = Trials(system, progress), _events(system, events), dense
+        self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
+        self.samples = moved_onto(self.samples, self.checkpoints, options["dt_out"])
+        self.edges = self.edges_of_signals()
+        self.controller = controller
+        self.why = ""  # it cannot go on, if so
+        self.marching: Marching | None = None
+        self.begin = time.perf_counter()
+        # what has come about: rows as the integrator tells them, and checkpoints
+        self.rows: list[tuple[Array, Array]] = []
+        self.points: list[tuple[float, Array, dict[str, Any]]] = []
+        self.journal: Any = None
+        self.waiting: list[tuple[Array, Array]] = []  # rows at a sample, which want its inputs
+
+    def run(self) -> Run:
+        """Integrate, keep what comes about, and hand it over."""
+        options, start = self.options, self.start
+        self.trials.window = self.edges.window(start.t)
+        self.system.turns.begin(start.q)
+        state = self.prepared(start.t, self.system.state(start.q, start.qd))
+        self.system.begin(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
+        times = output_times(options["t_end"], options["dt_out"])
+        problem = OdeProblem(
+            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,
+            np.concatenate([[start.t], times[times > start.t]]), options["rtol"], options["atol"], options["max_step"],
+            self.events, self.dense, self.report,
+        )  # fmt: skip
+        if self.out is not None:
+            self.open_journal(self.out)
+        if self.past is None and options["checkpoint"] is not None:
+            self.keep(start.t, start.q, start.qd, {})
+        times = np.union1d(np.union1d(self.checkpoints, self.samples), self.edges.times)
+        # the start may be a sample moved onto an end that is no longer there
+        between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
+        turning = self.system.charts.joints or self.system.turns.joints
+        leave = Event(self.system.rotation_ends, True, 1.0) if turning else None
+        interrupted = told = theirs = False
+        try:
+            found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
+        except KeyboardInterrupt:
+            interrupted, found = True, self.so_far()
+        except (ModelError, InputError) as error:
+            here = self.rows[-1][0][-1] if self.rows else start.t
+            if isinstance(error, InputError) and here == start.t:
+                raise  # of a function of the user, and there is nothing to lose
+            found, told = self.so_far(f"stopped at t = {here:.6g} s: {error}"), True
+            theirs = isinstance(error, InputError | PlugInError)  # no other step or method helps
+        except FileError as error:
+            here = self.rows[-1][0][-1] if self.rows else start.t
+            hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
+            raise FileError(error.file, f"{error.message}; {hint}") from None
+        hint = self.what_to_try(found.message)
+        if self.why:
+            found = replace(found, success=False, message=self.why)
+            hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
+        if found.success and len(found.t) and found.t[-1] == options["t_end"]:
+            self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
+        self.write_waiting()
+        if not (found.success or interrupted):
+            found = with_last(self.system, found, options["dt_out"])
+        run = self.assembled(found)
+        if found.success and (lost := self.system.watch.lost):
+            found = replace(found, success=False, message=lost)
+            hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
+            run = replace(run, message=f"{run.message}, but {lost}")
+        self.finish(run)
+        if interrupted:
+            raise Interrupted(run.message, run)
+        if not found.success:
+            what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}"
+            report, refused = self.report_of(found), ""
+            if not (self.why or told):
+                refused = self.trials.refusal(report.t)
+                what += refused
+            if not (self.why or refused or told):  # else it is said already
+                what += report.words
+                hint = f"{report.advice}; or {hint}" if report.advice else hint
+            hint = "the motion so far is in .partial" if theirs else f"{hint}, and look at the motion so far (.partial)"
+            raise ConvergenceError(f"{what}; {hint}", run, report)
+        return run
+
+    def what_to_try(self, why: str) -> str:
+        """Where an integrator gives up."""
+        options = self.options
+        if why.endswith(TOO_FAR):
+            return "ask for results more often (dt_out), or less exactly (rtol, atol)"
+        other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
+        hint = f"try method='{other}' or a smaller max_step"
+        if options["step"] is not None and options["method"] in MARCHES:
+            hint = f"try a smaller step, or let the method choose it, or method='{other}'"
+        elif options["rtol"] < FINE[0] or options["atol"] < FINE[1]:
+            hint = f"rounding may be all that is left below such tolerances: try larger ones, or method='{other}'"
+        elif options["method"] in MARCHES:
+            hint += ", a smaller rtol or a fixed `step`"
+        loops = self.system.robot.n_multipliers
+        return hint + (", drive less if that leaves the loops no freedom" if loops else "")
+
+    def report_of(self, found: OdeSolution) -> Failure:
+        """What is worst where the integrator gave up."""
+        last = found.last
+        if last is None:
+            start = self.start.t, self.system.state(self.start.q, self.start.qd)
+            last = (float(found.t[-1]), found.x[-1]) if len(found.t) else start
+        trial = None if self.marching is None else self.marching.trial
+        tolerances = self.options["rtol"], self.options["atol"]
+        return of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances)
+
+    def edges_of_signals(self) -> Edges:
+        """Where inputs, motions and loads begin to move, come to rest or jump."""
+        t_end, dt_out = self.options["t_end"], self.options["dt_out"]
+        signals = [*self.system.driven.signals, *self.system.robot.engine.loading.packed.signals.signals]
+        if not isinstance(self.system.inputs, Held):
+            signals += self.system.inputs.signals
+        found = edges(signals, t_end, dt_out)
+        marks = [output_times(t_end, dt_out), self.checkpoints, self.samples] if len(found) else [np.zeros(0)]
+        return Edges(found, np.unique(np.concatenate(marks)), dt_out)
+
+    def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
+        """The method that was asked for."""
+        method = self.options["method"]
+        if self.system.n_free == 0:
+            return prescribed.integrate
+        if method in MARCHES:
+            options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
+            self.marching = Marching(self.system, method, *options)  # type: ignore[arg-type]
+            return self.marching.integrate
+        return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
+
+    # -- while it runs ---------------------------------------------------------------------------------------------
+
+    def report(self, t: Array, x: Array) -> None:
+        """Keep rows; the first one of a run that is taken up again is the last one of its past."""
+        first = not self.rows and self.past is not None and t[0] == self.start.t
+        self.rows.append((t, x))
+        if t[-1] > self.trials.t:
+            self.trials.at(float(t[-1]))
+        if self.journal is not None:
+            self.write_waiting()
+            last = len(t) - int(self.controller is not None and t[-1] in self.samples and t[-1] > self.start.t)
+            self.journal.rows(self.table(t[int(first) : last], x[int(first) : last]))
+            self.waiting = [(t[last:], x[last:])]
+
+    def write_waiting(self) -> None:
+        """Write the rows that waited."""
+        for row in self.waiting:
+            self.journal.rows(self.table(*row))
+        self.waiting = []
+
+    def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array | None:
+        """Keep a checkpoint if it is time for one, and give the state to go on from; None: there is none."""
+        q, qd, _ = self.system.coordinates(t, x)
+        if name := self.system.turns.leave(q):
+            kind = self.system.robot.engine.layout.links[name].link.joint.kind
+            self.why = f"stopped at t = {t:.6g} s: the {kind} joint of '{name}' comes to a whole turn"
+            self.why += ", where its coordinates are singular"
+            return None
+        if t in self.samples:
+            self.system.rows.pop(t, None)  # found under the inputs until here, a row has those from here on
+        if t in self.checkpoints:
+            self.keep(t, q, qd, self.summed(stats))
+            self.system.turns.begin(q)
+        self.trials.window = self.edges.window(t)
+        return self.prepared(t, x)
+
+    def prepared(self, t: float, x: Array) -> Array:
+        """The state to go on from: with the inputs of a controller, and rotations amid their coordinates."""
+        inputs = self.system.inputs
+        if self.controller is not None and isinstance(inputs, Held):
+            if t in self.samples or t == 0.0:
+                q, qd, _ = self.system.coordinates(t, x)
+                inputs.hold(t, self.sampled(t, self.controller(t, q, qd)))
+            elif t == self.start.t and self.past is not None:  # taken up between two samples
+                inputs.hold(t, self.past.u[-1])
+        return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
+
+    def sampled(self, t: float, u: Any) -> Array:
+        """Inputs that a controller gave."""
+        names, where = self.system.robot.actuator_names, f"controller at t = {t:g} s"
+        if u is None and names:
+            raise InputError(where, "the inputs", "None", "the function has to return them")
+        if len(names) == 1 and (one := as_real(u)) is not None:
+            u = [one]
+        return self.system.robot.inputs(u, where)
+
+    def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
+        """Keep the state of a checkpoint, and the counts until then."""
+        self.points.append((t, np.concatenate([q, qd]), counts))
+        if self.journal is not None:
+            self.journal.checkpoint(np.concatenate([[t], q, qd]), counts)
+
+    def summed(self, stats: Mapping[str, Any]) -> dict[str, Any]:
+        """Counts and wall time since t = 0."""
+        now = {**stats, "wall_time": time.perf_counter() - self.begin}
+        return {name: value + type(value)(self.start.stats.get(name, 0)) for name, value in now.items()}
+
+    def so_far(self, message: str = "") -> OdeSolution:
+        """What there is, as a solution that ends there."""
+        n = 2 * self.system.n_free
+        t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
+        x = np.concatenate([np.zeros((0, n)), *(x for _, x in self.rows)])
+        stats = {"n_rhs": self.trials.n_rhs}
+        none = [np.zeros(0) for _ in self.events], [np.zeros((0, n)) for _ in self.events]
+        return OdeSolution(t, x, False, message or f"interrupted at t = {self.trials.t:.6g} s", stats, None, *none)
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def split(self, t: Array, x: Array) -> tuple[Array, Array]:
+        """Coordinates and rates, each (n, ndof)."""
+        both = [self.system.coordinates(*row)[:2] for row in zip(t, x, strict=True)]
+        shape = len(t), self.system.robot.ndof
+        return np.array([q for q, _ in both]).reshape(shape), np.array([qd for _, qd in both]).reshape(shape)
+
+    def forces(self, t: Array, x: Array) -> tuple[Array, Array]:
+        """Forces (n, n_driven) that driven joints need, and multipliers (n, m) of loops."""
+        rows = [self.system.forces(*row) for row in zip(t, x, strict=True)]
+        widths = len(self.system.partition.driven), self.system.robot.n_multipliers
+        driven, multipliers = (np.array([row[i] for row in rows]).reshape(len(t), widths[i]) for i in range(2))
+        return driven, multipliers
+
+    def table(self, t: Array, x: Array) -> Array:
+        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers."""
+        inputs = self.system.inputs.sample(t)
+        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x)])
+
+    def assembled(self, found: OdeSolution) -> Run:
+        """The run from t = 0 on."""
+        robot, past, first = self.system.robot, self.past, 0 if self.past is None else 1
+        t, x = found.t[first:], found.x[first:]
+        system, dense = self.system, found.dense
+        forces, multipliers = self.forces(t, x)
+        message = found.message.rstrip(".") + (f"; the loops {near}" if (near := system.watch.singular) else "")
+        run = Run(
+            robot, t, *self.split(t, x), system.inputs.sample(t), multipliers,
+            dict(zip(system.partition.names, forces.T, strict=True)), self.summed(found.stats), self.options,
+            message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
+            None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
+            None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
+        )  # fmt: skip
+        return run if past is None else past.followed_by(run)
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def open_journal(self, out: str | Path) -> None:
+        from sorosim.io.journal import Journal
+        from sorosim.io.results import journal_head
+
+        self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
+        if (past := self.past) is not None:
+            self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam]))
+            if (points := past.checkpoints) is not None:
+                for k, t in enumerate(points.t):
+                    counts = {name: values[k].item() for name, values in points.stats.items()}
+                    self.journal.checkpoint(np.concatenate([[t], points.q[k], points.qd[k]]), counts)
+        self.journal.begin()
+
+    def finish(self, run: Run) -> None:
+        """The result file takes the place of the journal."""
+        if self.journal is None or self.out is None:
+            return
+        try:
+            run.save(self.out)
+        except FileError as error:
+            raise FileError(error.file, f"{error.message}; the run is kept in {self.journal.path}") from None
+        self.journal.remove()
+
+
+def _events(system: OdeSystem, functions: Any) -> list[Event]:
+    def event(where: str, function: Any) -> Event:
+        if not callable(function):
+            raise InputError(where, "a function f(t, q, qd)", type(function).__name__)
+
+        def of_state(t: float, x: Array) -> float:
+            q, qd, _ = system.coordinates(t, x)
+            return number(where, function(t, q, qd))
+
+        direction = number(f"{where}.direction", getattr(function, "direction", 0.0))
+        return Event(of_state, bool(getattr(function, "terminal", False)), direction)
+
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        raise InputError("events", "a list of functions f(t, q, qd)", type(functions).__name__)
+    return [event(f"events[{i}]", function) for i, function in enumerate(functions)]

@@ -1,0 +1,345 @@
+"""Newmark's and the generalised-alpha method on the motion of a robot: the door to the compiled march."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lstsq, solve_triangular
+from scipy.optimize import brentq
+
+from sorosim.compiled import entry, pointer_to
+from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.engine.drive import Held, Motion
+from sorosim.engine.engine import Evaluation
+from sorosim.equations.failure import Trial
+from sorosim.equations.system import OdeSystem, mass_weight
+from sorosim.kernels import evaluate as task
+from sorosim.kernels import march as codes
+from sorosim.kernels import newmark as m
+from sorosim.kernels.contacts import add_contacts
+from sorosim.kernels.evaluate import evaluate
+from sorosim.kernels.loops import CONSTRAINT, ERROR
+from sorosim.kernels.march import march
+from sorosim.kernels.newmark import March, Model, Rows
+from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.surfaces import OVERFLOW
+from sorosim.signals import ConstantSignal
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, without_rate
+
+Array = NDArray[np.float64]
+
+# steps between two looks of Python: at reports, interrupts
+STEPS_AT_ONCE = 100
+MOST_STEPS = 10**15
+# part of a short time over which the start looks how accelerations change
+GLANCE = 1e-6
+
+WHY = {
+    codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
+    codes.TOO_SMALL: "the step became too small",
+    codes.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
+}
+
+
+def coefficients(method: str, spectral_radius: float) -> tuple[float, float, float, float]:
+    """alpha_m, alpha_f, beta, gamma: of Newmark's method (1/4, 1/2), or by the spectral radius at infinity."""
+    if method == "newmark":
+        return 0.0, 0.0, 0.25, 0.5
+    rho = spectral_radius
+    alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+    gamma = 0.5 + alpha_f - alpha_m
+    return alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma
+
+
+class Marching:
+    """One of the two methods on the motion of a robot.
+
+    Parameters
+    ----------
+    system : OdeSystem
+    method : {"newmark", "generalized-alpha"}
+    step : float, optional
+        Fixed size of the steps [s], less where the time between rows is no multiple of it; without it they are chosen
+        by the tolerances. Steps end at all rows.
+    spectral_radius : float
+        Of the generalised-alpha method at infinite frequency, 0 to 1.
+    projection : bool
+        Whether rates are projected after every step onto those that keep the loops closed.
+    """
+
+    def __init__(
+        self, system: OdeSystem, method: str, step: float | None, spectral_radius: float, projection: bool = False
+    ) -> None:
+        self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
+        self.projection = projection and bool(system.robot.loop_names)
+        self.advance: Callable[..., int] | None = None
+        self.trial: Trial | None = None  # of a step that failed
+
+    # -- arrays ----------------------------------------------------------------------------------------------------
+
+    def model(self, inputs: Motion, state: March) -> Model:
+        engine, partition = self.system.robot.engine, self.system.partition
+        laws, closing, q = engine.loading.packed.laws, np.zeros(3), state.state
+        evaluation = pointer_to(
+            evaluate, engine.tree, engine.elastic, engine.fibres, engine.loops, task.RESIDUAL, partition.mask, q[m.Q],
+            q[m.QD], q[m.QDD], state.u, engine.gravity, state.external, closing, engine.workspace, *engine.closure,
+            state.tau, state.mass, state.dq, state.dqd, state.B,
+        )  # fmt: skip
+        touching = evaluation  # of no use without surfaces
+        if engine.loading.touches:
+            touching = pointer_to(add_contacts, laws.surfaces, engine.workspace, state.external)
+        return Model(
+            engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
+            partition.driven, partition.mask, engine.gravity, closing, evaluation, touching,
+        )  # fmt: skip
+
+    def state(self, inputs: Motion) -> March:
+        engine = self.system.robot.engine
+        n, n_rows, n_inputs = engine.ndof, engine.closed.m, engine.n_actuators
+        loading = engine.loading
+        signals = [inputs, self.system.driven, loading.packed.signals]
+        values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
+        depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
+        room = loading.make_external(len(engine.tree.segment), n)
+        return March._make((
+            np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
+            np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
+            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)),
+            np.zeros((n_rows, n_rows)),
+            np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
+            np.zeros((n, n_inputs)), room, np.zeros((depth, 3)),
+        ))  # fmt: skip
+
+    # -- integration -----------------------------------------------------------------------------------------------
+
+    def integrate(self, problem: OdeProblem) -> OdeSolution:
+        """Integrate; the contract is in `sorosim.solvers.base`."""
+        system, engine = self.system, self.system.robot.engine
+        t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
+        inputs = system.inputs
+        if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
+            inputs = Motion([ConstantSignal(float(u)) for u in inputs.value(t0)])
+        loading = engine.loading
+        external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
+        state = self.state(inputs)
+        model = self.model(inputs, state)
+        with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
+            if not np.isfinite(system.rhs(t0, problem.x0)).all():
+                return without_rate(problem)
+            self.begin(state, problem, t0, end, external)
+        n_rows, n = len(problem.t_out), engine.ndof
+        states: Any = (np.zeros((n_rows, n)) for _ in range(3))
+        rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m))))
+        rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
+        rows.qdd[0] = state.state[m.QDD]
+        rows.multiplier[0] = state.multiplier[m.L]
+        course = _Course(self, problem, model, state, rows, inputs)
+        return course.run()
+
+    def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> None:
+        """Consistent accelerations and multipliers at the start, and the first step."""
+        system, number = self.system, state.number
+        q, qd, qdd = system.coordinates(t0, problem.x0)
+        found = system.forward(task.FORWARD, t0, q, qd, qdd)
+        span = end - t0
+        number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
+        number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
+        number[m.MAX_STEP] = min(problem.max_step, span)
+        number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
+        number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
+        state.counts[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
+        scale = problem.atol + problem.rtol * np.abs(q)
+        if self.step is not None:
+            h = self.step
+        else:
+            speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
+            h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
+        number[m.WANTED] = min(h, span)
+        left = float(problem.t_out[1]) - t0
+        steps = np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))
+        state.counts[m.TO_GO] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
+        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.TO_GO]
+        state.counts[m.MOST_RANK] = int(system.closing[2])
+        a, v = self.like_its_own(t0, problem.x0, number[m.STEP], found)
+        for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
+            state.state[row] = values
+        state.multiplier[m.L] = found.closure.multiplier
+
+    def like_its_own(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
+        """Accelerations and rates of a start as the method has them amid its steps of size h.
+
+        Its accelerations belong to a time beside, and its rates tear loops a little open, see
+        kernels.newmark.change_step; those of a restart have done so already. Where accelerations change too wildly to
+        be followed, both stay as they are.
+        """
+        system, free = self.system, self.system.partition.free
+        alpha_m, alpha_f, beta, _ = self.coefficients
+        (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, found.qdd.copy()
+        v = qd.copy()
+        glance = GLANCE * min(h, 1.0)
+        later = system.state(q + glance * qd + 0.5 * glance**2 * found.qdd, qd + glance * found.qdd)
+        jerk = (system.forward(task.FORWARD, t + glance, *system.coordinates(t + glance, later)).qdd - a) / glance
+        if h * np.linalg.norm(shift * jerk) > np.linalg.norm(a):
+            return a, v
+        a += shift * h * jerk
+        A = found.closure.matrix[CONSTRAINT]
+        if len(A) and not self.projection:
+            tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
+            # nearest in kinetic energy: nothing else changes
+            U = mass_weight(system.robot, q, free)
+            X = solve_triangular(U, A[:, free].T, trans="T").T
+            v[free] += solve_triangular(U, lstsq(X, tear, cond=DEPENDENT)[0])
+        return a, v
+
+
+class _Course:
+    """An integration under way."""
+
+    def __init__(
+        self, method: Marching, problem: OdeProblem, model: Model, state: March, rows: Rows, inputs: Motion
+    ) -> None:  # fmt: skip
+        self.method, self.problem, self.model, self.state, self.rows = method, problem, model, state, rows
+        self.inputs, self.engine = inputs, method.system.robot.engine
+        self.reported, self.steps = 0, [self.step_state()]
+        self.reporter = Reporter(problem)
+
+    def step_state(self) -> tuple[float, Array, Array]:
+        """Time, coordinates and rates now."""
+        s = self.state.state
+        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy()
+
+    def advance(self, max_steps: int) -> int:
+        """Some steps; Python gives what is asked of it."""
+        closure, saddle = self.engine.closure
+        arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
+        if self.method.advance is None:
+            self.method.advance = entry(march, *arguments)
+        while (code := self.method.advance(*arguments)) == codes.ASKS:
+            number, s = self.state.number, self.state.state
+            t = float(number[m.TIME] + number[m.STEP])
+            self.state.u[:] = self.inputs.value(t)
+            loading, external = self.engine.loading, self.state.external
+            if loading:
+                self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t, external)
+            if loading.actuators:
+                names = self.engine.actuator_names
+                loading.actuate(external, self.engine.tree, s[m.Q_NEW], s[m.QD_NEW], self.state.u, names)
+        return int(code)
+
+    def run(self) -> OdeSolution:
+        problem, events = self.problem, self.problem.events
+        each = bool(events) or problem.dense
+        hits: list[tuple[int, float, Array]] = []
+        values = [event.function(self.steps[0][0], problem.x0) for event in events]
+        code, ended = codes.GOES_ON, None
+        while code == codes.GOES_ON and ended is None:
+            try:
+                code = self.advance(1 if each else STEPS_AT_ONCE)
+            except BaseException:  # of a load or an input in Python: the rows until there are kept
+                self.report(None)
+                raise
+            now = self.step_state()
+            if each and now[0] > self.steps[-1][0]:
+                self.steps.append(now)
+                values, ended = self.crossed(values, hits)
+            self.report(ended)
+        t = float(self.state.number[m.TIME]) if ended is None else ended
+        success = code in (codes.ARRIVED, codes.GOES_ON)
+        message = "A termination event occurred." if ended is not None else "reached the end"
+        if not success:
+            message = f"stopped at t = {t:.6g} s: {WHY[code]}"
+            if self.state.external.touch.counts[OVERFLOW]:
+                message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
+            if self.engine.closed.m:
+                message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
+        self.look_at_loops()
+        ends: tuple[Any, float] = (None, float("nan"))
+        if not success:
+            t, q, qd = self.step_state()
+            ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
+            self.method.trial = self.trial()
+        k = self.reported
+        x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
+        count = self.state.counts
+        stats = {"n_steps": int(count[m.N_STEPS]), "n_rhs": int(count[m.N_RESIDUAL]),
+                 "n_jacobian": int(count[m.N_JACOBIAN]), "n_factorizations": int(count[m.N_JACOBIAN]),
+                 "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
+        return OdeSolution(
+            self.problem.t_out[:k].copy(), x.reshape(k, len(problem.x0)), success, message, stats,
+            self.dense if problem.dense else None,
+            [np.array([t for i, t, _ in hits if i == j]) for j in range(len(events))],
+            [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
+            *ends,
+        )  # fmt: skip
+
+    def trial(self) -> Trial:
+        """The end of the last step as Newton's method left it."""
+        s, t = self.state.state, float(self.state.number[m.TIME] + self.state.number[m.STEP])
+        q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
+        return Trial(t, q, qd, qdd, self.state.multiplier[m.L_NEW].copy())
+
+    def look_at_loops(self) -> None:
+        """Tell where they were next to singular; pivots here are products of two rows."""
+        number, watch = self.state.number, self.method.system.watch
+        if self.engine.closed.m:
+            least, best = np.sqrt(number[[m.LEAST_PIVOT, m.BEST_PIVOT]])
+            watch.near(float(number[m.LEAST_PIVOT_TIME]), least, best, int(self.state.counts[m.LEAST_ROW]))
+
+    def report(self, ended: float | None) -> None:
+        """Hand on the rows that are done, up to a terminal event."""
+        done = int(self.state.counts[m.ROW])
+        if ended is not None:
+            done = int(np.searchsorted(self.problem.t_out[:done], ended, side="right"))
+        if done > self.reported:
+            rows = self.rows
+            pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
+            states = np.array([self.method.system.state(*pair) for pair in pairs])
+            # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
+            self.method.system.rows_depend |= bool(self.state.counts[m.RANK] < self.engine.closed.m)
+            for k in range(self.reported, 0 if self.method.projection else done):
+                self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
+            first, self.reported = self.reported, done
+            self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
+
+    def reporter_rows(self, times: Array, first: int) -> slice:
+        """Which of the states from row `first` on are those at times that the reporter asks for."""
+        begin = int(np.searchsorted(self.rows.t, times[0])) - first
+        return slice(begin, begin + len(times))
+
+    def crossed(self, before: list[float], hits: list[tuple[int, float, Array]]) -> tuple[list[float], float | None]:
+        """Look for zeros of events in the last step; returns their values now, and the time of a terminal one."""
+        begin, end, x = self.steps[-2][0], self.steps[-1][0], self.dense(self.steps[-1][0])
+        values, found = [], []
+        for i, event in enumerate(self.problem.events):
+            value = event.function(end, x)
+            values.append(value)
+            crossed = before[i] * value < 0.0 or (value == 0.0 and before[i] != 0.0)
+            if crossed and (event.direction == 0.0 or event.direction * (value - before[i]) > 0.0):
+                found.append((self.zero(event.function, begin, end), i))
+        ended = min((t for t, i in found if self.problem.events[i].terminal), default=None)
+        for t, i in sorted(found):
+            if ended is None or t <= ended:
+                hits.append((i, t, self.dense(t)))
+        return values, ended
+
+    def zero(self, function: Callable[[float, Array], float], begin: float, end: float) -> float:
+        """A zero of a function of time and state within the last step, in which it changes its sign."""
+        if function(end, self.dense(end)) == 0.0:
+            return end
+        found = brentq(lambda t: function(t, self.dense(t)), begin, end, xtol=1e-14 * max(abs(end), 1.0))
+        return float(found)
+
+    def dense(self, t: float) -> Array:
+        """State at a time within the steps so far, by cubic interpolation."""
+        times = [step[0] for step in self.steps]
+        k = min(max(int(np.searchsorted(times, t)), 1), len(times) - 1)
+        (t0, q0, v0), (t1, q1, v1) = self.steps[k - 1], self.steps[k]
+        h = t1 - t0
+        if t in (t0, t1):
+            return self.method.system.state(*((q0, v0) if t == t0 else (q1, v1)))
+        s, c1, d0, d1 = (t - t0) / h, h * v0, q1 - q0 - h * v0, h * (v1 - v0)
+        c2, c3 = 3.0 * d0 - d1, d1 - 2.0 * d0
+        return self.method.system.state(q0 + s * (c1 + s * (c2 + s * c3)), (c1 + s * (2.0 * c2 + s * 3.0 * c3)) / h)

@@ -1,0 +1,350 @@
+"""Motion of a robot in time: from t = 0, or taken up again where a run ended."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.door import choice, flag, number, positive
+from sorosim.engine.drive import Held, Motion, check_smooth, check_wound, input_motion
+from sorosim.equations.contact_check import deep_contacts
+from sorosim.equations.system import OdeSystem
+from sorosim.equilibria.assembly import close, open_loops
+from sorosim.equilibria.statics import JACOBIANS, by_link, statics
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.model.chart import TURN
+from sorosim.results.result import Equilibrium, Run, kept_signals
+from sorosim.results.stored import open_run
+from sorosim.robot import Robot, check_robot
+from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
+from sorosim.solvers.registry import INTEGRATORS, MARCHES, METHODS
+
+Array = NDArray[np.float64]
+
+DEFAULTS = {
+    "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
+    "projection": False,
+}  # fmt: skip
+# methods that know an option; others would do as if nobody had asked
+USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
+# loops that are open at the start by more than this part of their extent, or radians, or tear open so in a second, are
+# a mistake, less is mended
+MENDED = 1e-6
+INPUT_LOOKS = 1001  # at inputs over a run, before it begins
+# relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
+LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
+MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
+
+
+def simulate(
+    robot: Robot,
+    t_end: float | None = None,
+    dt_out: float | None = None,
+    u: Any = None,
+    driven: Mapping[str, Any] | None = None,
+    q0: ArrayLike | Equilibrium | str | None = None,
+    qd0: ArrayLike | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    *,
+    jacobian: str = "analytic",
+    max_step: float = np.inf,
+    checkpoint: float | None = None,
+    closing_time: float | None = None,
+    step: float | None = None,
+    spectral_radius: float | None = None,
+    projection: bool | None = None,
+    events: Sequence[EventFunction] = (),
+    dense: bool = False,
+    progress: Callable[[float], None] | None = None,
+    out: str | Path | None = None,
+    controller: Controller | None = None,
+    dt_control: float | None = None,
+) -> Run:
+    """Motion of a robot from t = 0.
+
+    What is not given is taken from the robot file's `simulate` block.
+
+    Parameters
+    ----------
+    robot : Robot
+    t_end : float
+        End [s].
+    dt_out : float
+        Results come at its multiples, 0 included, and at t_end [s]. Default 0.01.
+    u : mapping of actuator name to signal, or sequence of signals
+        A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
+        Missing ones are zero.
+    driven : mapping of link or coordinate name to signal
+        Coordinates moved along expressions or tables [rad or m], whose rates must not jump in this run.
+    q0 : (ndof,) array_like, Equilibrium, "equilibrium" or "assembled"
+        Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
+        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
+        says of driven coordinates is replaced by their motion.
+    qd0 : (ndof,) array_like
+        Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
+        file's `initial` block, under loops the rates nearest to it that are possible.
+    method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
+        The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
+    rtol, atol : float
+        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6. rtol is at least 2.2e-14, a hundred
+        times the rounding of a number.
+    jacobian : {"analytic", "finite-difference"}
+        The second is for comparison.
+    max_step : float
+        Largest step [s].
+    checkpoint : float
+        Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
+        (`resume`) repeats the very bits. Default: the file's, else never.
+    closing_time : float
+        Time constant [s] with which methods bdf, radau, lsoda and cvode close loops again that drift open. Default
+        0.01.
+    step : float
+        Fixed step of methods newmark and generalized-alpha [s], less where dt_out is no multiple of it. Default: chosen
+        by rtol and atol. Their steps end at all multiples of dt_out.
+    spectral_radius : float
+        Of the generalized-alpha method at infinite frequency: what is left of too stiff motions after a step, from 0
+        (all gone) to 1 (kept). Default 0.8.
+    projection : bool
+        Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
+        loops closed; coordinates are closed anyway.
+    events : sequence of functions
+        ``f(t, q, qd)`` gives a number, whose zeros are located; attributes `terminal` (bool) and `direction`
+        (+1, -1, 0) as in scipy.
+    dense : bool
+        Keep the integrator's own interpolation: `Run.at`.
+    progress : callable
+        Called with the time there at each evaluation, which may fall back a little where a step is tried again; by
+        methods newmark, generalized-alpha and ida when they have come to a row.
+    out : path
+        Result file (HDF5). While the run is under way it is a journal beside it, which `sorosim.open` reads too, also
+        after the process was killed.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ConvergenceError
+        The integrator gave up; ``partial`` is the run up to there. Or the equilibrium to start from was not found, see
+        `statics`.
+    Interrupted
+        Ctrl-C; ``partial`` is the run up to there.
+    InputError
+        A wrong name, length or value.
+    FileError
+        `out` cannot be written.
+
+    Notes
+    -----
+    The state is x = [q; qd], dx/dt = [qd; M^-1 (tau - c)], its Jacobian analytic (docs/theory.md, 4-6).
+    """
+    check_robot(robot)
+    block = robot.description.simulate
+    options: dict[str, Any] = {
+        "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
+        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
+    }  # fmt: skip
+    asked = [name for name in USED_BY if options[name] is not None]
+    for name, value in options.items():
+        options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
+    if options["t_end"] is None:
+        raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
+    for name in ("t_end", "dt_out", "rtol", "atol", "closing_time"):
+        options[name] = positive(name, options[name])
+    number("rtol", options["rtol"], f"{LEAST_RTOL:.2g} or more, numbers have no more digits", least=LEAST_RTOL)
+    if options["checkpoint"] is not None:
+        options["checkpoint"] = positive("checkpoint", options["checkpoint"])
+    choice("method", options["method"], METHODS)
+    for name in asked:
+        if options["method"] not in USED_BY[name]:
+            told = f"method {options['method']} has no {name} and leaves it out; {', '.join(USED_BY[name])} have it"
+            warnings.warn(told, SorosimWarning, stacklevel=2)
+    if options["step"] is not None:
+        options["step"] = positive("step", options["step"])
+    options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
+                                        least=0.0, upto=1.0)  # fmt: skip
+    options |= {
+        "projection": flag("projection", options["projection"]),
+        "jacobian": choice("jacobian", jacobian, JACOBIANS),
+        "max_step": positive("max_step", max_step, infinite=True),
+    }
+    output_times(options["t_end"], options["dt_out"])
+    for name in ("step", "max_step"):
+        if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
+            least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
+            raise InputError(name, least, f"{options[name]:.2g}")
+    options["dt_control"] = _sampling(controller, dt_control, u, options["checkpoint"])
+
+    inputs = None if controller else block.get("u") if u is None else u
+    system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
+    q, qd = _start(robot, system, block.get("q0") if q0 is None else q0, qd0)
+    if deep := deep_contacts(robot, q):
+        hint = "begin apart, or leave the pair out (`apart`)"
+        warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
+    return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out, controller).run()
+
+
+def resume(
+    run: Run | str | Path,
+    t_end: float | None = None,
+    *,
+    u: Any = None,
+    events: Sequence[EventFunction] = (),
+    progress: Callable[[float], None] | None = None,
+    out: str | Path | None = None,
+    controller: Controller | None = None,
+) -> Run:
+    """Take a run up again: one that was interrupted or killed, or a finished one that shall go on.
+
+    Parameters
+    ----------
+    run : Run, or path of a result file
+        With checkpoints, it goes on from its last one, and the result is that of an uninterrupted run to the bit;
+        without them from its last row, where the integrator then starts anew.
+    t_end : float
+        New end [s]. Default: as before.
+    u : as in `simulate`
+        Needed if an input was a Python function, which no file keeps. Default: as before.
+    controller : as in `simulate`
+        Needed if there was one, which no file keeps.
+    events, progress, out
+        As in `simulate`. `out` may be the file that the run comes from, which is also the default where it is a path.
+
+    Returns
+    -------
+    Run
+        From t = 0 on.
+
+    Raises
+    ------
+    As `simulate` does.
+    """
+    if isinstance(run, str | Path):
+        from sorosim.io.sweep_store import KIND, kind_of
+
+        out = run if out is None else out
+        if kind_of(run) == KIND:
+            hint = "sorosim.sweep(..., resume=True) goes on with it"
+            raise InputError(str(run), "the file of a run", "that of a sweep", hint)
+        opened = open_run(run)
+        if not isinstance(opened, Run):
+            raise InputError(str(run), "the file of a run", "that of an equilibrium")
+        run = opened
+    if not isinstance(run, Run):
+        raise InputError("run", "a Run or the path of a result file", type(run).__name__)
+    options = dict(run.options)
+    if options.get("method") not in METHODS:
+        hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
+        raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
+    options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
+    if options.get("dt_control") is not None and controller is None:
+        raise InputError("controller", "the controller again", "none, and no file keeps it")
+    options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
+    inputs = None if controller else kept_signals(options["u"], "u") if u is None else u
+    system = _system(run.robot, inputs, kept_signals(options["driven"], "driven"), controller, options)
+    start, past = _restart(run, options["t_end"])
+    if start.t >= options["t_end"]:
+        raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
+    return Integration(system, options, start, past, events, False, progress, out, controller).run()
+
+
+def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:
+    """Coordinates and rates at t = 0; the driven ones are put on their motion, and what loops ask for is checked."""
+    partition, motion = system.partition, system.driven.jets(0.0)
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
+    qd[partition.driven] = motion[:, 1]
+    free = partition.free
+    if isinstance(q0, str):
+        if choice("q0", q0, ("equilibrium", "assembled")) == "equilibrium":
+            held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
+            try:
+                q = statics(robot, system.inputs.value(0.0), held).q
+            except ConvergenceError as error:
+                what = f"simulate '{robot.name}': there is no equilibrium to start from: {error}"
+                raise ConvergenceError(what, error.partial, error.report) from None
+        else:
+            q, named = robot.initial_q, {*robot.description.initial, *robot.description.initial_rates}
+            free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)
+    else:
+        given = q0.q if isinstance(q0, Equilibrium) else q0
+        q = robot.initial_q if given is None else robot.coordinates(given, "q0")
+    q[partition.driven] = motion[:, 0]
+    if name := system.turns.singular(q):
+        what = "a start farther from a whole turn, where the coordinates of this joint are singular"
+        raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
+    if not robot.loop_names:
+        return q, qd
+    if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, MENDED)):
+        hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
+        raise InputError("q0", "a start in which all loops are closed", f"{left} open", hint)
+    rate = robot.loop_rows(q, qd).rate
+    tears = robot.engine.loops.size * np.abs(rate) > MENDED
+    if qd0 is not None and tears.any():
+        torn = next(name for name, rows in robot.engine.closed.rows.items() if tears[rows].any())
+        got = f"rates that tear '{torn}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
+        raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
+    rates = robot.description.initial_rates if qd0 is None else ()
+    kept = np.array([i for i in free if robot.coordinate_names[i] not in rates], dtype=np.int64)
+    try:
+        closed = close(robot, q, qd, free, kept)
+    except ConvergenceError as error:
+        if not rates:
+            raise
+        hint = "name the rates of fewer coordinates, the others follow"
+        raise ConvergenceError(f"{error}; of the `initial` block, {hint}", error.partial) from None
+    return closed.q, closed.qd
+
+
+def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
+    """Where a run goes on to an end, and its rows until there."""
+    points = run.checkpoints
+    if points is not None and len(points.t):
+        k = max(int(np.searchsorted(points.t, t_end)) - 1, 0)  # the last one before the end
+        counts = {name: values[k].item() for name, values in points.stats.items()}
+        start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts)
+        run = replace(run, checkpoints=points.first(k + 1))
+    elif len(run.t):
+        start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats)
+    else:
+        raise InputError("run", "a run with at least one row", "an empty one")
+    return start, run[run.t <= start.t]
+
+
+def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:
+    names = robot.actuator_names
+    inputs = Held(len(names)) if controller else input_motion(names, u)
+    system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
+    if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
+        check_wound(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
+    motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
+    check_smooth(motions, options["t_end"], options["dt_out"])
+    if system.n_free == 0 and (not robot.ndof or robot.loop_names):
+        raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
+    return system
+
+
+def _sampling(controller: Any, dt_control: Any, u: Any, checkpoint: float | None) -> float | None:
+    """Sampling time of a controller, None without one."""
+    if controller is None:
+        if dt_control is not None:
+            raise InputError("dt_control", "a controller to be sampled", "none", "controller=f(t, q, qd)")
+        return None
+    if not callable(controller):
+        raise InputError("controller", "a function f(t, q, qd) of inputs", type(controller).__name__)
+    if u is not None:
+        raise InputError("u", "nothing beside a controller", type(u).__name__, "let the controller give all inputs")
+    if dt_control is None:
+        raise InputError("dt_control", "the sampling time of the controller [s]", "none")
+    dt = positive("dt_control", dt_control)
+    if checkpoint is not None and abs(checkpoint / dt - round(checkpoint / dt)) > 1e-9 * (checkpoint / dt):
+        raise InputError("checkpoint", f"a multiple of dt_control = {dt:g} s", f"{checkpoint:g}")
+    return dt

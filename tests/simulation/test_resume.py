@@ -1,0 +1,350 @@
+"""Runs that end early and go on: checkpoints, journals, kill -9, interrupts, full disks."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+from numpy.testing import assert_array_equal
+
+import sorosim
+from sorosim.io.journal import MAGIC, journal_of
+from sorosim.simulation.integration import restart_times
+
+ARM = sorosim.load("cable_manipulator")
+METHODS = ("bdf", "radau", "lsoda", "cvode")
+FINGER = """
+sorosim: 1
+materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 5 kPa*s}}
+links:
+  turn:
+    joint: {revolute: {axis: [0, 1, 0]}}
+    body: {mass: 20 g, inertia: [1e-6, 1e-6, 1e-6]}
+  finger:
+    parent: turn
+    rod: {length: 20 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
+actuators:
+  tendon: {tendon: {rod: finger, y: 0, z: 5 mm}}
+"""
+
+
+def assert_same_run(a, b):
+    for name in ("t", "q", "qd", "u"):
+        assert_array_equal(getattr(a, name), getattr(b, name), strict=True)
+    assert a.driven.keys() == b.driven.keys()
+    for name in a.driven:
+        assert_array_equal(a.driven[name], b.driven[name])
+
+
+def test_checkpoints_are_multiples_moved_onto_output_times():
+    options = {"t_end": 1.0, "dt_out": 0.01, "checkpoint": 0.3}
+    times = restart_times(options, "checkpoint")
+    assert_array_equal(times, 0.01 * np.array([30.0, 60.0, 90.0]))
+    assert_array_equal(restart_times({**options, "checkpoint": None}, "checkpoint"), [])
+    assert restart_times({**options, "checkpoint": 0.25}, "checkpoint")[-1] == 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_with_checkpoints_is_as_good_as_one_without(method):
+    plain = sorosim.simulate(ARM, 1.0, method=method, rtol=1e-7, atol=1e-10)
+    broken = sorosim.simulate(ARM, 1.0, method=method, rtol=1e-7, atol=1e-10, checkpoint=0.13)
+    assert np.abs(plain.tip() - broken.tip()).max() < 3e-7
+    assert len(broken.checkpoints.t) == 8
+    assert plain.checkpoints is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("checkpoint", [0.1, 0.0737])  # on output times, and beside them
+def test_a_run_goes_on_to_a_later_end_with_the_same_bits(method, checkpoint):
+    whole = sorosim.simulate(ARM, 0.6, method=method, checkpoint=checkpoint)
+    part = sorosim.simulate(ARM, 0.35, method=method, checkpoint=checkpoint)
+    longer = sorosim.resume(part, 0.6)
+    assert_same_run(longer, whole)
+    assert_array_equal(longer.checkpoints.t, whole.checkpoints.t)
+    for name in whole.stats:
+        if name != "wall_time":
+            assert longer.stats[name] == whole.stats[name]
+
+
+def test_without_checkpoints_a_run_goes_on_from_its_last_row():
+    whole = sorosim.simulate(ARM, 0.4, rtol=1e-7, atol=1e-10)
+    longer = sorosim.resume(sorosim.simulate(ARM, 0.2, rtol=1e-7, atol=1e-10), 0.4)
+    assert_array_equal(longer.t, whole.t)
+    assert np.abs(longer.q - whole.q).max() < 1e-5 * np.abs(whole.q).max()
+
+
+def test_driven_joints_and_units_in_signals_survive_the_file(tmp_path):
+    (tmp_path / "finger.yaml").write_text(
+        FINGER + "simulate: {t_end: 0.4, checkpoint: 0.1, driven: {turn: '20 deg*sin(3*t)'}, u: {tendon: '2 N*t'}}\n"
+    )
+    robot = sorosim.load(tmp_path / "finger.yaml")
+    whole = sorosim.simulate(robot)
+    sorosim.simulate(robot, 0.25, out=tmp_path / "run.h5")
+    longer = sorosim.resume(tmp_path / "run.h5", 0.4)
+    assert_same_run(longer, whole)
+    assert_same_run(sorosim.open(tmp_path / "run.h5"), whole)  # it is the default target, too
+
+
+def test_a_python_function_has_to_be_given_again(tmp_path):
+    def pull(t):
+        return 5.0 * t
+
+    whole = sorosim.simulate(ARM, 0.3, u={"cable1": pull}, checkpoint=0.1)
+    sorosim.simulate(ARM, 0.2, u={"cable1": pull}, checkpoint=0.1, out=tmp_path / "run.h5")
+    with pytest.raises(sorosim.InputError, match=r"^u: expected the inputs again, got a Python function for 'cable1'"):
+        sorosim.resume(tmp_path / "run.h5", 0.3)
+    assert_same_run(sorosim.resume(tmp_path / "run.h5", 0.3, u={"cable1": pull}), whole)
+
+
+def test_what_cannot_go_on_is_refused(tmp_path):
+    run = sorosim.simulate(ARM, 0.1)
+    with pytest.raises(sorosim.InputError, match=r"^t_end: expected a time after 0.1 s, to which the run has come"):
+        sorosim.resume(run)
+    with pytest.raises(sorosim.InputError, match=r"^run: expected a Run or the path"):
+        sorosim.resume(3)
+    sorosim.statics(ARM).save(tmp_path / "rest.h5")
+    with pytest.raises(sorosim.InputError, match="expected the file of a run, got that of an equilibrium"):
+        sorosim.resume(tmp_path / "rest.h5")
+    with pytest.raises(sorosim.InputError, match=r"^checkpoint: expected a number greater than 0, got -1"):
+        sorosim.simulate(ARM, 0.1, checkpoint=-1)
+
+
+def test_events_and_dense_output_pass_over_checkpoints():
+    def level(t, q, qd):
+        return q[5] - 0.01
+
+    def last(t, q, qd):
+        return t - 0.47
+
+    last.terminal = True
+    plain = sorosim.simulate(ARM, 1.0, rtol=1e-8, atol=1e-11, events=[level, last])
+    broken = sorosim.simulate(ARM, 1.0, rtol=1e-8, atol=1e-11, events=[level, last], checkpoint=0.1, dense=True)
+    assert len(broken.events[0][0]) == len(plain.events[0][0])
+    assert np.abs(broken.events[0][0] - plain.events[0][0]).max(initial=0.0) < 1e-6
+    assert broken.events[1][0] == pytest.approx([0.47])
+    assert broken.t[-1] == pytest.approx(0.47, abs=0.011)
+    for k in (3, 10, 25, 44):
+        assert np.abs(broken.at(broken.t[k])[0] - broken.q[k]).max() < 1e-12
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+SLOW = """
+import sys, time
+import sorosim
+import sorosim.solvers.registry as registry
+
+robot = sorosim.load("cable_manipulator")
+count = 0
+
+def slowly(t):  # some milliseconds of wall time an output: the moment of death falls anywhere
+    global count
+    count += 1
+    if count == 5:
+        print("under way", flush=True)
+    time.sleep(0.001)
+
+sorosim.simulate(robot, 1.0, method=sys.argv[2], checkpoint=0.1, out=sys.argv[1], progress=slowly)
+print("done", flush=True)
+"""
+
+
+def start_process(script, *words):
+    environment = {**os.environ, "PYTHONPATH": str(Path(sorosim.__file__).parents[1])}
+    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, words)]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+    )
+
+
+def hear_ctrl_c():
+    """Jobs in the background of a shell inherit that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 20))])
+def test_a_run_killed_at_any_moment_opens_and_ends_with_the_same_bits(seed, tmp_path, whole_runs):
+    rng = np.random.default_rng(seed)
+    method = ("bdf", "cvode")[seed % 2]
+    file = tmp_path / "run.h5"
+    process = start_process(SLOW, file, method)
+    assert process.stdout.readline() == "under way\n"
+    time.sleep(rng.uniform(0.0, 1.2))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.communicate()
+
+    part = sorosim.open(file)
+    whole = whole_runs(method)
+    assert_array_equal(part.q, whole.q[: len(part.t)])
+    if journal_of(file).exists():
+        assert part.message.startswith("unfinished: ")
+        assert 1 <= len(part.t) <= len(whole.t)
+        again = sorosim.resume(file)
+        assert_same_run(again, whole)
+    assert_same_run(sorosim.open(file), whole)
+    assert not journal_of(file).exists()
+
+
+def test_bits_do_not_depend_on_what_was_called_before():
+    """Which copy of a compiled function is linked depends on the order of loading; all of them must compute alike."""
+    script = """
+    import sys
+    import numpy as np
+    import sorosim
+
+    robot = sorosim.load("cable_manipulator")
+    zero = np.zeros(24)
+    if sys.argv[1] == "poses":
+        robot.pose(zero, "arm", 0.3), robot.kinematics(zero), robot.energy(zero, zero), robot.tendon_lengths(zero)
+    print(sorosim.simulate(robot, 0.3, method="cvode").q.tobytes().hex())
+    """
+    one, other = (start_process(script, first).communicate()[0] for first in ("poses", "dynamics"))
+    assert one
+    assert one == other
+
+
+@pytest.fixture(scope="module")
+def whole_runs():
+    kept = {}
+
+    def of(method):
+        if method not in kept:
+            kept[method] = sorosim.simulate(ARM, 1.0, method=method, checkpoint=0.1)
+        return kept[method]
+
+    return of
+
+
+def test_a_journal_cut_anywhere_opens_with_what_is_whole(tmp_path, whole_runs):
+    file = tmp_path / "run.h5"
+    script = (
+        SLOW.replace("time.sleep(0.001)", "0")
+        .replace('print("done", flush=True)', "")
+        .replace(
+            "sorosim.simulate(",
+            "from sorosim.io.journal import Journal\nJournal.remove = Journal.close\nsorosim.simulate(",
+        )
+    )
+    process = start_process(script, file, "bdf")
+    _, problems = process.communicate()
+    assert process.returncode == 0, problems
+    journal = journal_of(file).read_bytes()
+    file.unlink()
+    rows = len(sorosim.open(file).t)
+    assert rows == 101
+    rng = np.random.default_rng(5)
+    for end in (0, 5, len(MAGIC), len(MAGIC) + 7, *rng.integers(len(MAGIC), len(journal), 25)):
+        journal_of(file).write_bytes(journal[:end])
+        try:
+            part = sorosim.open(file)
+        except sorosim.FileError:
+            assert end < 8000  # the head holds the robot
+            continue
+        assert_array_equal(part.q, whole_runs("bdf").q[: len(part.t)])
+    # a damaged record ends the journal there
+    damaged = bytearray(journal)
+    damaged[len(journal) // 2] ^= 1
+    journal_of(file).write_bytes(damaged)
+    assert 1 < len(sorosim.open(file).t) < rows
+
+
+def test_an_older_result_stays_until_the_new_one_is_complete(tmp_path):
+    file = tmp_path / "run.h5"
+    old = sorosim.simulate(ARM, 0.05, out=file)
+    before = file.read_bytes()
+
+    def stop(t):
+        if t > 0.05:
+            raise RuntimeError("a mistake in a user's function")
+
+    with pytest.raises(RuntimeError):
+        sorosim.simulate(ARM, 0.1, out=file, progress=stop)
+    assert file.read_bytes() == before
+    assert len(sorosim.open(file).t) >= 1
+    journal_of(file).unlink()
+    assert_same_run(sorosim.open(file), old)
+
+
+def test_ctrl_c_keeps_what_there_is(tmp_path):
+    file = tmp_path / "run.h5"
+    # some rows must be there, however slow the machine is
+    process = start_process(SLOW.replace("1.0", "100.0").replace("count == 5", "t > 0.05 and count > 5"), file, "bdf")
+    assert process.stdout.readline() == "under way\n"
+    begin = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, problems = process.communicate()
+    assert time.perf_counter() - begin < 1.5
+    assert "Interrupted: interrupted at t = " in problems
+    run = sorosim.open(file)
+    assert 1 < len(run.t) < 10_001
+    assert run.message.startswith("interrupted at t = ")
+    assert not journal_of(file).exists()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_interrupt_hands_over_the_run_so_far(method):
+    def stop(t):
+        if t > 0.1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(sorosim.Interrupted, match=r"^interrupted at t = 0\.1") as caught:
+        sorosim.simulate(ARM, 0.5, method=method, progress=stop)
+    assert 0.05 < caught.value.partial.t[-1] <= 0.11
+
+
+def test_a_full_disk_is_one_sentence_and_what_came_before_is_kept(tmp_path):
+    script = """
+    import resource, signal, sys
+    import sorosim
+
+    robot = sorosim.load("cable_manipulator")
+    sorosim.simulate(robot, 0.02)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+    try:
+        sorosim.simulate(robot, 2.0, out=sys.argv[1])
+    except sorosim.FileError as error:
+        print(error)
+    """
+    process = start_process(script, tmp_path / "run.h5")
+    said, problems = process.communicate()
+    assert said.startswith(f"{tmp_path / 'run.h5'}: cannot be written: File too large; what there is, up to t = "), (
+        problems
+    )
+    assert said.strip().endswith(f"is in {journal_of(tmp_path / 'run.h5')}")
+    assert len(sorosim.open(tmp_path / "run.h5").t) > 10
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 30_000
+
+
+@pytest.mark.parametrize("target", ["no/such/folder/run.h5", "."])
+def test_an_unwritable_target_is_found_before_anything_is_computed(target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sorosim.FileError, match="cannot be written: "):
+        sorosim.simulate(ARM, 1e4, out=target)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plain_hdf5_reader_and_matlab_find_everything(tmp_path):
+    run = sorosim.simulate(ARM, 0.2, checkpoint=0.1, out=tmp_path / "run.h5", events=[lambda t, q, qd: q[5] - 1e-3])
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert_array_equal(file["q"], run.q)
+        assert_array_equal(file["checkpoints/t"], [0.0, 0.1, 0.2])
+        assert_array_equal(file["energy/balance"], run.energy().balance)
+        assert file["options/u/cable1"].asstr()[()] == "5*(1 - cos(pi*t))"
+        assert_array_equal(file["events/0/t"], run.events[0][0])
+    opened = sorosim.open(tmp_path / "run.h5")
+    assert_array_equal(opened.events[0][1], run.events[0][1])
+    run.to_mat(tmp_path / "run.mat")
+    mat = scipy.io.loadmat(tmp_path / "run.mat", simplify_cells=True)
+    assert_array_equal(mat["q"], run.q)
+    assert list(mat["actuator_names"]) == list(ARM.actuator_names)
+    assert_array_equal(mat["energy"]["kinetic"], run.energy().kinetic)
