@@ -533,7 +533,7 @@ def test_pictures_that_cannot_be(finger, call):
     call("simulate", "finger.yaml", "--out", "run.h5")
     for words, message in (
         (("still", "run.h5", "--out", "a.png", "--t", "0,soon"), "--t: expected a time in s, or several as in 0,1,2"),
-        (("still", "run.h5", "--out", "a.svg", "--view", "top"), "a side view knows --trails only"),
+        (("still", "run.h5", "--out", "a.svg", "--view", "top"), "a side view knows --trails and --tips only"),
         (("still", "run.h5", "--out", "a.png", "--ghosts", "fad"), "did you mean fade?"),
         (("still", "run.h5", "--out", "a.png", "--overlay"), "--overlay: expected two results or more, got one"),
         (("movie", "run.h5", "run.h5", "--names", "one"), "names: expected 2 names, one for each run"),

@@ -61,7 +61,7 @@ def result_file(text: Any) -> Path:
     """A result file to write."""
     path = new_file(text)
     if path.suffix not in RESULTS:
-        raise mistake("a file name that ends in .h5", text)
+        raise mistake("a file name that ends in .h5", text, "sorosim export writes tables of it")
     return path
 
 

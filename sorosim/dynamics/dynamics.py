@@ -259,11 +259,10 @@ class Dynamics:
         K = out.dq
         if stiffness is not None:
             n = len(rows)
-            given = columns("stiffness", stiffness, n)
-            if given.shape != (n, n):
-                raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {given.shape}")
+            if np.shape(stiffness) != (n, n):
+                raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {np.shape(stiffness)}")
             K = np.zeros_like(out.dq)
-            K[np.ix_(rows, rows)] = given
+            K[np.ix_(rows, rows)] = columns("stiffness", stiffness, n)
         else:
             self._check_balance(out, position, rates, inputs, rows, Z)
         if self.engine.closed.m:

@@ -166,7 +166,7 @@ def simulate(
     choice("method", options["method"], METHODS)
     for name in asked:
         if options["method"] not in USED_BY[name]:
-            told = f"method {options['method']} has no {name} and leaves it out; {', '.join(USED_BY[name])} have it"
+            told = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
             warnings.warn(told, SorosimWarning, stacklevel=2)
     if options["step"] is not None:
         options["step"] = positive("step", options["step"])

@@ -73,8 +73,9 @@ def recursion(m, c, k, q, v, h, n, method, rho):
 @pytest.mark.parametrize(("method", "rho"), [("newmark", 1.0), (ALPHA, 1.0), (ALPHA, 0.8), (ALPHA, 0.0)])
 def test_linear_oscillator(method, rho, damping):
     """To the recursion that defines the method; the start looks at the change of accelerations by a difference."""
+    radius = {"spectral_radius": rho} if method == ALPHA else {}
     run = sorosim.simulate(
-        oscillator(damping=damping), 2.0, 0.02, q0=[0.1], qd0=[0.3], method=method, step=0.02, spectral_radius=rho
+        oscillator(damping=damping), 2.0, 0.02, q0=[0.1], qd0=[0.3], method=method, step=0.02, **radius
     )
     expected = recursion(2.0, damping, 50.0, 0.1, 0.3, 0.02, 100, method, rho)
     assert_allclose(np.column_stack([run.q, run.qd]), expected, rtol=0, atol=1e-9)

@@ -103,6 +103,7 @@ def test_two_crossing_rods_press_where_they_cross():
     assert force > 0.02
 
 
+@pytest.mark.filterwarnings("ignore:.* where the motion begins:sorosim.errors.SorosimWarning")  # it is wound tightly
 def test_a_rod_wound_onto_itself_touches_itself(rng):
     """A rod curled into one and a half turns, as a knot has, drawn tighter by a moment: windings lie on each other."""
     links = {"rod": rod((0, 0, 0), "fixed", length=0.8, radius=0.01, quadrature=24, bending=4, torsion=2, elongation=0)}
