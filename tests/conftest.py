@@ -63,14 +63,16 @@ class Collector:
     """Gathers comparisons, of all workers."""
 
     def __init__(self, path: str) -> None:
-        self.path, self.rows = Path(path), []
+        self.path, self.found = Path(path), []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            self.rows += rows_of(report)
+            self.found.append((*report.location, rows_of(report)))
 
     def pytest_sessionfinish(self) -> None:
-        self.path.write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        # in the order of the tests, however workers shared them
+        rows = [row for *_, rows in sorted(self.found, key=lambda one: one[:3]) for row in rows]
+        self.path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:
