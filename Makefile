@@ -30,7 +30,7 @@ demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, f
 	@echo "The results are in $(CURDIR)/demo:"
 	@ls -1 demo | sed 's/^/  /'
 
-demo-all: $(INSTALLED) ## simulate the robots of the paper, with snapshots, plots, film, page and glTF of each, into demo/
+demo-all: $(INSTALLED) ## simulate the robots of Mathew et al., with snapshots, plots, film, page and glTF of each, into demo/
 	$(BIN)/python docs/make_paper_robots.py $(DEMO_ARGS)
 
 test: $(INSTALLED) ## run the tests that are not slow

@@ -106,7 +106,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was interrupted (Ctrl-C). ``partial`` is the Run up to there."""
+    """A run, a sweep or a continuation was interrupted (Ctrl-C). ``partial`` is what there is up to there."""
 
     def __init__(self, message: str, partial: Any = None) -> None:
         self.partial = partial

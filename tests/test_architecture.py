@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -55,10 +56,8 @@ LAYERS = (
 ONLY = {"lie": {"compiled"}, "kernels": {"lie", "compiled"}}  # compiled code returns status codes, it knows no errors
 NEVER = {"solvers": {"robot", "model", "kernels", "equations"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
-LAZY_IMPORTERS, LAZY_TARGETS = (
-    {"__init__", "robot", "linear", "results", "simulation", "sweeps"},
-    {"io", "viz", "results"},
-)
+LAZY = {layer: {"io", "viz"} for layer in ("__init__", "robot", "results", "simulation", "sweeps")}
+LAZY["linear"] = {"io", "viz", "results"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}
@@ -119,7 +118,7 @@ def violations(package: Path) -> list[str]:
             continue
         allowed = ONLY.get(layer, set(LAYERS[: LAYERS.index(layer)])) - NEVER.get(layer, set()) | {layer}
         for item in imports_of(file, package):
-            lazy = item.inside_function and layer in LAZY_IMPORTERS and item.target in LAZY_TARGETS
+            lazy = item.inside_function and item.target in LAZY.get(layer, ())
             if item.target not in allowed and not lazy:
                 found.append(f"{name}:{item.line}: {layer} must not import {item.target}")
     return found
@@ -143,6 +142,24 @@ def text_files() -> Iterator[tuple[Path, str]]:
 
 def test_imports_go_one_way():
     assert violations(PACKAGE) == []
+
+
+def test_modules_do_not_import_each_other_in_circles():
+    def name_of(file):
+        parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    modules = {name_of(file): file for file in python_files(PACKAGE)}
+    graph = {}
+    for name, file in modules.items():
+        graph[name] = set()
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:  # not inside functions or `if TYPE_CHECKING`
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sorosim":
+                for alias in node.names:
+                    inner = f"{node.module}.{alias.name}"
+                    graph[name].add(inner if inner in modules else node.module)
+    # a package is loaded before what is in it, but needs what it imports only
+    assert list(TopologicalSorter({a: b - {a} for a, b in graph.items()}).static_order())
 
 
 def test_the_reader_of_imports_finds_planted_violations(tmp_path):

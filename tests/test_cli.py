@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.cli import show
+from sorosim.cli import readers, show
 from sorosim.cli.main import app
 from sorosim.io import bundled_robots
+from sorosim.viz import figures, gltf, movie, target, web
 
 FINGER = """sorosim: 1
 name: finger
@@ -195,7 +196,7 @@ def test_robots_are_listed(call):
         (["simulate"], "Missing argument 'ROBOT'; see sorosim simulate --help"),
         (["simulate", "finger.yaml", "--t-end", "2 m"], "--t-end: expected a time such as 10 s, got '2 m'"),
         (["simulate", "finger.yaml", "--rtol", "small"], "--rtol: expected a number, got 'small'"),
-        (["simulate", "finger.yaml", "--out", "a.txt"], "--out: expected a file name that ends in .h5, got 'a.txt'"),
+        (["simulate", "finger.yaml", "--out", "a.txt"], "file name that ends in .h5 or .hdf5, got 'a.txt'"),
         (["plot", "finger.yaml"], "finger.yaml: expected a result file of sorosim (HDF5), got a description; simulate"),
         (["statics", "finger.yaml", "--out", "no/eq.h5"], "got 'no/eq.h5'; there is no folder no; make it first"),
         (["statics", "finger.yaml", "--out", "."], "--out: expected a file, got '.'; it is a folder"),
@@ -588,3 +589,38 @@ def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch,
         ("loads", "joints", "gravity", "frames", "trails"), True
     )
     assert (seen["follow"], seen["orbit"]) == ("finger", 30.0)
+
+
+def test_what_options_know_of_files_is_what_modules_write():
+    """They are written twice, for `viz` is not imported before it is needed."""
+    assert tuple(f".{suffix}" for suffix in figures.FORMATS) == readers.PLOTS
+    assert {*target.PICTURES, movie.SIDE_VIEW} == set(readers.PICTURES)
+    assert (readers.FILMS, readers.PAGES, readers.MODELS) == (movie.MOVIES, web.PAGES, gltf.GLTF)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("web", "run.h5", "--out", "x.txt"), "--out: expected a file name that ends in .html or .htm, got 'x.txt'"),
+        (("gltf", "run.h5", "--view", "top"), "--view: expected several robots side by side"),
+        (("web", "run.h5", "--tips", "finger"), "--tips: expected --trails beside it"),
+        (("modes", "finger.yaml", "--out", "x.txt"), "--out: expected a file name that ends in .npz"),
+    ],
+)
+def test_options_of_pictures_that_would_do_nothing_are_refused(finger, call, words, message):
+    assert call("simulate", "finger.yaml", "--t-end", "0.1", "--out", "run.h5")[0] == 0
+    code, _, err = call(*words)
+    assert code == 2
+    assert message in err
+
+
+def test_runs_of_one_name_are_numbered_in_legends(finger, call, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        assert call("simulate", "finger.yaml", "--t-end", "0.1", "--out", str(tmp_path / name / "run.h5"))[0] == 0
+    page = tmp_path / "both.HTML"
+    code, _, err = call("web", str(tmp_path / "a/run.h5"), str(tmp_path / "b/run.h5"), "--out", str(page))
+    assert (code, err) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert "run (1)" in text
+    assert "run (2)" in text

@@ -18,12 +18,12 @@ from sorosim.door import number
 from sorosim.equations.failure import of_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import by_link, statics
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, Interrupted
 from sorosim.linear.growth import Growth
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
-from sorosim.solvers.continuation import ROUND, TOO_SMALL, Followed, Steps, follow_curve
+from sorosim.solvers.continuation import INTERRUPTED, ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
 
@@ -157,12 +157,16 @@ def continuation(
     found = _followed(rest, eq.q, start, onward, options)
     if not found[0].places:
         raise ConvergenceError(f"continuation of '{robot.name}': {found[0].message}{rest.why}", eq)
-    if both:
+    stopped = -1  # the row at which the curve may have ended early
+    if both and not found[0].message.startswith(INTERRUPTED):
+        stopped = -1 if TOO_SMALL in found[0].message else 0
         other = _followed(rest, eq.q, start, -onward, options)
         found = _joined(other[0], found[0]), found[1]
     out = _result(rest, found[0], options, held)
+    if INTERRUPTED in out.message:
+        raise Interrupted(f"continuation of '{robot.name}': interrupted after {len(out)} equilibria", out)
     if not out.complete and TOO_SMALL in out.message:
-        p, q = float(out.parameter[0 if both else -1]), out.q[0 if both else -1]
+        p, q = float(out.parameter[stopped]), out.q[stopped]
         values = " and ".join(f"{name} = {value:.6g}" for name, value in way.values(p).items())
         # forces balance there, but a rod may be strained, or nothing hold it any more
         system = StaticSystem(way.robot(p), way.inputs(p), way.driven(p))
@@ -170,7 +174,13 @@ def continuation(
         said = f"{out.message}, at {values}{rest.why}{report.words}"
         hint = f"{report.advice}; or try a smaller min_step" if report.advice else "try a smaller min_step"
         raise ConvergenceError(f"continuation of '{robot.name}': {said}; {hint}", out, report)
-    return _with_branches(out, depth)
+    branches_of: list[Continuation] = []
+    try:
+        return _with_branches(out, depth, branches_of)
+    except KeyboardInterrupt:
+        told = f"continuation of '{robot.name}': interrupted after {len(branches_of)} branches"
+        left = replace(out, branches=tuple(branches_of), message=INTERRUPTED, complete=False)
+        raise Interrupted(told, left) from None
 
 
 def _steps(rest: Rest, options: Mapping[str, Any]) -> Steps:
@@ -312,6 +322,8 @@ def _branch(
 ) -> Followed | None:
     """The branch through its first point, from the branch point on."""
     found, _ = _followed(rest, rest.q(first[:-1], float(first[-1])), float(first[-1]) * rest.size, way, options)
+    if found.message == INTERRUPTED:
+        raise KeyboardInterrupt
     if not found.places:
         return None
     s = curve.length(found.places[0].z - start.z)
@@ -320,12 +332,13 @@ def _branch(
     return Followed(rows, later, found.message, found.complete)
 
 
-def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | None = None) -> Continuation:
-    """The curve with what leaves its branch points, each point once."""
+def _with_branches(
+    main: Continuation, depth: int, new: list[Continuation], known: list[SpecialPoint] | None = None
+) -> Continuation:
+    """The curve with what leaves its branch points, each point once; `new` takes its branches as they are found."""
     known = [] if known is None else known
     if depth <= 0:
         return main
-    new: list[Continuation] = []
     message, complete = main.message, main.complete
     for point in [point for point in main.points if point.kind == BRANCH]:
         # a branch that turns back there has a fold there, too
@@ -338,7 +351,7 @@ def _with_branches(main: Continuation, depth: int, known: list[SpecialPoint] | N
         if not found:
             message, complete = f"{message}; no branch was found at {point.parameter:.6g}", False
         new += found
-    branches = tuple(_with_branches(branch, depth - 1, known) for branch in new)
+    branches = tuple(_with_branches(branch, depth - 1, [], known) for branch in new)
     return replace(main, branches=branches, message=message, complete=complete)
 
 

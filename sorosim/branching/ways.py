@@ -252,6 +252,7 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
     return found
 
 
+@lru_cache(maxsize=32)  # every branch asks
 def unit_of(robot: Robot, name: str) -> str:
     """SI unit of what the name stands for, "" of a plain number."""
     layout = robot.engine.layout

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from sorosim.cli.options import DrivenOption, InputOption, JsonOption, ResultOption, RobotArgument, SetOption
 from sorosim.cli.prescribed import values
-from sorosim.cli.readers import number, picture_file, whole
+from sorosim.cli.readers import PLOTS, file_of, number, whole
 from sorosim.cli.runs import compile_engine, load_changed
 from sorosim.cli.show import as_json, err, facts, out
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 WORDS = {"fold": "fold", "branch": "branch point", "flutter": "flutter", "stability": "stability"}
 
@@ -56,7 +56,7 @@ def continuation(
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--plot", metavar="FILE", parser=picture_file, help="Picture of the diagram to write; default: none."
+            "--plot", metavar="FILE", parser=file_of(PLOTS), help="Picture of the diagram to write; default: none."
         ),
     ] = None,
     output: ResultOption = None,
@@ -77,7 +77,9 @@ def continuation(
             loaded, **way, u=inputs, driven=held, branches=branches, both=both, step=step, max_step=max_step,
             max_points=max_points,
         )  # fmt: skip
-    except ConvergenceError as error:
+    except (ConvergenceError, Interrupted) as error:
+        if isinstance(error, Interrupted):
+            err.print(str(error), markup=False, soft_wrap=True)
         if hasattr(error.partial, "points"):
             _report(error.partial, output, picture, json)
         raise
@@ -88,7 +90,7 @@ def _way(along: list[str], to: list[str], begin: list[str] | None) -> dict[str, 
     """Arguments of `sorosim.continuation`."""
     if len(to) != len(along) or (begin is not None and len(begin) != len(along)):
         option, count = ("--to", len(to)) if len(to) != len(along) else ("--from", len(begin or []))
-        raise InputError(option, f"{len(along)} values, one for each --along", f"{count}")
+        raise InputError(option, "a value for each --along", f"{count} for {len(along)}")
     if len(set(along)) < len(along):
         raise InputError("--along", "every name once", "one twice")
     if len(along) == 1:

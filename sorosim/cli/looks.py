@@ -11,6 +11,7 @@ import typer
 
 from sorosim.cli.options import listed
 from sorosim.cli.readers import number
+from sorosim.errors import InputError
 
 # option -> its type, words and default
 LOOKS: dict[str, tuple[Any, Any]] = {
@@ -67,6 +68,8 @@ def with_look(*names: str) -> Callable[[Callable[..., None]], Callable[..., None
             look = {name: given.pop(name) for name in chosen}
             if "tips" in look:
                 look["tips"] = listed(look["tips"])
+                if look["tips"] is not None and not look["trails"]:
+                    raise InputError("--tips", "--trails beside it", "tips alone")
             command(**given, look=look)
 
         own = inspect.signature(command, eval_str=True)

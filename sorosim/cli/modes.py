@@ -10,12 +10,10 @@ from rich.table import Table
 
 from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption, assignments
 from sorosim.cli.prescribed import values
-from sorosim.cli.readers import PLOTS, new_file, whole
+from sorosim.cli.readers import FILMS, PLOTS, new_file, whole
 from sorosim.cli.runs import compile_engine, load_changed
 from sorosim.cli.show import as_json, out
 from sorosim.errors import ConvergenceError, InputError
-
-FILMS = (".mp4", ".gif")
 
 
 def modes(
@@ -65,13 +63,13 @@ def modes(
         raise InputError("--number", "a number of modes greater than 0", f"{count}")
     paths = list(outputs or [])
     for path in paths:
-        if path.suffix not in (*SUFFIXES, *PLOTS, *FILMS):
+        if path.suffix.lower() not in (*SUFFIXES, *PLOTS, *FILMS):
             expected = f"a file name that ends in {', '.join((*SUFFIXES, *PLOTS, *FILMS))}"
             raise InputError("--out", expected, f"'{path}'")
-        if path.suffix in FILMS and film is None:
+        if path.suffix.lower() in FILMS and film is None:
             raise InputError("--out", "--movie K beside it, the number of a mode", f"'{path}' alone")
     loaded = load_changed(robot, changes)
-    if film is not None and not any(path.suffix in FILMS for path in paths):
+    if film is not None and not any(path.suffix.lower() in FILMS for path in paths):
         paths.append(Path(f"{Path(robot).stem}_mode{film}.mp4"))
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
@@ -80,9 +78,9 @@ def modes(
     as_json(_content(lin, shown, paths)) if json else _table(lin, shown)
     for path in paths:
         written = [path]
-        if path.suffix in FILMS:
+        if path.suffix.lower() in FILMS:
             lin.mode(film).movie(path)
-        elif path.suffix in PLOTS:
+        elif path.suffix.lower() in PLOTS:
             lin.plot(path, list(shown)[:24] or None)
         else:
             written = lin.save(path)

@@ -20,7 +20,7 @@ from sorosim.cli.options import (
     listed,
     pixels,
 )
-from sorosim.cli.readers import folder, new_file, number, seconds, whole
+from sorosim.cli.readers import FILMS, MODELS, PAGES, PICTURES, file_of, folder, number, seconds, whole
 from sorosim.cli.runs import as_built, load_changed
 from sorosim.cli.show import out
 from sorosim.errors import FileError, InputError
@@ -57,9 +57,9 @@ def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
         if names is not None or overlay:
             raise InputError("--names" if names is not None else "--overlay", "two results or more", "one")
         return found[0]
-    from sorosim.viz.together import gather
+    from sorosim.viz.together import gather, numbered
 
-    own = [Path(name).stem for name in sources] if names is None else listed(names)
+    own = numbered([Path(name).stem for name in sources]) if names is None else listed(names)
     return gather(found, "overlay" if overlay else "side", own)
 
 
@@ -140,7 +140,7 @@ def movie(
         typer.Option(
             "--out",
             metavar="FILE",
-            parser=new_file,
+            parser=file_of(FILMS),
             help="Film to write, .mp4 or .gif; default: beside the first result.",
         ),
     ] = None,
@@ -181,7 +181,7 @@ def still(
         typer.Option(
             "--out",
             metavar="FILE",
-            parser=new_file,
+            parser=file_of(PICTURES),
             help="Picture to write: .png, .jpg, .tif, .bmp or .svg.",
             show_default=False,
         ),
@@ -227,7 +227,10 @@ def web(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", parser=new_file, help="Page to write, .html; default: beside the first result."
+            "--out",
+            metavar="FILE",
+            parser=file_of(PAGES),
+            help="Page to write, .html; default: beside the first result.",
         ),
     ] = None,
 ) -> None:
@@ -242,7 +245,7 @@ def web(
     out.print(str(path))
 
 
-@with_look("view", "loads", "joints", "gravity")
+@with_look("loads", "joints", "gravity")
 def gltf(
     sources: SourcesArgument,
     t: Annotated[
@@ -252,12 +255,21 @@ def gltf(
     fps: Annotated[float, typer.Option(metavar="NUMBER", parser=number, help="States a second of the run.")] = 30,
     overlay: OverlayOption = False,
     names: NamesOption = None,
+    view: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="From where several robots stand side by side: front, side, ...; default: iso."
+        ),
+    ] = None,
     *,
     look: dict[str, Any],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", parser=new_file, help="File to write, .glb; default: beside the first result."
+            "--out",
+            metavar="FILE",
+            parser=file_of(MODELS),
+            help="File to write, .glb; default: beside the first result.",
         ),
     ] = None,
 ) -> None:
@@ -267,6 +279,10 @@ def gltf(
     """
     from sorosim.viz.gltf import export_gltf
 
+    if view is not None:
+        if len(sources) == 1 or overlay:
+            raise InputError("--view", "several robots side by side", "no camera is in the file")
+        look["view"] = view
     path = output or Path(sources[0]).with_suffix(".glb")
     export_gltf(_shown(sources, overlay, names), path, t=t, fps=fps, **look)
     out.print(str(path))

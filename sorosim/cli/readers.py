@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 RESULTS = (".h5", ".hdf5")
+# what modules of `viz` write, which are not imported before they are needed
 PLOTS = (".png", ".pdf", ".svg", ".jpg", ".tif")
-PICTURES = (*PLOTS, ".jpeg", ".tiff", ".bmp")
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".svg")
+FILMS, PAGES, MODELS = (".mp4", ".gif"), (".html", ".htm"), (".glb",)
 
 
 def mistake(expected: str, got: Any, hint: str = "") -> typer.BadParameter:
@@ -57,26 +60,26 @@ def new_file(text: Any) -> Path:
     return path
 
 
-def result_file(text: Any) -> Path:
-    """A result file to write."""
-    path = new_file(text)
-    if path.suffix not in RESULTS:
-        raise mistake("a file name that ends in .h5", text, "sorosim export writes tables of it")
-    return path
+def file_of(suffixes: Sequence[str], hint: str = "") -> Callable[[Any], Path]:
+    """A reader of files to write that end so."""
+
+    def read(text: Any) -> Path:
+        path = new_file(text)
+        if path.suffix.lower() not in suffixes:
+            ends = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)
+            raise mistake(f"a file name that ends in {ends}", text, hint)
+        return path
+
+    return read
 
 
-def picture_file(text: Any) -> Path:
-    """A plot to write."""
-    path = new_file(text)
-    if path.suffix not in PLOTS:
-        raise mistake(f"a file name that ends in {', '.join(PLOTS[:-1])} or {PLOTS[-1]}", text)
-    return path
+result_file = file_of(RESULTS, "sorosim export writes tables of results")
 
 
 def folder(text: Any) -> Path:
     """A folder for pictures, which need not be there yet."""
     path = Path(text)
-    if path.suffix.lower() in PICTURES:
+    if path.suffix.lower() in (*PLOTS, *PICTURES):
         hint = "the pictures in it have names of their own; --format and --what choose them"
         raise mistake("a folder for the pictures", text, hint)
     return path

@@ -26,7 +26,10 @@ Report = Callable[[int, int, int], None]
 def sweep(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file (YAML).", show_default=False)],
     jobs: Annotated[
-        int, typer.Option(metavar="NUMBER", parser=whole, help="Processes; -1: one for each processor.")
+        int,
+        typer.Option(
+            metavar="NUMBER", parser=whole, help="Processes; -1: one for each processor that this one may use."
+        ),
     ] = 1,
     scheduler: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="Dask scheduler, whose workers compute.")

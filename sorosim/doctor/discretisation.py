@@ -13,7 +13,7 @@ from sorosim.doctor.patient import Patient
 from sorosim.doctor.refined import RICHER, refined, transfer
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
-from sorosim.errors import SorosimError
+from sorosim.errors import ConvergenceError, SorosimError
 from sorosim.linear import Linearization
 from sorosim.model.basis import STRAINS
 from sorosim.model.link import Link
@@ -95,7 +95,10 @@ def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibriu
     held = _held(robot, state)
     found = statics(fine, state.u, held, T @ state.q)
     if state.stable and not found.stable:  # what is next to it is not where it would go
-        other = statics(fine, state.u, held, np.zeros(fine.ndof))
+        try:
+            other = statics(fine, state.u, held, fine.initial_q)
+        except ConvergenceError:
+            return found
         return other if other.stable else found
     return found
 

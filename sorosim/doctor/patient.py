@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -208,21 +209,18 @@ class Patient:
     def linear(self) -> Linearization | None:
         """Small motions about the rest, about the start where there is none; None where they have no equations.
 
-        What falls freely feels no weight: there it is the motion of its rods and springs alone.
+        What falls freely feels no weight: there it is the motion of its rods, springs and loads alone.
         """
         rest = self.rest
         with warnings.catch_warnings():  # where there is no equilibrium the start is as good as any
             warnings.simplefilter("ignore", SorosimWarning)
             try:
-                if isinstance(rest, str):
-                    found = self.robot.linearize(
-                        self.robot.initial_q, stiffness=self.stiffness if self.floating else None
-                    )
-                else:
-                    found = self.robot.linearize(rest.q, rest.u, free=rest.free)
+                if not isinstance(rest, str):
+                    return self.robot.linearize(rest.q, rest.u, free=rest.free)
+                robot = _weightless(self.robot) if self.floating else self.robot
+                return robot.linearize(robot.initial_q)
             except (SorosimError, np.linalg.LinAlgError):
                 return None
-        return found if all(np.isfinite(X).all() for X in (found.M, found.D, found.K)) else None
 
     @cached_property
     def frequencies(self) -> Array:
@@ -254,3 +252,7 @@ class Patient:
     def links_moved(self) -> Iterator[Link]:
         """Links whose joints move."""
         return (link for link in self.robot.links if link.joint.n)
+
+
+def _weightless(robot: Robot) -> Robot:
+    return Robot(replace(robot.description, gravity=(0.0, 0.0, 0.0), sensors={}, text=""))

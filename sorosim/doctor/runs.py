@@ -10,12 +10,12 @@ import numpy as np
 from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.simulation.simulate import DEFAULTS
+from sorosim.solvers.registry import MARCHES
 
 MANY = 1e6  # rows of results
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one
 SWINGS = 0.5  # damping ratio below which there is a motion to be shown
 SHORT = 0.1  # runs, in slowest periods; odd, if not even the middle one of all periods passes
-STEPPED = "newmark", "generalized-alpha"  # methods with a fixed step, if one is given
 STEPS_A_PERIOD = 10.0  # of fixed steps
 LOOSE, TIGHT = 0.05, 1e-12  # relative tolerances
 COARSE = 1e-2  # absolute tolerance, of coordinates in rad, m or strains
@@ -35,10 +35,10 @@ def runs(patient: Patient) -> Iterator[Finding]:
     if (atol := float(options["atol"])) > COARSE:
         what = f"{atol:g}: a coordinate may be off by as many rad, m or strains"
         yield Finding(ODD, "simulate.atol", what, "from 1e-4 for a look to 1e-9 for a reference", atol)
-    if options.get("step") is not None and options["method"] not in STEPPED:
+    if options.get("step") is not None and options["method"] not in MARCHES:
         what = f"has no effect on method {options['method']}, which chooses its own steps"
         yield Finding(
-            NOTE, "simulate.step", what, f"method: {STEPPED[0]}, or leave step out", float(options["step"]), "s"
+            NOTE, "simulate.step", what, f"method: {MARCHES[0]}, or leave step out", float(options["step"]), "s"
         )
     if "t_end" not in options:
         return
@@ -71,7 +71,7 @@ def _periods(patient: Patient, options: Mapping[str, Any], t_end: float, dt_out:
         what = f"{t_end:g} s, {t_end / longest:.2g} of its slowest periods of {longest:.2g} s"
         yield Finding(NOTE, "simulate.t_end", what, f"was it meant in ms? That is {1e-3 * t_end:g} s", t_end, "s")
     step = options.get("step")
-    if step is not None and options["method"] in STEPPED and float(step) > longest / STEPS_A_PERIOD:
+    if step is not None and options["method"] in MARCHES and float(step) > longest / STEPS_A_PERIOD:
         what = f"{float(step):g} s, {longest / float(step):.2g} steps of its slowest period"
         yield Finding(ODD, "simulate.step", what, f"step: {longest / 50.0:.1g} s, or leave it out", float(step), "s")
 

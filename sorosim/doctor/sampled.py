@@ -32,7 +32,7 @@ def sampled(patient: Patient) -> Iterator[Finding]:
     names += [f"loads.{name}" for name, load in robot.description.loads.items() if isinstance(load, LineLoad)]
     if not names or not patient.places:
         return
-    fewest = max(d.n_gauss or 0 for link in robot.links if link.rod is not None for d in link.rod.divisions)
+    fewest = min(d.n_gauss or 0 for link in robot.links if link.rod is not None for d in link.rod.divisions)
     if fewest >= MANY:
         return
     t = WHEN * float(patient.times[-1])

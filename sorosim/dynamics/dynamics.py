@@ -265,6 +265,8 @@ class Dynamics:
             K[np.ix_(rows, rows)] = columns("stiffness", stiffness, n)
         else:
             self._check_balance(out, position, rates, inputs, rows, Z)
+        if not all(np.isfinite(X).all() for X in (mass, out.dqd, K, out.B)):
+            raise ModelError("linearize", "a state at which all forces have derivatives", "one where some are infinite")
         if self.engine.closed.m:
             names = tuple(f"z[{i}]" for i in range(Z.shape[1]))
         else:

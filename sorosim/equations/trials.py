@@ -1,4 +1,4 @@
-"""Rates and Jacobians for an integrator, at whatever states it tries."""
+"""Rates, residuals and Jacobians for solvers, at whatever states they try."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.equations.system import OdeSystem
+from sorosim.equations.system import OdeSystem, StaticSystem
 from sorosim.errors import ModelError, PlugInError
+from sorosim.solvers.equilibrium import Sinking
 
 Array = NDArray[np.float64]
 
@@ -68,3 +69,42 @@ class Trials:
     def within(self, t: float) -> float:
         """The time itself, or the one next to it on this side of an edge."""
         return min(max(t, self.window[0]), self.window[1])
+
+
+class StaticTrials:
+    """Residual and Jacobian for the solver; where a trial state has none: NaN, which it takes for a failure."""
+
+    def __init__(self, system: StaticSystem) -> None:
+        self.system, self.why = system, ""
+
+    def residual(self, x: Array, load: float) -> Array:
+        try:
+            return self.system.residual(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan)
+
+    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
+        try:
+            return self.system.jacobian(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
+
+    def sinking(self, x0: Array) -> Sinking:
+        """How the robot sinks from x0: along the forces, or with loops along the accelerations from rest."""
+        system, n = self.system, self.system.n_free
+        if not system.robot.n_multipliers:
+            return Sinking(lambda x: -self.residual(x, 1.0), lambda x: -self.jacobian(x, 1.0)[1], x0, lambda x: x)
+        return Sinking(
+            lambda y: self.accelerations(y)[0], lambda y: self.accelerations(y, True)[1], x0[:n],
+            lambda y: system.start(system.q(y)),
+        )  # fmt: skip
+
+    def accelerations(self, y: Array, derivatives: bool = False) -> tuple[Array, Array]:
+        """Those of the free coordinates from rest, and their derivatives by them."""
+        try:
+            return self.system.accelerations(y, derivatives)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(y), np.nan), np.full((len(y), len(y)), np.nan)

@@ -14,11 +14,12 @@ from sorosim.engine.loading import Stuck
 from sorosim.equations import failure
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.system import StaticSystem
+from sorosim.equations.trials import StaticTrials
 from sorosim.equilibria.assembly import closed_gently, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import ROUNDING, Sinking, StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import ROUNDING, StaticProblem, solve_equilibrium
 
 Array = NDArray[np.float64]
 
@@ -110,7 +111,7 @@ def statics(
         start, errors, opened = closed_gently(robot, start, system.partition.free)
         system.weigh(*errors)
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
-    trials = _Trials(system)
+    trials = StaticTrials(system)
     x0 = system.start(start, 0.0 if follows else 1.0)
     unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     sinking = None if follows else trials.sinking(x0)
@@ -302,42 +303,3 @@ def jumps(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
             return True
 
     return too_far
-
-
-class _Trials:
-    """Residual and Jacobian for the solver; where a trial state has none: NaN, which it takes for a failure."""
-
-    def __init__(self, system: StaticSystem) -> None:
-        self.system, self.why = system, ""
-
-    def residual(self, x: Array, load: float) -> Array:
-        try:
-            return self.system.residual(x, load)
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full(len(x), np.nan)
-
-    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
-        try:
-            return self.system.jacobian(x, load)
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
-
-    def sinking(self, x0: Array) -> Sinking:
-        """How the robot sinks from x0: along the forces, or with loops along the accelerations from rest."""
-        system, n = self.system, self.system.n_free
-        if not system.robot.n_multipliers:
-            return Sinking(lambda x: -self.residual(x, 1.0), lambda x: -self.jacobian(x, 1.0)[1], x0, lambda x: x)
-        return Sinking(
-            lambda y: self.accelerations(y)[0], lambda y: self.accelerations(y, True)[1], x0[:n],
-            lambda y: system.start(system.q(y)),
-        )  # fmt: skip
-
-    def accelerations(self, y: Array, derivatives: bool = False) -> tuple[Array, Array]:
-        """Those of the free coordinates from rest, and their derivatives by them."""
-        try:
-            return self.system.accelerations(y, derivatives)
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full(len(y), np.nan), np.full((len(y), len(y)), np.nan)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +14,10 @@ from sorosim.dynamics.dynamics import TEARS
 from sorosim.engine.engine import Evaluation
 from sorosim.equations.failure import of_statics
 from sorosim.equations.system import StaticSystem
+from sorosim.equations.trials import StaticTrials
 from sorosim.equilibria.assembly import closed_gently
 from sorosim.equilibria.statics import by_link, statics
-from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
+from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
@@ -115,7 +115,8 @@ def steady(
         _, errors, _ = closed_gently(robot, rest.q, system.partition.free)
         system.weigh(*errors)
     x0 = system.start(rest.q, 0.0)
-    problem = StaticProblem(_guarded(system.residual), _guarded(system.jacobian), x0, follows=True, jumps=False)
+    trials = StaticTrials(system)
+    problem = StaticProblem(trials.residual, trials.jacobian, x0, follows=True, jumps=False)
     found = solve_equilibrium(problem, x0)
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
@@ -129,7 +130,7 @@ def steady(
     )  # fmt: skip
     if not found.success:
         report = of_statics(system, found.x)
-        what = f"steady motion of '{robot.name}': {said}{report.words}"
+        what = f"steady motion of '{robot.name}': {said}{trials.why}{report.words}"
         raise ConvergenceError(f"{what}; try lower rates first, and look at the units of the rates", motion, report)
     return motion
 
@@ -157,17 +158,3 @@ class SteadySystem(StaticSystem):
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)
-
-
-def _guarded(f: Callable[[Array, float], Any]) -> Callable[[Array, float], Any]:
-    """NaN, which the solver takes for a failure, where a trial state has no value."""
-
-    def guarded(x: Array, load: float) -> Any:
-        try:
-            return f(x, load)
-        except ModelError:
-            n = len(x)
-            nan = np.full(n, np.nan)
-            return nan if f.__name__ == "residual" else (nan, np.full((n, n), np.nan))
-
-    return guarded

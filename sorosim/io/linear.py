@@ -45,17 +45,17 @@ def save(lin: Any, path: str | Path, outputs: Sequence[str | tuple[str, float]] 
     """
     check_path(path)
     path = Path(path)
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         got = f"'{path.suffix}'" if path.suffix else "none"
         raise InputError("path", f"a suffix of {', '.join(SUFFIXES)}", got, nearest(path.suffix, SUFFIXES))
     arrays, names = _content(lin, outputs)
-    if path.suffix == ".mtx":
+    if path.suffix.lower() == ".mtx":
         return _matrix_market(arrays, path)
     image = BytesIO()
-    if path.suffix == ".npz":
+    if path.suffix.lower() == ".npz":
         # text arrays of fixed width, so that reading needs no pickle
         np.savez(image, **arrays | {name: np.array(words, dtype=np.str_) for name, words in names.items()})
-    elif path.suffix == ".mat":
+    elif path.suffix.lower() == ".mat":
         from scipy.io import savemat
 
         cells = {name: np.array([*words, None], dtype=object)[:-1] for name, words in names.items()}

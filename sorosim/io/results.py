@@ -95,7 +95,9 @@ def read(path: str | Path) -> dict[str, Any]:
     try:
         with h5py.File(path, "r") as root:
             if root.attrs.get("format") != FORMAT:
-                raise FileError(file, "expected a result file of sorosim, got an HDF5 file of another program")
+                matrices = str(root.attrs.get("format", "")).startswith("sorosim linear")
+                got = "matrices and modes, which other programs read" if matrices else "an HDF5 file of another program"
+                raise FileError(file, f"expected a result file of sorosim, got {got}")
             version = int(root.attrs["format_version"])
             if not 1 <= version <= FORMAT_VERSION:
                 hint = f"update sorosim, this is {__version__}"

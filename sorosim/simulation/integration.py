@@ -139,6 +139,8 @@ class Integration:
         except (ModelError, InputError) as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             if isinstance(error, InputError) and here == start.t:
+                if self.journal is not None and self.past is None:
+                    self.journal.remove()
                 raise  # of a function of the user, and there is nothing to lose
             found, told = self.so_far(f"stopped at t = {here:.6g} s: {error}"), True
             theirs = isinstance(error, InputError | PlugInError)  # no other step or method helps

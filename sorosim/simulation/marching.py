@@ -127,9 +127,8 @@ class Marching:
         state = self.state(inputs)
         model = self.model(inputs, state)
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
-            if not np.isfinite(system.rhs(t0, problem.x0)).all():
+            if not self.begin(state, problem, t0, end, external):
                 return without_rate(problem)
-            self.begin(state, problem, t0, end, external)
         n_rows, n = len(problem.t_out), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
         rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m))))
@@ -139,11 +138,13 @@ class Marching:
         course = _Course(self, problem, model, state, rows, inputs)
         return course.run()
 
-    def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> None:
-        """Consistent accelerations and multipliers at the start, and the first step."""
+    def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
+        """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
         system, number = self.system, state.number
         q, qd, qdd = system.coordinates(t0, problem.x0)
         found = system.forward(task.FORWARD, t0, q, qd, qdd)
+        if not np.isfinite(found.qdd).all():
+            return False
         span = end - t0
         number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
         number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
@@ -167,6 +168,7 @@ class Marching:
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
+        return True
 
     def like_its_own(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
         """Accelerations and rates of a start as the method has them amid its steps of size h.

@@ -153,7 +153,7 @@ def simulate(
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
         "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
     }  # fmt: skip
-    asked = [name for name in USED_BY if options[name] is not None]
+    asked = [name for name in USED_BY if options[name] is not None and options[name] is not False]
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:

@@ -31,6 +31,7 @@ FEWEST_ROUND = 5
 # tangents with a smaller part along a direction are across it
 ACROSS = 1e-6
 TOO_SMALL = "stopped: steps became too small"
+INTERRUPTED = "interrupted"
 ROUND = "came back to its start"
 
 
@@ -94,7 +95,15 @@ def _ahead(curve: Curve, start: Place, along: Array, steps: Steps) -> Place:
 
 
 def _follow(curve: Curve, start: Place, steps: Steps) -> Followed:
-    out, here, step = Followed([start]), start, min(steps.first, steps.largest)
+    out = Followed([start])
+    try:
+        return _go(curve, out, steps)
+    except KeyboardInterrupt:  # what there is is handed over
+        return _ended(curve, out, INTERRUPTED)
+
+
+def _go(curve: Curve, out: Followed, steps: Steps) -> Followed:
+    here, step = out.places[0], min(steps.first, steps.largest)
     while len(out.places) < steps.most:
         there = _step(curve, here, step, steps.largest)
         if there is None:

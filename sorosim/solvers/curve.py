@@ -107,13 +107,14 @@ class Curve:
             if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
                 return None
             size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
+            held = hold is None or hold.leaves(r) <= HELD * hold.leaves(size_of_r)
             # steps may still be large where J is nearly singular
             if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
-                return (z, J, slope, k) if hold is None or hold.leaves(r) <= HELD * hold.leaves(size_of_r) else None
+                return (z, J, slope, k) if held else None
             step = self._solve(J, slope, row, np.append(r, 0.0), hold)
             size = self.length(step)
             if not size < before:
-                return (z, J, slope, k) if before <= FLOOR else None
+                return (z, J, slope, k) if held and before <= FLOOR else None
             z, before, last = z - step, size, size <= LAST_STEP
         return None
 

@@ -74,7 +74,7 @@ def sweep(
         Points that are computed one after the other. What is found depends on it, not on `jobs`. Default: 50 for
         statics, 1 for runs.
     jobs : int
-        Processes; -1: one for each processor. With 1 all is done in this one.
+        Processes; -1: one for each processor that this one may use. With 1 all is done in this one.
     scheduler : str
         Address of a Dask scheduler, ``tcp://host:port``, whose workers take the place of processes.
     out : path
@@ -107,11 +107,11 @@ def sweep(
     jobs = _jobs(jobs)
     if resume and (force or out is None):
         raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
-    if out is not None and not (resume or force):
-        _check_nothing(out)
     # processes start while the robot is loaded
     early = starting(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
     robot, document = _document(source, {name: value for name, value in said.items() if value is not None})
+    if out is not None and not (resume or force):
+        _check_nothing(out)
     plan = plan_of(document, robot)
     if progress is not None and not callable(progress):
         raise InputError("progress", "a function of the numbers of points", type(progress).__name__)
@@ -153,7 +153,8 @@ def _check_nothing(out: str | Path) -> None:
     """Refuse a path where there is something, a journal included: a sweep takes long."""
     check_path(out)
     if Path(out).exists() or journal_of(out).exists():
-        hint = "resume it (--resume), replace it (--force), or give another name"
+        resumable = not Path(out).exists() or kind_of(out) == KIND
+        hint = f"{'resume it (--resume), ' if resumable else ''}replace it (--force), or give another name"
         raise FileError(str(out), f"expected no file yet, got one; {hint}")
 
 

@@ -112,7 +112,9 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
     if kind == DRIVEN and target:
         return driven_parameter(robot, name, target, timed)
     if not target:
-        meant = INPUT if kind in robot.actuator_names else DRIVEN if kind in {link.name for link in robot.links} else ""
+        layout = robot.engine.layout
+        moving = {link.name for link in robot.links if layout.links[link.name].n_joint == 1}
+        meant = INPUT if kind in robot.actuator_names else DRIVEN if kind in moving else ""
         if meant:
             raise InputError(
                 "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {meant}.{kind}"

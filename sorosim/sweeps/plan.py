@@ -185,8 +185,9 @@ class _Reader:
         held = (*self._held(INPUT, self.spec.u), *self._held(DRIVEN, self.spec.driven))
         outputs, parameters = self._outputs(), [] if points is None else points.parameters
         self._check_once([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in held)])
-        ends = {**self.robot.description.simulate, **self.options, **dict.fromkeys(one.target for one in parameters)}
-        if self.timed and not {"t_end", "simulate.t_end"} & ends.keys():
+        block = {**self.robot.description.simulate, **self.options}
+        varied = {one.target for one in parameters if one.kind == FILE}
+        if self.timed and block.get("t_end") is None and "simulate.t_end" not in varied:
             self.todo.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
         if points is None or self.todo.problems:
             return None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sorosim.viz.arrows import Arrows, colour_code
 from sorosim.viz.forces import CONTACTS, Acting, acting
 from sorosim.viz.look import Look
+from sorosim.viz.scene import SCALED_STATES
 from sorosim.viz.target import sample
 from sorosim.viz.together import Together
 
@@ -50,9 +51,8 @@ class ArrowTrack(NamedTuple):
 def arrow_track(shown: Together, look: Look, times: Array, offsets: list[Array], size: float) -> ArrowTrack:
     """The arrows that a look shows of several motions at times (n,), in a picture of a size [m]."""
     found = [_acting(shown, k, look, times) for k in range(len(shown.motions))]
-    # a single moment has the scale of the whole motion, as in pictures
-    whole = len(times) == 1 and len(shown.t) > 1
-    scaled = [_acting(shown, k, look, shown.moments) for k in range(len(shown.motions))] if whole else found
+    # the scale is that of the whole motion, as in pictures, whatever moments are asked for
+    scaled = [_acting(shown, k, look, shown.at_most(SCALED_STATES)) for k in range(len(shown.motions))]
     arrows = Arrows([one for robot in scaled for one in robot], size)
     places: dict[Slot, list[tuple[int, Array, Array]]] = {}
     for k, robot in enumerate(found):

@@ -182,4 +182,5 @@ def _joints(robot: Robot, now: Instant) -> Iterator[Wrench]:
             twists = robot.jacobian(now.q, name, 0.0)[:, link.column : link.column + link.n_joint].T
         turns = np.any(twists[:, :3], axis=1)
         moment, force = y[turns] @ twists[turns, :3], y[~turns] @ twists[~turns, 3:]
-        yield Wrench(JOINTS, name, g[:3, 3], g[:3, :3] @ force, g[:3, :3] @ moment)
+        # its own point, for a loop may have the name of a link
+        yield Wrench(JOINTS, name, g[:3, 3], g[:3, :3] @ force, g[:3, :3] @ moment, 1)

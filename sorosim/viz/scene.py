@@ -28,7 +28,8 @@ FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
-FITTED_STATES = 60  # of a run, for the camera, the floor and the scale of arrows
+FITTED_STATES = 60  # of a run, for the camera and the floor
+SCALED_STATES = 500  # for the scale of arrows: forces may be short
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
 
@@ -178,7 +179,7 @@ class Scene:
         for drawn in self.drawn:
             if not drawn.has_forces(look):
                 continue
-            moments = zip(*drawn.states(FITTED_STATES), strict=True) if drawn.motion is not None else drawn.resting()
+            moments = zip(*drawn.states(SCALED_STATES), strict=True) if drawn.motion is not None else drawn.resting()
             found += [(drawn.offset, drawn.acting(q, u, t, look)) for t, q, u in moments]
         arrows = Arrows([one for _, one in found], self._size)
         ends = [offset + end for offset, one in found for placed in arrows.placed(one) for end in placed.ends]

@@ -53,7 +53,8 @@ def plot_sweep(
         A name that is not known, or no point with a result.
     """
     if not sweep.ok.any():
-        raise InputError("sweep", "a point with a result", "none", "`failed` says why")
+        hint = "none of them is done; --resume goes on" if (sweep.status == "pending").any() else "`failed` says why"
+        raise InputError("sweep", "a point with a result", "none", hint)
     if not sweep.plan.outputs and y is None:
         columns = ", ".join(sorted(_numeric(sweep).keys() - set(sweep.names)))
         raise InputError("y", "a column to draw, since the sweep has no outputs", "none", f"known: {columns}")

@@ -79,7 +79,11 @@ class Together:
     @property
     def moments(self) -> Array:
         """Times to look at for what the whole motion needs."""
-        return np.linspace(self.t[0], self.t[-1], min(len(self.t), FITTED_STATES))
+        return self.at_most(FITTED_STATES)
+
+    def at_most(self, n: int) -> Array:
+        """Times of the whole motion, no more than n."""
+        return np.linspace(self.t[0], self.t[-1], min(len(self.t), n))
 
     def check_look(self, options: Mapping[str, Any]) -> Look:
         """How all of them are drawn by these options, refusing what they cannot show."""
@@ -160,7 +164,7 @@ def gather(results: Sequence[Any], layout: str = OVERLAY, names: Sequence[str] |
         raise InputError("layout", " or ".join(LAYOUTS), describe(layout), nearest(str(layout), LAYOUTS))
     motions = tuple(motion_of(result) for result in results)
     if names is None:
-        names = _own_names(motions)
+        names = numbered([motion.robot.name for motion in motions])
     elif isinstance(names, str) or len(names) != len(motions) or not all(isinstance(name, str) for name in names):
         raise InputError("names", f"{len(motions)} names, one for each run", describe(names))
     verticals = {
@@ -171,8 +175,8 @@ def gather(results: Sequence[Any], layout: str = OVERLAY, names: Sequence[str] |
     return Together(motions, tuple(names), layout)
 
 
-def _own_names(motions: Sequence[Motion]) -> list[str]:
-    names = [motion.robot.name for motion in motions]
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names with numbers behind those that are there twice."""
     return [f"{name} ({k + 1})" if names.count(name) > 1 else name for k, name in enumerate(names)]
 
 

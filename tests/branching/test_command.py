@@ -5,6 +5,7 @@ import json
 import pytest
 
 import sorosim
+from sorosim.solvers.curve import Curve
 
 COLUMN = """sorosim: 1
 name: column
@@ -82,7 +83,7 @@ def test_several_things_at_once_and_numbers_for_scripts(call):
         (["--along", "u.chord", "--to", "1"], "did you mean u.cord?"),
         (["--along", "u.cord", "--to", "1 m"], "expected a force"),
         (["--along", PRESS, "--to", "1 m"], "expected a force"),
-        (["--along", "u.cord", "--to", "1", "--to", "2"], "1 values, one for each --along"),
+        (["--along", "u.cord", "--to", "1", "--to", "2"], "a value for each --along"),
         (["--along", "u.cord", "--to", "1", "--along", "u.cord", "--to", "2"], "every name once"),
         (["--along", "u.cord", "--to", "0"], "another value of 'u.cord'"),
     ],
@@ -118,3 +119,32 @@ def test_a_curve_that_ends_early_is_kept_and_the_code_says_so(call, tmp_path):
     assert "greater than 0" in err
     assert "equilibria" in out
     assert not sorosim.open("column.h5").complete
+
+
+@pytest.mark.parametrize("branches", [(), ("--branches",)])
+def test_what_is_interrupted_is_kept(call, monkeypatch, branches):
+    """Ctrl-C on the way, or among the branches, of which there are two."""
+    evaluate, left = Curve.evaluate, [20]
+
+    def evaluated(self, z):
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return evaluate(self, z)
+
+    if branches:
+        whole = sorosim.continuation(sorosim.load("column.yaml"), PRESS, -30.0, branches=True)
+        seen = []
+        monkeypatch.setattr(Curve, "evaluate", lambda self, z: seen.append(0) or evaluate(self, z))
+        sorosim.continuation(sorosim.load("column.yaml"), PRESS, -30.0)
+        left[0] = len(seen) + 30
+        assert len(whole.branches) == 2
+    monkeypatch.setattr(Curve, "evaluate", evaluated)
+    code, _, err = call("continuation", "column.yaml", "--along", PRESS, "--to", "-30 N", "--out", "c.h5", *branches)
+    assert code == 130
+    assert "interrupted after" in err
+    kept = sorosim.open("c.h5")
+    assert len(kept) > 2
+    assert kept.message == "interrupted"
+    assert not kept.complete
+    assert (kept.parameter[-1] == -30.0) == bool(branches)

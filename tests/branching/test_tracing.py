@@ -199,12 +199,15 @@ def test_options_end_a_curve():
         _ = blind.stable
 
 
-def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is():
+@pytest.mark.parametrize("both", [False, True])
+def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is(both):
     robot = column("fixed", order=3, n_gauss=8, curvature=0.5)
     with pytest.raises(
         ConvergenceError, match=r"steps became too small, at .*young: expected .*greater than 0"
     ) as error:
-        sorosim.continuation(robot, "materials.m.young", -1e9, until=(-1e9, 2e9))
+        sorosim.continuation(robot, "materials.m.young", -1e9, until=(-1e9, 2e9), both=both)
+    # the end that stopped, not the other one
+    assert float(re.search(r"materials\.m\.young = (\S+)", str(error.value))[1]) < 1e6
     assert len(error.value.partial) > 3
     assert error.value.partial.parameter[-1] < 1e6
 

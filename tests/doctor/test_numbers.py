@@ -184,3 +184,42 @@ def test_what_gauss_points_miss_of_a_winding_tendon_is_that_of_its_integrals():
     size = np.sqrt(2.0 * np.arange(4) + 1.0)
     missed = np.linalg.norm(size * (work(6) - work(300))) / np.linalg.norm(size * work(300))
     assert told.value == pytest.approx(100.0 * missed, rel=1e-8)
+
+
+@pytest.mark.parametrize("flow", [[0, "0.1*y/(y*y + z*z)", 0], [0, 0, "1/z"]])
+def test_a_current_with_a_pole_on_the_axis_of_a_rod_is_examined(flow):
+    """There the forces have no derivatives: checks that need them are left out."""
+    content = changed(ARM, {"loads.water.fluid": {"density": 1000, "current": flow}})
+    assert examine(sorosim.load(content))
+
+
+def test_what_springs_hold_in_the_air_has_their_frequencies():
+    """A ball on four springs, out of balance: small motions are those under its loads, without its weight."""
+    ends = [0, 0, 1], [0, 1, -1], [1, 0, -1], [-1, -1, 0]
+    springs = {
+        f"s{k}": {"spring": {"from": {"link": "ball", "at": {"position": [0.05 * x for x in end]}},
+                             "to": {"link": "world", "at": {"position": end}}, "stiffness": "1 kN/m", "rest": "0.5 m"}}
+        for k, end in enumerate(ends)
+    }  # fmt: skip
+    ball = {"joint": "free", "body": {"sphere": {"radius": "5 cm"}, "mass": "1 kg"}}
+    block = {"t_end": 10, "dt_out": 0.5, "step": 0.5, "method": "newmark"}
+    robot = sorosim.load({"sorosim": 1, "name": "moored", "links": {"ball": ball}, "loads": springs, "simulate": block})
+    patient = Patient(robot)
+    assert isinstance(patient.rest, str)
+    weightless = sorosim.load({"sorosim": 1, "gravity": [0, 0, 0], "links": {"ball": ball}, "loads": springs})
+    q = robot.initial_q
+    K = -weightless.inverse_dynamics_derivatives(q, 0 * q, 0 * q).dtau_dq
+    expected = np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(robot.mass_matrix(q), K)).real)) / (2 * np.pi)
+    assert max(patient.frequencies) == pytest.approx(expected.max(), rel=1e-9)
+    told = [f.where for f in examine(robot) if f.level == ODD]
+    assert {"simulate.dt_out", "simulate.step"} <= set(told)
+
+
+def test_a_winding_tendon_is_seen_beside_a_rod_with_many_points():
+    winding = {"actuators.pull.tendon": {"rod": "arm", "y": "5 mm*cos(2*pi*50*s)", "z": "5 mm*sin(2*pi*50*s)"}}
+    alone = changed(ARM, winding)
+    other = {**ARM["links"]["arm"]["rod"], "quadrature": 60}
+    beside = changed(alone, {"links.other": {"at": {"position": [0, 1, 0]}, "rod": other}})
+    for content in (alone, beside):
+        told = [f for f in examine(sorosim.load(content)) if f.where == "actuators.pull" and f.level == ODD]
+        assert any("Gauss points" in f.what for f in told)

@@ -83,6 +83,9 @@ def test_resume_and_force(here, call):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("sweep", "arm.yaml", "--out", "sweep.h5"), "arm.yaml:1:1: expected a sweep, whose first line is"),
+        (("sweep", "sweep.yaml", "--out", "rest.h5"),
+         "rest.h5: expected no file yet, got one; replace it (--force), or give another name"),
         (("movie", "sweep.h5"), "expected a run, an equilibrium or a robot, got a sweep; plot draws it"),
         (("play", "sweep.h5"), "expected a run, an equilibrium or a robot, got a sweep"),
         (("still", "sweep.h5", "--out", "a.png"), "expected a run, an equilibrium or a robot, got a sweep"),
@@ -93,7 +96,7 @@ def test_resume_and_force(here, call):
         (("sweep", "arm.yaml", "--out", "b.h5"), "arm.yaml:1:1: expected a sweep, whose first line is"),
         (("sweep", "nothing.yaml"), "nothing.yaml: cannot be read: No such file or directory"),
         (("sweep", "sweep.yaml", "--out", "sweep.yaml"), "--out: expected a file name that ends in .h5"),
-        (("sweep", "sweep.yaml", "--out", "sweep.csv"), "ends in .h5, got 'sweep.csv'; sorosim export"),
+        (("sweep", "sweep.yaml", "--out", "sweep.csv"), "ends in .h5 or .hdf5, got 'sweep.csv'; sorosim export"),
         (("sweep", "sweep.yaml", "--out", "rest.h5", "--resume"),
          "rest.h5: expected the result of a sweep, got another one, kind 'equilibrium'; give another file (--out)"),
     ],

@@ -377,3 +377,36 @@ def test_runs_side_by_side_stand_apart_in_the_view_that_is_named(tmp_path):
         spans[name] = points[:, 0].min(), points[:, 0].max()
     assert spans.keys() == {"block", "arm"}
     assert spans["block"][1] < spans["arm"][0]
+
+
+@pytest.mark.parametrize("name", ["wrist", "piston"])
+def test_loops_and_links_of_one_name_have_arrows_of_their_own(tmp_path, name):
+    text = sorosim.load("slider_crank").description.text
+    changed = text.replace("  wrist: {joint", f"  {name}: {{joint") + "\nactuators: {push: {joint: {link: piston}}}\n"
+    run = sorosim.simulate(load_text(changed, "crank.yaml"), 0.05, u={"push": 50.0})
+    run.export_gltf(tmp_path / "run.glb", joints=True, fps=20)
+    nodes = [node["name"] for node in Reader(tmp_path / "run.glb").json["nodes"]]
+    assert len([node for node in nodes if node.startswith("joints")]) == 3
+
+
+def test_arrows_have_one_scale_in_pictures_pages_and_files(tmp_path):
+    """Of the whole run: a peak of some milliseconds is in it, whatever moments are drawn."""
+    text = """
+    sorosim: 1
+    links:
+      block:
+        joint: {prismatic: {axis: [1, 0, 0], damping: 100 N*s/m}}
+        body: {box: {size: [10 cm, 6 cm, 4 cm]}, mass: 1 kg}
+    loads: {push: {wrench: {link: block, force: ["1+30*exp(-((t-0.525)/0.004)^2)", 0, 0]}}}
+    """
+    run = sorosim.simulate(load_text(textwrap.dedent(text), "pushed.yaml"), 2.0, 0.005)
+    said = set()
+    for fps in (10, 200):
+        run.export_html(tmp_path / "run.html", loads=True, fps=fps)
+        said |= set(re.findall(r'"words":"arrows: ([^"]*)"', (tmp_path / "run.html").read_text(encoding="utf-8")))
+    for t in (None, 1.0):
+        run.export_gltf(tmp_path / "run.glb", loads=True, t=t)
+        nodes = [node["name"] for node in Reader(tmp_path / "run.glb").json["nodes"]]
+        said |= {node.removeprefix("arrows: ") for node in nodes if node.startswith("arrows: ")}
+    assert len(said) == 1, said
+    assert float(re.search(r"= (\S+) N", said.pop())[1]) > 5.0
