@@ -14,12 +14,18 @@ def begin(_conf: dict[str, Any], _example: Any) -> None:
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Write figures and move files that are new since the block before; see sphinx-gallery, custom scrapers.
+    """Put figures and files that are new since the block before into the page; see sphinx-gallery, custom scrapers."""
+    from sphinx_gallery.scrapers import figure_rst
+
+    return str(figure_rst(gathered(block_vars), gallery_conf["src_dir"]))
+
+
+def gathered(block_vars: dict[str, Any]) -> list[Path]:
+    """Write figures and move files that are new.
 
     Files from before the example were left by one that failed or was stopped, and belong to none.
     """
     from matplotlib.figure import Figure
-    from sphinx_gallery.scrapers import figure_rst
 
     written = []
     for figure in list(block_vars["example_globals"].values()):
@@ -33,4 +39,4 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         path = next(block_vars["image_path_iterator"])
         shutil.move(drawn, path)
         written.append(path)
-    return str(figure_rst(written, gallery_conf["src_dir"]))
+    return written
