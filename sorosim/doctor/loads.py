@@ -69,6 +69,9 @@ def _size(patient: Patient, name: str) -> Iterator[Finding]:
             moment = max(moment, float(np.linalg.norm(w[:, :3], axis=1).max(initial=0.0)))
             if state is q and np.abs(pull).max(initial=0.0) > np.abs(largest).max(initial=0.0):
                 largest = pull
+    if not np.isfinite([force, moment, moves]).all():
+        yield Finding(ODD, where, "is beyond all numbers at times", "look at its formula and its units")
+        return
     if force == moment == 0.0:
         yield Finding(NOTE, where, "was zero whenever it was looked at", "has it a pulse that is short?", 0.0, "N")
         return

@@ -223,3 +223,9 @@ def test_a_winding_tendon_is_seen_beside_a_rod_with_many_points():
     for content in (alone, beside):
         told = [f for f in examine(sorosim.load(content)) if f.where == "actuators.pull" and f.level == ODD]
         assert any("Gauss points" in f.what for f in told)
+
+
+def test_a_load_that_overflows_is_told():
+    content = changed(ARM, {"loads.tip.wrench": {"link": "arm", "force": [0, 0, 1e300]}})
+    (told,) = (f for f in examine(sorosim.load(content)) if f.where == "loads.tip")
+    assert (told.level, told.what) == (ODD, "is beyond all numbers at times")
