@@ -1,5 +1,5 @@
 # Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
-# with the extra `test` (`make docs` adds the extra `docs`, `make test-all` the extra `robots`); again only when pyproject.toml has changed.
+# with the extra `test` (`make docs` adds the extra `docs`, `make test-all` and `make validation` the extra `robots`); again only when pyproject.toml has changed.
 #
 #   make test PYTEST_ARGS="-n 0 -k tendon"
 #
@@ -47,7 +47,7 @@ test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks,
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
 
-validation: $(INSTALLED) ## run the comparisons of docs/validation.md and write its tables anew
+validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and write its tables anew
 	@mkdir -p build
 	$(PYTEST) tests/validation --agreements=build/agreements.json $(PYTEST_ARGS)
 	$(BIN)/python docs/make_validation.py build/agreements.json
