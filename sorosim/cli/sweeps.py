@@ -56,12 +56,16 @@ def sweep(
     Example: sorosim sweep workspace.yaml --jobs 2
     """
     import sorosim
+    from sorosim.sweeps.processes import starting
+
+    begin, path = time.monotonic(), output or Path(f"{Path(file).stem}.h5")
+    if jobs > 1 and scheduler is None and Path(file).is_file():
+        starting(jobs)  # they import what they need while this process does
     from sorosim.compiled import is_cold
 
-    path = output or Path(f"{Path(file).stem}.h5")
     if is_cold():
         compile_engine(sorosim.load("pendulum"))
-    begin = time.monotonic()
+        begin = time.monotonic()
     try:
         with progress() as report:
             found = sorosim.sweep(

@@ -23,7 +23,8 @@ from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
-from sorosim.sweeps.pool import ClusterLost, computed, starting
+from sorosim.sweeps.pool import ClusterLost, computed
+from sorosim.sweeps.processes import starting
 from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 

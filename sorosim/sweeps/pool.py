@@ -8,16 +8,15 @@ from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import closing
 from itertools import islice
-from threading import Thread
 from typing import Any
 
 from sorosim.errors import InputError, SorosimError
 from sorosim.sweeps.plan import Plan
-from sorosim.sweeps.task import Block, Job, compute_block, ready
+from sorosim.sweeps.processes import AHEAD, pool
+from sorosim.sweeps.task import Block, Job, compute_block
 
 PATIENCE = 15.0  # s for a scheduler to answer
 WORKERS_COME = 60.0  # s for its first worker to come
-AHEAD = 2  # blocks that wait for each process, so that none of them waits
 QUEUED = 1000, 50_000  # blocks, and points, that may wait at a scheduler: workers that come later find some
 
 
@@ -38,33 +37,11 @@ def computed(
         yield from _in_processes(job, tasks, jobs)
 
 
-def starting(jobs: int) -> Thread:
-    """Start processes already, while there is other work: they need a second to import what they compute with."""
-
-    def start() -> None:
-        from joblib import delayed
-
-        with contextlib.suppress(Exception):  # whatever it is, it is told when they are needed
-            list(_pool(jobs)(delayed(ready)() for _ in range(jobs)))
-
-    thread = Thread(target=start, daemon=True)
-    thread.start()
-    return thread
-
-
-def _pool(jobs: int) -> Any:
-    from joblib import Parallel, parallel_config
-
-    # the settings are those of the calls inside; they must not stay while blocks are handed over
-    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        return Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
-
-
 def _in_processes(job: Job, tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
     from joblib import delayed
 
     # closed at once when the sweep is given up, so that no process goes on
-    with closing(_pool(jobs)(delayed(compute_block)(job, *task) for task in tasks)) as found:
+    with closing(pool(jobs)(delayed(compute_block)(job, *task) for task in tasks)) as found:
         yield from found
 
 

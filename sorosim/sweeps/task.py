@@ -78,10 +78,6 @@ class Block(NamedTuple):
     messages: list[str]
 
 
-def ready() -> None:
-    """Called in a process that will compute: by then it has imported what it needs."""
-
-
 def compute_block(job: Job, number: int, points: Sequence[int], rows: Sequence[Mapping[str, Value]]) -> Block:
     """Compute the points of a block one after the other; `rows` are the values of the parameters there."""
     if job.version != __version__:
