@@ -311,7 +311,7 @@ def test_ring_bends_in_its_plane_with_the_frequencies_of_hoppe(agrees, natural):
     exact = n * (n**2 - 1) / np.sqrt(n**2 + 1) * unit
     assert found.damped.words[:7] == ("rigid body",) * 6 + ("oscillates",)
     ours = omegas(robot, q, n=6)
-    each(agrees, "frequencies of a ring in its plane", ours, np.repeat(exact, 2), source="Hoppe 1871", rtol=1e-6)
+    each(agrees, "frequencies of a ring in its plane", ours, np.repeat(exact, 2), source="Hoppe 1871", rtol=5e-6)
 
 
 def test_ring_bends_out_of_its_plane_with_the_frequencies_of_michell(agrees):
@@ -321,7 +321,7 @@ def test_ring_bends_out_of_its_plane_with_the_frequencies_of_michell(agrees):
     n = np.array([2, 3])
     exact = n * (n**2 - 1) / np.sqrt(n**2 + 1.0 + STIFF.poisson) * unit
     ours = omegas(robot, q, n=4)
-    each(agrees, "frequencies of a ring out of its plane", ours, np.repeat(exact, 2), source="Michell 1890", rtol=1e-6)
+    each(agrees, "frequencies of a ring out of its plane", ours, np.repeat(exact, 2), source="Michell 1890", rtol=5e-6)
 
 
 # -- strings and chains
