@@ -166,14 +166,7 @@ def continuation(
     if INTERRUPTED in out.message:
         raise Interrupted(f"continuation of '{robot.name}': interrupted after {len(out)} equilibria", out)
     if not out.complete and TOO_SMALL in out.message:
-        p, q = float(out.parameter[stopped]), out.q[stopped]
-        values = " and ".join(f"{name} = {value:.6g}" for name, value in way.values(p).items())
-        # forces balance there, but a rod may be strained, or nothing hold it any more
-        system = StaticSystem(way.robot(p), way.inputs(p), way.driven(p))
-        report = of_statics(system, system.start(q))
-        said = f"{out.message}, at {values}{rest.why}{report.words}"
-        hint = f"{report.advice}; or try a smaller min_step" if report.advice else "try a smaller min_step"
-        raise ConvergenceError(f"continuation of '{robot.name}': {said}; {hint}", out, report)
+        raise _stuck(rest, out, stopped)
     branches_of: list[Continuation] = []
     try:
         return _with_branches(out, depth, branches_of)
@@ -181,6 +174,18 @@ def continuation(
         told = f"continuation of '{robot.name}': interrupted after {len(branches_of)} branches"
         left = replace(out, branches=tuple(branches_of), message=INTERRUPTED, complete=False)
         raise Interrupted(told, left) from None
+
+
+def _stuck(rest: Rest, out: Continuation, row: int) -> ConvergenceError:
+    """Why a curve could not go on from its row."""
+    way, p = rest.way, float(out.parameter[row])
+    values = " and ".join(f"{name} = {value:.6g}" for name, value in way.values(p).items())
+    # forces balance there, but a rod may be strained, or nothing hold it any more
+    system = StaticSystem(way.robot(p), way.inputs(p), way.driven(p))
+    report = of_statics(system, system.start(out.q[row]))
+    said = f"{out.message}, at {values}{rest.why}{report.words}"
+    hint = f"{report.advice}; or try a smaller min_step" if report.advice else "try a smaller min_step"
+    return ConvergenceError(f"continuation of '{way.base.name}': {said}; {hint}", out, report)
 
 
 def _steps(rest: Rest, options: Mapping[str, Any]) -> Steps:

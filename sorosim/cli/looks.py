@@ -66,10 +66,10 @@ def with_look(*names: str) -> Callable[[Callable[..., None]], Callable[..., None
         @wraps(command)
         def called(**given: Any) -> None:
             look = {name: given.pop(name) for name in chosen}
-            if "tips" in look:
-                look["tips"] = listed(look["tips"])
-                if look["tips"] is not None and not look["trails"]:
+            if look.get("tips") is not None:
+                if not look["trails"]:
                     raise InputError("--tips", "--trails beside it", "tips alone")
+                look["tips"] = listed(look["tips"])
             command(**given, look=look)
 
         own = inspect.signature(command, eval_str=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, overload
+from typing import Annotated
 
 import typer
 
@@ -111,12 +111,6 @@ def pixels(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-@overload
-def listed(text: str) -> list[str]: ...
-@overload
-def listed(text: None) -> None: ...
-
-
-def listed(text: str | None) -> list[str] | None:
+def listed(text: str) -> list[str]:
     """Names that commas part."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+    return [name.strip() for name in text.split(",")]

@@ -78,6 +78,8 @@ def excerpt(text: str, column: int) -> str:
 
 
 class Token(NamedTuple):
+    """A word, number or sign of a formula and where it stands."""
+
     kind: str  # number, word, sign or end
     text: str
     column: int  # from 0

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context, rc_params_from_file
-from matplotlib import style as styles_of_matplotlib
 
 from sorosim.door import describe
 from sorosim.errors import FileError, InputError, nearest
@@ -49,7 +48,8 @@ def find_style(style: str | os.PathLike[str]) -> Settings:
             return _from_file(path)
     if name.endswith(SUFFIX):
         return _from_file(Path(name))
-    library = styles_of_matplotlib.library
+    from matplotlib.style import library  # here, for matplotlib makes another one when it reads styles anew
+
     if name not in library:
         expected = f"'{PAPER}', the name of a style of matplotlib, or a file that ends in {SUFFIX}"
         raise InputError("style", expected, f"'{name}'", nearest(name, [PAPER, *library]))

@@ -82,6 +82,7 @@ def test_options_that_a_method_does_not_have_are_told(method, option, message):
 def test_options_of_the_file_are_for_the_methods_that_have_them(recwarn):
     sorosim.simulate(swing(simulate={"step": 0.01, "t_end": 0.02}), method="bdf")
     sorosim.simulate(swing(), 0.02, method="generalized-alpha", step=0.01, spectral_radius=0.5, projection=True)
+    sorosim.simulate(swing(), 0.02, method="bdf", projection=False)
     assert not [one for one in recwarn if issubclass(one.category, sorosim.SorosimWarning)]
 
 

@@ -348,3 +348,9 @@ def test_a_plain_hdf5_reader_and_matlab_find_everything(tmp_path):
     assert_array_equal(mat["q"], run.q)
     assert list(mat["actuator_names"]) == list(ARM.actuator_names)
     assert_array_equal(mat["energy"]["kinetic"], run.energy().kinetic)
+
+
+def test_a_run_that_fails_before_it_begins_leaves_no_journal(tmp_path):
+    with pytest.raises(sorosim.InputError):
+        sorosim.simulate(sorosim.load("pendulum"), 0.1, events=[lambda t, q, qd: "x"], out=tmp_path / "run.h5")
+    assert list(tmp_path.iterdir()) == []

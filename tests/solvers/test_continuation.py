@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sorosim.linear.growth import Growth, growing
-from sorosim.solvers.bordered import across, orientation
+from sorosim.solvers.bordered import Border, Scales, across, orientation
 from sorosim.solvers.continuation import Steps, follow_curve
-from sorosim.solvers.curve import Family
+from sorosim.solvers.curve import Curve, Family
 
 
 def scalar(residual, dx, dw, **more):
@@ -172,3 +172,19 @@ def test_bordered_systems_are_solved_whatever_the_sizes():
 )
 def test_what_grows_is_counted(K, D, expected):
     assert growing(np.eye(2), D * np.eye(2), np.array(K)) == Growth(*expected)
+
+
+@pytest.mark.parametrize("left", [0.0, 1.0])
+def test_what_is_held_must_be_balanced_however_the_correction_ends(left):
+    """Noise of 1e-8 keeps steps from vanishing; of a row that no unknown changes nothing may be left over."""
+    noise = np.random.default_rng(0)
+
+    def evaluate(x, w):
+        return np.array([x[0] - w + 1e-8 * noise.standard_normal(), left]), np.diag([1.0, 1e-14]), np.array([-1.0, 0.0])
+
+    curve = Curve(Family(evaluate, np.eye(2)))
+    start, row = np.array([1000.1, 0.0, 1000.0]), curve.gram @ np.array([1.0, 0.0, 1.0]) / np.sqrt(2.0)
+    _, J, slope = evaluate(start[:2], start[2])
+    hold = Border.of_open_motions(J, slope, row, Scales.of(J, slope, curve.one), 1e-10, curve.gram)
+    assert hold is not None
+    assert (curve.correct(start, row, hold) is None) == bool(left)
