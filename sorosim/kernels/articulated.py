@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place, kernel_inside
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inside
 from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.idle import ROUNDING, inertia_bound
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
@@ -19,6 +19,7 @@ from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed
 from sorosim.kernels.tree import BARE, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, END, FIRST, WORK, Tree
 
 
+@by_reference
 class Articulated(NamedTuple):
     """Factors of the blocks of a tree, and room."""
 

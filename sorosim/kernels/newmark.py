@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import WRONG_TYPES, call_at, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place
+from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import MASS, RESIDUAL
+from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
 from sorosim.kernels.external import External, clear_external
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
@@ -49,6 +50,7 @@ L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 DEPENDENT = 1e-14
 
 
+@by_reference
 class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
@@ -75,6 +77,7 @@ class March(NamedTuple):
     stack: np.ndarray  # room for signals
 
 
+@by_reference
 class Model(NamedTuple):
     """What is integrated."""
 
@@ -89,10 +92,9 @@ class Model(NamedTuple):
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
     closing: np.ndarray  # (3,) zero: residuals know no drift
-    evaluate: tuple[int, int]  # code of kernels.evaluate, see compiled.pointer_to
-    add_contacts: tuple[int, int]  # and of kernels.contacts
 
 
+@by_reference
 class Rows(NamedTuple):
     """Rows of the result, filled while the integration passes their times."""
 
@@ -123,16 +125,15 @@ def evaluate_at(model, march, ws, closure, saddle, what):
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
         if model.loads.surfaces.group.shape[0] > 0:
             external.touch.counts[NO_TANGENTS] = what == RESIDUAL
-            if call_at(model.add_contacts, (model.loads.surfaces, ws, external)) == WRONG_TYPES:
-                external.touch.counts[OVERFLOW] = 1
+            add_contacts(model.loads.surfaces, ws, external)
     copy(march.multiplier[L_NEW], closure.multiplier)
-    status = call_at(model.evaluate, (
+    evaluate(
         model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
         state[QDD_NEW], march.u, model.gravity, external, model.closing, ws, closure, saddle, march.tau, march.mass,
         march.dq, march.dqd, march.B,
-    ))  # fmt: skip
+    )  # fmt: skip
     copy(march.tau, state[RESIDUE])
-    if status == WRONG_TYPES or external.touch.counts[OVERFLOW] != 0:
+    if external.touch.counts[OVERFLOW] != 0:
         state[RESIDUE, 0] = nan
 
 
@@ -228,11 +229,11 @@ def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
     """Change rates to the nearest, in kinetic energy, that tear the loops open by a part of what they do: A qd."""
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
     # with the mass matrix here: that of another state would turn the rest of the rates
-    call_at(model.evaluate, (
+    evaluate(
         model.tree, model.elastic, model.fibres, model.loops, MASS, model.known, state[q_row], state[qd_row],
         state[QDD], march.u, model.gravity, march.external, model.closing, ws, closure, saddle, march.tau, U, march.dq,
         march.dqd, march.B,
-    ))  # fmt: skip
+    )  # fmt: skip
     close_loops(model.loops, ws, march.u, closure)
     loop_matrices(model.tree, model.loops, True, False, ws, closure, march.dq, march.dqd, march.B)
     for i in range(n):

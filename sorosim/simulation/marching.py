@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
-from sorosim.compiled import entry, pointer_to
+from sorosim.compiled import entry
 from sorosim.dynamics.dynamics import DEPENDENT
 from sorosim.engine.drive import Held, Motion
 from sorosim.engine.engine import Evaluation
@@ -19,8 +19,6 @@ from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
-from sorosim.kernels.contacts import add_contacts
-from sorosim.kernels.evaluate import evaluate
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
@@ -80,20 +78,12 @@ class Marching:
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
-    def model(self, inputs: Motion, state: March) -> Model:
+    def model(self, inputs: Motion) -> Model:
         engine, partition = self.system.robot.engine, self.system.partition
-        laws, closing, q = engine.loading.packed.laws, np.zeros(3), state.state
-        evaluation = pointer_to(
-            evaluate, engine.tree, engine.elastic, engine.fibres, engine.loops, task.RESIDUAL, partition.mask, q[m.Q],
-            q[m.QD], q[m.QDD], state.u, engine.gravity, state.external, closing, engine.workspace, *engine.closure,
-            state.tau, state.mass, state.dq, state.dqd, state.B,
-        )  # fmt: skip
-        touching = evaluation  # of no use without surfaces
-        if engine.loading.touches:
-            touching = pointer_to(add_contacts, laws.surfaces, engine.workspace, state.external)
+        laws = engine.loading.packed.laws
         return Model(
             engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
-            partition.driven, partition.mask, engine.gravity, closing, evaluation, touching,
+            partition.driven, partition.mask, engine.gravity, np.zeros(3),
         )  # fmt: skip
 
     def state(self, inputs: Motion) -> March:
@@ -125,7 +115,7 @@ class Marching:
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         state = self.state(inputs)
-        model = self.model(inputs, state)
+        model = self.model(inputs)
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
             if not self.begin(state, problem, t0, end, external):
                 return without_rate(problem)
