@@ -25,7 +25,7 @@ from typing import Any
 import numba
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, imputils, types
 from numba.core.typing import templates
 from numba.extending import (
     NativeValue,
@@ -296,7 +296,7 @@ def _recording(dispatcher: Any) -> Any:
     def compile_recorded(kinds: Any) -> Any:
         if not isinstance(kinds, tuple):
             return compile_once(kinds)
-        kinds = tuple(types.unliteral(kind) for kind in kinds)
+        kinds = kinds if os.environ.get("LIT") else tuple(types.unliteral(kind) for kind in kinds)
         if kinds not in known:
             before, _local.calls = getattr(_local, "calls", None), []
             misses = sum(dispatcher.stats.cache_misses.values())
@@ -364,10 +364,35 @@ def _reference(cls: type, fields: tuple[Any, ...]) -> Reference:
 
 
 @register_model(Reference)
-class _ReferenceModel(models.PrimitiveModel):  # type: ignore[misc]
+class _ReferenceModel(models.StructModel):  # type: ignore[misc]
+    """As an argument: the address of the fields. As a value: the fields, loaded where a function begins, and the address.
+
+    A field that is such a tuple itself stays an address until it is asked for.
+    """
+
     def __init__(self, manager: Any, kind: Reference) -> None:
-        fields = [manager.lookup(field).get_value_type() for field in kind.fields]
-        super().__init__(manager, kind, ir.LiteralStructType(fields).as_pointer())
+        members = [types.voidptr if isinstance(field, Reference) else field for field in kind.fields]
+        super().__init__(manager, kind, [*zip(kind.cls._fields, members, strict=True), ("address", types.voidptr)])  # type: ignore[attr-defined]
+
+    def room(self) -> Any:
+        """Type of the fields in memory."""
+        return ir.LiteralStructType([model.get_value_type() for model in self._models[:-1]])
+
+    def get_argument_type(self) -> Any:
+        return self._models[-1].get_value_type()
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        return builder.extract_value(value, len(self._models) - 1)
+
+    def from_argument(self, builder: Any, address: Any) -> Any:
+        fields = builder.bitcast(address, self.room().as_pointer())
+        value = ir.Constant(self.get_value_type(), ir.Undefined)
+        for i in range(len(self._models) - 1):
+            field = builder.load(cgutils.gep_inbounds(builder, fields, 0, i))
+            # what the fields are never changes while compiled code runs, only what the arrays hold
+            field.set_metadata("invariant.load", builder.module.add_metadata([]))
+            value = builder.insert_value(value, field, i)
+        return builder.insert_value(value, address, len(self._models) - 1)
 
 
 @templates.infer_getattr
@@ -375,25 +400,29 @@ class _ReferenceAttributes(templates.AttributeTemplate):  # type: ignore[misc]
     key = Reference
 
     def generic_resolve(self, kind: Reference, name: str) -> Any:
-        return kind.fields[kind.field(name)] if name in kind.cls._fields else None
+        return kind.fields[kind.field(name)] if name in kind.cls._fields else None  # type: ignore[attr-defined]
 
 
 @lower_getattr_generic(Reference)
-def _get_field(context: Any, builder: Any, kind: Reference, pointer: Any, name: str) -> Any:
+def _get_field(context: Any, builder: Any, kind: Reference, value: Any, name: str) -> Any:
     index = kind.field(name)
-    value = builder.load(cgutils.gep_inbounds(builder, pointer, 0, index))
-    # what the fields are never changes while compiled code runs, only what the arrays hold
-    value.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return numba.core.imputils.impl_ret_borrowed(context, builder, kind.fields[index], value)
+    field, field_kind = builder.extract_value(value, index), kind.fields[index]
+    if isinstance(field_kind, Reference):
+        return context.data_model_manager[field_kind].from_argument(builder, field)
+    return imputils.impl_ret_borrowed(context, builder, field_kind, field)
 
 
 @unbox(Reference)
 def _unbox(kind: Reference, value: Any, c: Any) -> Any:
-    room = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
+    model = c.context.data_model_manager[kind]
+    room = cgutils.alloca_once(c.builder, model.room())
     natives = [c.unbox(field, c.pyapi.tuple_getitem(value, i)) for i, field in enumerate(kind.fields)]
     failed = cgutils.false_bit
-    for i, native in enumerate(natives):
-        c.builder.store(native.value, cgutils.gep_inbounds(c.builder, room, 0, i))
+    for i, (field, native) in enumerate(zip(kind.fields, natives, strict=True)):
+        stored = native.value
+        if isinstance(field, Reference):
+            stored = c.context.data_model_manager[field].as_argument(c.builder, stored)
+        c.builder.store(stored, cgutils.gep_inbounds(c.builder, room, 0, i))
         failed = c.builder.or_(failed, native.is_error)
     cleanups = [native.cleanup for native in natives if native.cleanup is not None]
 
@@ -402,5 +431,7 @@ def _unbox(kind: Reference, value: Any, c: Any) -> Any:
             one()
 
     # the compiler must not see that these are the stores above: loads of fields are invariant
-    same = ir.InlineAsm(ir.FunctionType(room.type, [room.type]), "", "=r,0,~{memory}", side_effect=True)
-    return NativeValue(c.builder.call(same, [room]), is_error=failed, cleanup=cleanup if cleanups else None)
+    address = c.builder.bitcast(room, model.get_argument_type())
+    same = ir.InlineAsm(ir.FunctionType(address.type, [address.type]), "", "=r,0,~{memory}", side_effect=True)
+    fields = model.from_argument(c.builder, c.builder.call(same, [address]))
+    return NativeValue(fields, is_error=failed, cleanup=cleanup if cleanups else None)
