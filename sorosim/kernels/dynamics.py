@@ -32,8 +32,8 @@ from sorosim.kernels.tree import (
 )
 
 
-@kernel_in_place
-def point_quantities(tree, external, moving, tensors, looped, ws):
+@kernel_apart()
+def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
     F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. `looped`: loops will add

@@ -9,7 +9,7 @@ from math import ceil
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import (
@@ -165,8 +165,8 @@ def accurate(model, march, closure, rows):
     return True
 
 
-@kernel_in_place
-def march(model, march, ws, closure, saddle, rows, max_steps):
+@kernel_apart()
+def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
     """Go on by up to max_steps steps; returns what came of it, one of the codes above.
 
     On ASKS the inputs `u`, wrenches and tangents of loads have to be given, at the time TIME + STEP and the state

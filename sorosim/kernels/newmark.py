@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
@@ -113,8 +113,8 @@ def ratios(number):
     return ratio, number[GAMMA] / (beta * h)
 
 
-@kernel_in_place
-def evaluate_at(model, march, ws, closure, saddle, what):
+@kernel_apart()
+def evaluate_at(model, march, ws, closure, saddle, what) -> None:
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
     external = march.external
@@ -137,8 +137,8 @@ def evaluate_at(model, march, ws, closure, saddle, what):
         state[RESIDUE, 0] = nan
 
 
-@kernel_in_place
-def factor(model, march, closure):
+@kernel_apart()
+def factor(model, march, closure) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
     number, S, n, m = march.number, march.S, march.S.shape[0], march.G.shape[0]
     ratio, rate_ratio = ratios(number)
@@ -207,8 +207,8 @@ def solve(march, closure, x):
             x[k] += march.columns[k, i] * step[i]
 
 
-@kernel_in_place
-def change_step(model, march, ws, closure, saddle):
+@kernel_apart()
+def change_step(model, march, ws, closure, saddle) -> None:
     """Fit what depends on the size of the step to the new one.
 
     The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
@@ -224,8 +224,8 @@ def change_step(model, march, ws, closure, saddle):
     number[LAST_STEP] = h
 
 
-@kernel_in_place
-def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
+@kernel_apart("loops")
+def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
     """Change rates to the nearest, in kinetic energy, that tear the loops open by a part of what they do: A qd."""
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
     # with the mass matrix here: that of another state would turn the rest of the rates
@@ -257,8 +257,8 @@ def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
             state[qd_row, i] += x[i]
 
 
-@kernel_in_place
-def begin_step(model, march, ws, closure, saddle):
+@kernel_apart()
+def begin_step(model, march, ws, closure, saddle) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
@@ -289,8 +289,8 @@ def begin_step(model, march, ws, closure, saddle):
         multiplier[L_NEW, i] = multiplier[L, i]
 
 
-@kernel_in_place
-def correct(model, march, closure):
+@kernel_apart()
+def correct(model, march, closure) -> float:
     """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
     ratio, rate_ratio = ratios(number)
@@ -314,8 +314,8 @@ def correct(model, march, closure):
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_in_place
-def error_of(model, march, closure):
+@kernel_apart()
+def error_of(model, march, closure) -> float:
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
     The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place
+from sorosim.compiled import kernel_in_place
 
 # columns of Tree.segment
 PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE, RIGID = range(10)
@@ -26,7 +26,6 @@ FIXED, COMMUTING, GENERAL = range(3)
 LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 
 
-@by_reference
 class Tree(NamedTuple):
     """Tree of segments as arrays."""
 
@@ -38,7 +37,6 @@ class Tree(NamedTuple):
     strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
 
 
-@by_reference
 class Workspace(NamedTuple):
     """What the sweeps of one tree leave behind and share; one per thread.
 

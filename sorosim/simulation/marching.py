@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
-from sorosim.compiled import entry
+from sorosim.compiled import prepare
 from sorosim.dynamics.dynamics import DEPENDENT
 from sorosim.engine.drive import Held, Motion
 from sorosim.engine.engine import Evaluation
@@ -208,7 +208,7 @@ class _Course:
         closure, saddle = self.engine.closure
         arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
-            self.method.advance = entry(march, *arguments)
+            self.method.advance = prepare(march, arguments, self.engine.parts)
         while (code := self.method.advance(*arguments)) == codes.ASKS:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])

@@ -1,0 +1,174 @@
+"""Compilation ahead of use: kernels that are compiled apart, each in one of several processes.
+
+A kernel apart and its callers know each other by name and types only, so any order will do. It begins with the kernel
+that is wanted; compiling it says which others it calls (`cache.calls_of`), and so on.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numba
+
+from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of
+from sorosim.compiled.decorators import ApartKernel, find_kernel
+
+Report = Callable[[str], None]  # is told what is going on; "" at the end
+
+_WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import work; work()"
+
+
+def prepare(function: Any, examples: tuple[Any, ...], parts: Iterable[str] = ()) -> Any:
+    """As `entry`, with all kernels apart that the code calls compiled ahead where several processors are free for it.
+
+    Parameters
+    ----------
+    function : kernel that is compiled apart
+    examples : tuple
+        Arguments of the types to compile for.
+    parts : iterable of str
+        Parts of the robot that kernels are compiled for ahead, see `kernel_apart`; the others when first called.
+    """
+    if not isinstance(function, ApartKernel):  # not compiled at all
+        return function
+    kinds = tuple(numba.typeof(x) for x in examples)
+    compile_ahead([(function.name, kinds)], frozenset(parts))
+    return function.compile(kinds)
+
+
+def compile_ahead(calls: list[Call], parts: frozenset[str] | None = None, report: Report | None = None) -> None:
+    """Compile kernels apart, and those that they call, in as many processes as there are processors.
+
+    Parameters
+    ----------
+    calls : list of (name, types of arguments)
+    parts : set of str, optional
+        Leave out what only other parts of robots need; default: leave nothing out.
+    report : callable, optional
+        Gets a line of text now and then; default: the terminal, if standard error is one.
+    """
+    if not CACHE_FOLDER or not sys.executable or not any(_missing(calls, parts)):
+        return
+    with _told(report) as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
+        missing = list(_missing(calls, parts))
+        n_workers = min(_n_processors(), 8)
+        if missing and n_workers > 1:
+            _Pool(n_workers, parts, say).run(calls)
+
+
+def _missing(calls: Iterable[Call], parts: frozenset[str] | None) -> Iterator[Call]:
+    """What is not compiled of these kernels and, as far as it is known, of those that they call."""
+    seen, todo = set(), list(calls)
+    while todo:
+        call = todo.pop()
+        if call in seen or not _wanted(call, parts):
+            continue
+        seen.add(call)
+        callees = calls_of(call)
+        if callees is None:
+            yield call
+        else:
+            todo += callees
+
+
+def _wanted(call: Call, parts: frozenset[str] | None) -> bool:
+    part = find_kernel(call[0]).part
+    return parts is None or not part or part in parts
+
+
+def _n_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Pool:
+    """Processes that compile, each driven by a thread."""
+
+    def __init__(self, n: int, parts: frozenset[str] | None, say: Report) -> None:
+        self.n, self.parts, self.say = n, parts, say
+        self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
+
+    def run(self, calls: list[Call]) -> None:
+        """Compile; what a process fails at is left to its first call, which says why."""
+        begin, done, known = time.monotonic(), 0, set[Call]()
+        running: set[Future[None]] = set()
+        with ThreadPoolExecutor(self.n) as threads:
+            try:
+                while True:
+                    for call in _missing(calls, self.parts):
+                        if call not in known:
+                            known.add(call)
+                            running.add(threads.submit(self.compile, call))
+                    if not running:
+                        return
+                    self.say(_progress(done, len(known), time.monotonic() - begin))
+                    finished, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                    done += len(finished)
+            finally:
+                for future in running:
+                    future.cancel()
+                for worker in self.workers:
+                    worker.kill()
+                    worker.wait()
+
+    def compile(self, call: Call) -> None:
+        worker = getattr(self.local, "worker", None)
+        if worker is None:
+            command = [sys.executable, "-c", _WORKER.format(path=sys.path)]
+            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.local.worker = worker
+            self.workers.append(worker)
+        with suppress(OSError, EOFError):  # it was killed
+            worker.stdin.write(pickle.dumps(call))
+            worker.stdin.flush()
+            pickle.load(worker.stdout)
+
+
+def _progress(done: int, known: int, elapsed: float) -> str:
+    text = f"compiling the engine, once: {done} of {known} parts, {elapsed:.0f} s"
+    left = elapsed * (known - done) / done if done > 2 else 0.0
+    return f"{text}, about {left:.0f} s left" if left else text
+
+
+@contextmanager
+def _told(report: Report | None) -> Iterator[Report]:
+    """Where lines about the progress go."""
+    if report is None and not sys.stderr.isatty():
+        yield lambda line: None
+        return
+    last = ""
+
+    def say(line: str) -> None:
+        nonlocal last
+        if line != last:
+            last = line
+            report(line) if report is not None else print(f"\r{line:<78}", end="", file=sys.stderr, flush=True)
+
+    yield say
+    if last:
+        say("")
+        if report is None:
+            print("\r", end="", file=sys.stderr, flush=True)
+
+
+def work() -> None:
+    """Compile what standard input asks for; answer each request on standard output."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            name, kinds = pickle.load(requests)
+            with suppress(Exception):
+                find_kernel(name).compile(kinds)
+            pickle.dump(None, answers)
+            answers.flush()
