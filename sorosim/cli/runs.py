@@ -26,7 +26,7 @@ from sorosim.cli.options import (
 )
 from sorosim.cli.prescribed import resumed, signals, values
 from sorosim.cli.readers import number, result_file, seconds
-from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
+from sorosim.cli.show import as_json, compilation, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -40,25 +40,49 @@ def load_changed(robot: str, changes: list[str] | None) -> Any:
     return load(robot, set=changed) if changed else load(robot)
 
 
-def compile_engine(robot: Any, method: str | None = None) -> None:
-    """Compile the engine if it is not yet, and the steps of a method: apart from the run, whose time is told."""
-    from sorosim.compiled import is_cold
+def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
+    """Compile what a robot and a method need, apart from the run, whose time is told; returns whether anything was."""
+    import sorosim
+    from sorosim.compiled import EVERY_PART, reporting
+    from sorosim.dynamics.forward import ALGORITHMS
+    from sorosim.simulation.marching import compile_march
     from sorosim.solvers.registry import MARCHES
 
-    if is_cold():
-        begin = time.monotonic()
-        err.print("compiling the engine, once after each installation; this takes a minute or two ...", soft_wrap=True)
-        zero = [0.0] * robot.ndof
+    begin, zero = time.monotonic(), [0.0] * robot.ndof
+    with compilation() as report, reporting(report, EVERY_PART if everything else frozenset()):
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
+        if method in MARCHES or everything:
+            compile_march(robot.engine.parts)
+        if everything:
+            rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
+            for algorithm in ALGORITHMS:
+                rigid.forward_dynamics(rest, rest, algorithm=algorithm)
+            derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
+            derivatives.inverse_dynamics(rest, rest, rest)
+    if report.lines:
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
-    if method in MARCHES and is_cold("march.march"):
-        begin = time.monotonic()
-        import sorosim
+    return bool(report.lines)
 
-        err.print(f"compiling the steps of {method}, once; this takes a minute or two ...", soft_wrap=True)
-        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method=method)
-        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+
+def compile_(
+    robot: Annotated[str, typer.Argument(help="A robot that the engine is compiled for.")] = "cable_manipulator",
+    everything: Annotated[
+        bool, typer.Option("--all", metavar="", help="For all robots, methods, algorithms and sensitivities.")
+    ] = False,
+    method: MethodOption = None,
+) -> None:
+    """Compile the engine ahead of its use: in images of machines, on clusters, before tests.
+
+    Compiled code is kept in the folder SOROSIM_CACHE_DIR, or in the user's cache.
+
+    Example: sorosim compile --all
+    """
+    from sorosim.io import load
+
+    loaded = load(robot)
+    if not compile_engine(loaded, method or loaded.description.simulate.get("method"), everything=everything):
+        err.print("everything was compiled before")
 
 
 def as_built(robot: Any, q: Any = None, message: str = "as it is built") -> Any:

@@ -138,6 +138,29 @@ def progress(t_end: float | None, begin: float = 0.0) -> Iterator[Callable[[floa
         yield _Lines(t_end, begin).tell
 
 
+@contextmanager
+def compilation() -> Iterator[CompilationLines]:
+    """How far the compilation of the engine is: a line that changes on a terminal, elsewhere a line now and then."""
+    if not err.is_terminal:
+        yield CompilationLines(lambda line: err.print(line, soft_wrap=True), QUIET_INTERVAL)
+        return
+    with err.status("loading compiled code") as status:
+        yield CompilationLines(status.update, 0.0)
+
+
+class CompilationLines:
+    """Lines about the compilation of the engine, as many as are wanted."""
+
+    def __init__(self, show: Callable[[str], Any], interval: float) -> None:
+        self.show, self.interval, self.lines, self.last = show, interval, 0, -math.inf
+
+    def __call__(self, line: str) -> None:
+        if line and time.monotonic() - self.last >= self.interval:
+            self.last = time.monotonic()
+            self.lines += 1
+            self.show(line)
+
+
 class _Lines:
     """Progress where nobody watches."""
 

@@ -22,7 +22,10 @@ import numba
 from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of
 from sorosim.compiled.decorators import ApartKernel, find_kernel
 
-Report = Callable[[str], None]  # is told what is going on; "" at the end
+Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
+EVERY_PART = frozenset({"*"})
+_report: Report | None = None
+_more_parts: frozenset[str] = frozenset()
 
 _WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import work; work()"
 
@@ -45,27 +48,26 @@ def prepare(function: Any, examples: tuple[Any, ...], parts: Iterable[str] = ())
     return function.compile(kinds)
 
 
-def compile_ahead(calls: list[Call], parts: frozenset[str] | None = None, report: Report | None = None) -> None:
+def compile_ahead(calls: list[Call], parts: frozenset[str]) -> None:
     """Compile kernels apart, and those that they call, in as many processes as there are processors.
 
     Parameters
     ----------
     calls : list of (name, types of arguments)
-    parts : set of str, optional
-        Leave out what only other parts of robots need; default: leave nothing out.
-    report : callable, optional
-        Gets a line of text now and then; default: the terminal, if standard error is one.
+    parts : set of str
+        Parts of robots to compile for, see `kernel_apart`; EVERY_PART: all.
     """
-    if not CACHE_FOLDER or not sys.executable or not any(_missing(calls, parts)):
+    if not CACHE_FOLDER or not sys.executable or not any(_missing(calls, parts | _more_parts)):
         return
-    with _told(report) as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
+    parts = parts | _more_parts
+    with _progress_lines() as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
         missing = list(_missing(calls, parts))
         n_workers = min(_n_processors(), 8)
         if missing and n_workers > 1:
             _Pool(n_workers, parts, say).run(calls)
 
 
-def _missing(calls: Iterable[Call], parts: frozenset[str] | None) -> Iterator[Call]:
+def _missing(calls: Iterable[Call], parts: frozenset[str]) -> Iterator[Call]:
     """What is not compiled of these kernels and, as far as it is known, of those that they call."""
     seen, todo = set(), list(calls)
     while todo:
@@ -80,9 +82,9 @@ def _missing(calls: Iterable[Call], parts: frozenset[str] | None) -> Iterator[Ca
             todo += callees
 
 
-def _wanted(call: Call, parts: frozenset[str] | None) -> bool:
+def _wanted(call: Call, parts: frozenset[str]) -> bool:
     part = find_kernel(call[0]).part
-    return parts is None or not part or part in parts
+    return not part or part in parts or parts >= EVERY_PART
 
 
 def _n_processors() -> int:
@@ -94,7 +96,7 @@ def _n_processors() -> int:
 class _Pool:
     """Processes that compile, each driven by a thread."""
 
-    def __init__(self, n: int, parts: frozenset[str] | None, say: Report) -> None:
+    def __init__(self, n: int, parts: frozenset[str], say: Report) -> None:
         self.n, self.parts, self.say = n, parts, say
         self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
 
@@ -128,10 +130,11 @@ class _Pool:
             worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             self.local.worker = worker
             self.workers.append(worker)
+        requests: Any = worker.stdin
         with suppress(OSError, EOFError):  # it was killed
-            worker.stdin.write(pickle.dumps(call))
-            worker.stdin.flush()
-            pickle.load(worker.stdout)
+            requests.write(pickle.dumps(call))
+            requests.flush()
+            pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
 
 
 def _progress(done: int, known: int, elapsed: float) -> str:
@@ -141,24 +144,30 @@ def _progress(done: int, known: int, elapsed: float) -> str:
 
 
 @contextmanager
-def _told(report: Report | None) -> Iterator[Report]:
-    """Where lines about the progress go."""
-    if report is None and not sys.stderr.isatty():
-        yield lambda line: None
-        return
-    last = ""
+def _progress_lines() -> Iterator[Report]:
+    """Where lines about the progress go: to `reporting`, or to the terminal if standard error is one."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    report = _report or (_overwrite if terminal else lambda line: None)
+    try:
+        yield report
+    finally:
+        report("")
 
-    def say(line: str) -> None:
-        nonlocal last
-        if line != last:
-            last = line
-            report(line) if report is not None else print(f"\r{line:<78}", end="", file=sys.stderr, flush=True)
 
-    yield say
-    if last:
-        say("")
-        if report is None:
-            print("\r", end="", file=sys.stderr, flush=True)
+def _overwrite(line: str) -> None:
+    print(f"\r{line:<78}" + ("" if line else "\r"), end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def reporting(report: Report, parts: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Let a function have the lines about compilation, and compile for more parts of robots than the one at hand."""
+    global _report, _more_parts
+    before = _report, _more_parts
+    _report, _more_parts = report, parts
+    try:
+        yield
+    finally:
+        _report, _more_parts = before
 
 
 def work() -> None:

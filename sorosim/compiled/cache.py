@@ -69,8 +69,9 @@ CACHE_FOLDER = _folder()
 def _note_file(call: Call) -> Path:
     """One for each installation, processor and version of Python, as numba has it."""
     name, kinds = call
-    source = str(sys.modules[name.split(":")[0]].__file__)
-    content = "; ".join([sys.version, _target(), source, str(os.stat(source).st_mtime), *(str(kind) for kind in kinds)])
+    source = str(getattr(sys.modules.get(name.split(":")[0]), "__file__", None))
+    changed = os.stat(source).st_mtime if os.path.exists(source) else 0.0
+    content = "; ".join([sys.version, _target(), source, str(changed), *(str(kind) for kind in kinds)])
     return Path(CACHE_FOLDER) / f"{name.replace(':', '.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}.calls"
 
 
@@ -109,16 +110,12 @@ def alone(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None
 
     The operating system takes the lock back when a process ends, however it ends.
     """
-    try:
-        stream = open(Path(CACHE_FOLDER) / f"{name}.lock", "ab") if CACHE_FOLDER and sys.platform != "win32" else None
-    except OSError:
-        stream = None
-    if stream is None:
+    if not CACHE_FOLDER or sys.platform == "win32":
         yield
         return
     import fcntl
 
-    with stream:
+    with open(Path(CACHE_FOLDER) / f"{name}.lock", "ab") as stream:
         while True:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,7 +7,6 @@ import ctypes
 import functools
 import importlib
 import inspect
-import os
 import pickle
 import threading
 import traceback
@@ -19,6 +18,7 @@ from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.types.misc import unliteral
 from numba.core.typing import templates
 
 from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of, note_compiled
@@ -53,7 +53,8 @@ def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
         # before; only strict arithmetic gives the same bits whichever it is, and runs then repeat in any process.
         options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
         options |= more
-        return _recording(numba.njit(**options)(function))
+        compiled: Callable[..., Any] = _recording(numba.njit(**options)(function))
+        return compiled
     finally:
         numba.config.CACHE_DIR = before
 
@@ -73,6 +74,9 @@ def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
 # -- kernels that are compiled apart --------------------------------------------------------------------------------
 
 
+RETURNS = {"None": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}  # by annotation
+
+
 class ApartKernel:
     """A kernel that is compiled on its own, and called by its address.
 
@@ -83,10 +87,11 @@ class ApartKernel:
 
     def __init__(self, function: Callable[..., Any], part: str) -> None:
         functools.update_wrapper(self, function)
-        self.dispatcher, self.part = _compiled(function, _nrt=False), part
+        self.dispatcher: Any = _compiled(function, _nrt=False)
+        self.part = part
         self.name = f"{function.__module__}:{function.__qualname__}"
-        returned = str(inspect.get_annotations(function).get("return", None))
-        self.returns = {"None": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}[returned]
+        annotation = inspect.get_annotations(function).get("return")
+        self.returns = RETURNS[getattr(annotation, "__name__", str(annotation))]
 
         def resolve(context: Any, *arguments: Any) -> Any:
             return self._resolve(arguments)
@@ -119,7 +124,7 @@ class ApartKernel:
 
     def _resolve(self, arguments: tuple[Any, ...]) -> Any:
         """Type a call, and generate it: through an address that is looked up at the first call."""
-        kinds = tuple(types.unliteral(one) for one in arguments)
+        kinds = tuple(unliteral(one) for one in arguments)
         signature = self.returns(*kinds)
         call = pickle.dumps((self.name, kinds))
 
@@ -127,7 +132,7 @@ class ApartKernel:
             _note_call((self.name, kinds))
             function_type = context.call_conv.get_function_type(signature.return_type, signature.args)
             word = ir.IntType(64)
-            slot = cgutils.add_global_variable(builder.module, word, f"address.{self.__name__}")
+            slot = cgutils.add_global_variable(builder.module, word, f"address.{self.name}")
             slot.linkage, slot.initializer = "internal", ir.Constant(word, 0)
             known = builder.load(slot)
             address = cgutils.alloca_once_value(builder, known)
@@ -138,6 +143,8 @@ class ApartKernel:
                 found = builder.call(lookup, [text, ir.Constant(word, len(call))])
                 builder.store(found, slot)
                 builder.store(found, address)
+                with builder.if_then(builder.icmp_unsigned("==", found, ir.Constant(word, 0)), likely=False):
+                    context.call_conv.return_user_exc(builder, TypeError, (f"{self.name}: no code for such arguments",))
             callee = builder.inttoptr(builder.load(address), function_type.as_pointer())
             status, result = context.call_conv.call_function(
                 builder, callee, signature.return_type, signature.args, values
@@ -177,9 +184,9 @@ def find_kernel(name: str) -> ApartKernel:
 _LOOKUP = "sorosim_address_of"
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)  # type: ignore[untyped-decorator]
 def _address_of(text: int, size: int) -> int:
-    """Address of a kernel apart, for compiled code that calls it for the first time."""
+    """Address of a kernel apart, for compiled code that calls it for the first time; 0: it cannot be compiled."""
     name, kinds = pickle.loads(ctypes.string_at(text, size))
     interrupted = False
     while True:
@@ -188,9 +195,9 @@ def _address_of(text: int, size: int) -> int:
             break
         except KeyboardInterrupt:  # compiled code cannot go on without the address: be interrupted after it
             interrupted = True
-        except BaseException:
+        except Exception:
             traceback.print_exc()
-            os.abort()
+            return 0
     if interrupted:
         _thread.interrupt_main()
     return address
@@ -225,7 +232,7 @@ def _recording(dispatcher: Any) -> Any:
         misses = sum(dispatcher.stats.cache_misses.values())
         try:
             compile_once(kinds)
-            calls = _local.calls
+            calls: list[Call] = _local.calls
         finally:
             _local.calls = before
         if sum(dispatcher.stats.cache_misses.values()) == misses:  # another process was faster, or its note is lost
@@ -236,7 +243,7 @@ def _recording(dispatcher: Any) -> Any:
     def compile_recorded(kinds: Any) -> Any:
         if not isinstance(kinds, tuple):
             return compile_once(kinds)
-        kinds = tuple(types.unliteral(kind) for kind in kinds)
+        kinds = tuple(unliteral(kind) for kind in kinds)
         if kinds not in known:
             calls = calls_of((name, kinds))
             if calls is None:

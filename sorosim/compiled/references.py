@@ -12,7 +12,7 @@ from numba.core.typing import templates
 from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
 
 
-class Reference(types.Type):  # type: ignore[misc]
+class Reference(types.Type):
     """Type of a named tuple that compiled code gets as a pointer to its fields.
 
     numba passes tuples by value, field by field and array by array: some 900 words for one evaluation of a robot, in
@@ -36,17 +36,18 @@ def by_reference(cls: type) -> type:
 
 
 def _typeof(value: Any, context: Any) -> Reference:
-    return _reference(type(value), tuple(typeof_impl(field, context) for field in value))
+    cls: Any = type(value)
+    return _reference(cls, tuple(typeof_impl(field, context) for field in value))
 
 
 @functools.cache
-def _reference(cls: type, fields: tuple[Any, ...]) -> Reference:
+def _reference(cls: Any, fields: tuple[Any, ...]) -> Reference:
     return Reference(cls, fields)
 
 
 @register_model(Reference)
 class _ReferenceModel(models.StructModel):  # type: ignore[misc]
-    """As an argument: the address of the fields. As a value: the fields, loaded where a function begins, and the address.
+    """An argument is the address of the fields; a value the fields, loaded where a function begins, and the address.
 
     A field that is such a tuple itself stays an address until it is asked for.
     """
@@ -84,7 +85,7 @@ class _ReferenceAttributes(templates.AttributeTemplate):  # type: ignore[misc]
         return kind.fields[kind.field(name)] if name in kind.cls._fields else None  # type: ignore[attr-defined]
 
 
-@lower_getattr_generic(Reference)
+@lower_getattr_generic(Reference)  # type: ignore[untyped-decorator]
 def _get_field(context: Any, builder: Any, kind: Reference, value: Any, name: str) -> Any:
     index = kind.field(name)
     field, field_kind = builder.extract_value(value, index), kind.fields[index]
@@ -93,7 +94,7 @@ def _get_field(context: Any, builder: Any, kind: Reference, value: Any, name: st
     return imputils.impl_ret_borrowed(context, builder, field_kind, field)
 
 
-@unbox(Reference)
+@unbox(Reference)  # type: ignore[untyped-decorator]
 def _unbox(kind: Reference, value: Any, c: Any) -> Any:
     model = c.context.data_model_manager[kind]
     room = cgutils.alloca_once(c.builder, model.room())

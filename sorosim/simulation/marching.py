@@ -187,6 +187,18 @@ class Marching:
         return a, v
 
 
+def compile_march(parts: frozenset[str]) -> None:
+    """Compile the steps for robots that have these parts, see `compiled.kernel_apart`; types are the same for all."""
+    from sorosim.io import load
+
+    system = OdeSystem(load("pendulum"), Motion([]), {})
+    method, engine = Marching(system, "newmark", None, 1.0), system.robot.engine
+    states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
+    rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0))))
+    arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives, *engine.closure
+    prepare(march, (*arguments, rows, STEPS_AT_ONCE), parts)
+
+
 class _Course:
     """An integration under way."""
 
