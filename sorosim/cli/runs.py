@@ -66,7 +66,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
 
 
 def compile_(
-    robot: Annotated[str, typer.Argument(help="A robot that the engine is compiled for.")] = "cable_manipulator",
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")] = "cable_manipulator",
     everything: Annotated[
         bool, typer.Option("--all", metavar="", help="For all robots, methods, algorithms and sensitivities.")
     ] = False,

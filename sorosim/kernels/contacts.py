@@ -198,7 +198,7 @@ def search(surfaces, group, ws, touch):
 
 
 @kernel_apart("contacts")
-def add_contacts(surfaces, ws, external) -> None:
+def add_contacts(surfaces, ws, external) -> int:
     """Find all contacts, after a sweep of poses, and add their wrenches and tangents to `external`.
 
     Returns how many there are.
