@@ -26,7 +26,7 @@ from sorosim.cli.options import (
 )
 from sorosim.cli.prescribed import resumed, signals, values
 from sorosim.cli.readers import number, result_file, seconds
-from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
+from sorosim.cli.show import as_json, checking, err, facts, needed, out, position, progress, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -269,13 +269,14 @@ def statics(
         found.save(output)
     if json:
         content = {"robot": loaded.name, "message": found.message, "n_evaluations": found.n_evaluations}
-        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "tip": found.tip(), "q": found.q}
+        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "stability": found.stability}
+        content |= {"tip": found.tip(), "q": found.q}
         as_json(content | {"driven": found.driven, "file": str(output) if output else None})
         return
     rows = {
         "solver": f"{found.message}, {found.n_evaluations} evaluations",
         "residual": f"{found.residual_norm:.2g}",
-        "stable": "yes" if found.stable else "no: small motions about it do not stay small",
+        "stable": "yes" if found.stable else f"no: {found.stability}",
         "tip": position(found.tip()),
     }
     facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
@@ -290,7 +291,8 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
 
     loaded = load_changed(robot, changes)
     compile_engine(loaded)
-    findings = examine(loaded)
+    with checking(loaded.name) as report:
+        findings = examine(loaded, progress=report)
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     if json:
         content = {"robot": loaded.name, "counts": counts, "findings": [finding._asdict() for finding in findings]}

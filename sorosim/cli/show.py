@@ -138,6 +138,24 @@ def progress(t_end: float | None, begin: float = 0.0) -> Iterator[Callable[[floa
         yield _Lines(t_end, begin).tell
 
 
+@contextmanager
+def checking(name: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Which check of the doctor is under way: a line that changes on a terminal; elsewhere one now and then."""
+    if err.is_terminal:
+        with err.status(f"checking {name}") as status:
+            yield lambda check, k, n: status.update(f"checking {name}: {check}, {k} of {n}")
+        return
+    last = time.monotonic()
+
+    def tell(check: str, k: int, n: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > QUIET_INTERVAL:
+            last = time.monotonic()
+            err.print(f"checking {name}: {check}, {k} of {n}", soft_wrap=True)
+
+    yield tell
+
+
 class _Lines:
     """Progress where nobody watches."""
 

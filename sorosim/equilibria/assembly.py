@@ -201,7 +201,7 @@ class _Closing:
         return self.polished(rough.x)
 
     def below(self, z: Array) -> Array | None:
-        """A unit direction along which the sum of squares falls from a saddle: the one along which weight and loads pull.
+        """Unit direction along which the sum of squares falls from a saddle, the one along which weight and loads pull.
 
         A straight chain whose ends are to come nearer is on a saddle: no rotation of its links brings them nearer to
         first order. None where there is no such direction.
