@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding, graded
 from sorosim.doctor.patient import ROUNDING, Patient
+from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
 from sorosim.linear.growth import growing
 from sorosim.results.result import Equilibrium
@@ -85,10 +86,10 @@ def _unstable(patient: Patient, what: str) -> Iterator[Finding]:
 
 
 def _flutter(patient: Patient, linear: Linearization, what: str) -> Finding:
-    """Oscillations that grow, and the damping of materials that would stop them.
+    """Oscillations that grow, and the damping of materials that ends them.
 
-    Beside a stiffness-proportional damping b K a pair with eigenvalue g + i w of the undamped motion grows no more from
-    about b = 2 g / w^2; whether twice as much is enough is tried, for damping may also start what coalesces.
+    Damping b K_e, K_e of rods and springs, takes a growth rate g of a pair at w away from about b = 2 g / w^2 on; as it
+    couples pairs, and may start what has not met yet, multiples of that are tried.
     """
     pairs = linear.damped.eigenvalues[np.array(linear.damped.words) == "flutters"]
     fastest = pairs[pairs.real.argmax()]
@@ -96,10 +97,15 @@ def _flutter(patient: Patient, linear: Linearization, what: str) -> Finding:
     _, name = _moves_most(patient, linear, "flutters")
     what += f", unstably: '{name}' flutters at {frequency:.3g} Hz and grows by e in {1.0 / growth:.2g} s"
     remedy = "loads without a potential do that, such as followers, moments about fixed axes, or friction"
-    needed = 2.0 * float((2.0 * pairs.real / pairs.imag**2).max())
-    symmetric = 0.5 * (linear.K + linear.K.T)
-    if patient.places and not growing(linear.M, linear.D + needed * symmetric, linear.K).unstable:
-        remedy += f"; a damping of materials of {needed:.1g} s times their young ends it"
+    at_rest = np.zeros(patient.robot.ndof)
+    elastic = -patient.robot.engine.evaluate(
+        task.INTERNAL_DERIVATIVES, linear.q, at_rest, at_rest.copy(), patient.robot.inputs(None)
+    ).dq
+    stiffness, least = linear.Z.T @ elastic @ linear.Z, float((2.0 * pairs.real / pairs.imag**2).max())
+    for needed in (2.0 * least, 4.0 * least, 8.0 * least) if patient.places else ():
+        if not growing(linear.M, linear.D + needed * stiffness, linear.K).unstable:
+            remedy += f"; a damping of materials of {needed:.2g} s times their young ends it"
+            break
     damped = any(place.division.material.damping for place in patient.places)
     return Finding(ODD if damped else NOTE, "equilibrium", what, remedy, growth, "1/s")
 
