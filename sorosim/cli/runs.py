@@ -26,7 +26,19 @@ from sorosim.cli.options import (
 )
 from sorosim.cli.prescribed import resumed, signals, values
 from sorosim.cli.readers import number, result_file, seconds
-from sorosim.cli.show import as_json, compilation, err, facts, needed, out, position, progress, run_facts, run_summary
+from sorosim.cli.show import (
+    QUIET_INTERVAL,
+    as_json,
+    err,
+    facts,
+    needed,
+    out,
+    position,
+    progress,
+    run_facts,
+    run_summary,
+    status_lines,
+)
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -49,7 +61,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
     from sorosim.solvers.registry import MARCHES
 
     begin, zero = time.monotonic(), [0.0] * robot.ndof
-    with compilation() as report, reporting(report, EVERY_PART if everything else frozenset()):
+    with status_lines() as report, reporting(report, EVERY_PART if everything else frozenset()):
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
         if method in MARCHES or everything:
@@ -60,13 +72,15 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
                 rigid.forward_dynamics(rest, rest, algorithm=algorithm)
             derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
             derivatives.inverse_dynamics(rest, rest, rest)
-    if report.lines:
+    if report.n_lines:
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
-    return bool(report.lines)
+    return bool(report.n_lines)
 
 
 def compile_(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")] = "cable_manipulator",
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")
+    ] = "cable_manipulator",
     everything: Annotated[
         bool, typer.Option("--all", metavar="", help="For all robots, methods, algorithms and sensitivities.")
     ] = False,
@@ -293,13 +307,14 @@ def statics(
         found.save(output)
     if json:
         content = {"robot": loaded.name, "message": found.message, "n_evaluations": found.n_evaluations}
-        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "tip": found.tip(), "q": found.q}
+        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "stability": found.stability}
+        content |= {"tip": found.tip(), "q": found.q}
         as_json(content | {"driven": found.driven, "file": str(output) if output else None})
         return
     rows = {
         "solver": f"{found.message}, {found.n_evaluations} evaluations",
         "residual": f"{found.residual_norm:.2g}",
-        "stable": "yes" if found.stable else "no: small motions about it do not stay small",
+        "stable": "yes" if found.stable else f"no: {found.stability}",
         "tip": position(found.tip()),
     }
     facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
@@ -314,7 +329,8 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
 
     loaded = load_changed(robot, changes)
     compile_engine(loaded)
-    findings = examine(loaded)
+    with status_lines(QUIET_INTERVAL) as say:
+        findings = examine(loaded, progress=lambda check, k, n: say(f"checking {loaded.name}: {check}, {k} of {n}"))
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     if json:
         content = {"robot": loaded.name, "counts": counts, "findings": [finding._asdict() for finding in findings]}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.equations.strains import largest_strain
@@ -14,6 +15,7 @@ from sorosim.equations.system import OdeSystem, StaticSystem
 from sorosim.errors import ModelError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR
+from sorosim.linear.eigenmodes import NOISE, is_symmetric
 from sorosim.robot import Robot
 from sorosim.solvers.base import OdeSolution
 
@@ -253,10 +255,17 @@ def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
         name = system.robot.coordinate_names[free[int(np.argmin(size))]]
         return f"nothing holds it along '{name}'", False
     d = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(K)), 1e-12 * size))
-    values, vectors = np.linalg.eigh(0.5 * d[:, None] * (K + K.T) * d)
-    if values[0] > WEAK:
+    K = d[:, None] * K * d
+    if is_symmetric(K):
+        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    else:  # of loads without a potential: a complex pair, however negative, is flutter and no limit of the load
+        values, vectors = scipy.linalg.eig(K)
+        real = np.abs(values.imag) <= np.sqrt(NOISE) * np.abs(values)
+        values, vectors = np.where(real, values.real, np.inf), vectors.real
+    softest = int(np.argmin(values))
+    if values[softest] > WEAK:
         return "", True
-    name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, 0])))]]
+    name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, softest])))]]
     return f"it gives way along '{name}'", True
 
 

@@ -92,6 +92,8 @@ BLOCKS: dict[str, Keys] = {
         "visual": ("Whether what is drawn is read: true or false.", "false"),
         "package_dirs": ("Folders in which package:// looks for packages first, relative to this file; then it looks "
                          "in all above the URDF file.", "[meshes]"),
+        "allow_outside": ("Whether meshes may be outside the folder of the URDF file, or the package that it is in: "
+                          "true or false.", "true"),
     },
     "StopsBlock": {
         "revolute": ("Of revolute joints, those that turn without limits excepted.", "500 N*m/rad"),

@@ -87,6 +87,11 @@ class Equilibrium(Shown):
         """Whether small motions about the equilibrium stay small, driven joints held (`linearize`)."""
         return self.linearize().stable
 
+    @cached_property
+    def stability(self) -> str:
+        """The same in words, which tell divergence from flutter; see `Linearization.stability`."""
+        return self.linearize().stability
+
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""
         return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)

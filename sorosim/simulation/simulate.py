@@ -116,8 +116,8 @@ def simulate(
         Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
         loops closed; coordinates are closed anyway.
     events : sequence of functions
-        ``f(t, q, qd)`` gives a number, whose zeros are located; attributes `terminal` (bool) and `direction`
-        (+1, -1, 0) as in scipy.
+        ``f(t, q, qd)`` gives a number, whose changes of sign are located, so a zero at the start is none; attributes
+        `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     progress : callable
@@ -153,7 +153,9 @@ def simulate(
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
         "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
     }  # fmt: skip
-    asked = [name for name in USED_BY if options[name] is not None and options[name] is not False]
+    # options of the file belong to the method of the file: where another one is given they may be without effect
+    said = {**(block if method is None else {}), **{k: x for k, x in options.items() if x is not None}}
+    asked = [name for name in USED_BY if said.get(name) is not None and said[name] is not False]
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:

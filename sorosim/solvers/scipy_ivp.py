@@ -112,9 +112,12 @@ class _ThroughEnds(DenseOutput):
         return found
 
 
-def _as_scipy_event(event: Event) -> Any:
+def _as_scipy_event(event: Event, begin: float) -> Any:
+    """An event as scipy takes it; a zero at the begin has changed no sign, and scipy compares nothing with NaN."""
+
     def function(t: float, x: Array) -> float:
-        return event.function(t, x)
+        value = event.function(t, x)
+        return float("nan") if t == begin and value == 0.0 else value
 
     function.terminal = event.terminal  # type: ignore[attr-defined]
     function.direction = event.direction  # type: ignore[attr-defined]
@@ -139,7 +142,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
-            events=[_as_scipy_event(event) for event in problem.events] or None,
+            events=[_as_scipy_event(event, span[0]) for event in problem.events] or None,
         )  # fmt: skip
     n = len(problem.x0)
     t = np.asarray(found.t, dtype=float)
