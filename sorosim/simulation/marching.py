@@ -77,6 +77,7 @@ class Marching:
         self.projection = projection and bool(system.robot.loop_names)
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
+        self.course: _Course | None = None  # under way
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
@@ -135,8 +136,8 @@ class Marching:
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
-        course = _Course(self, problem, model, state, rows, inputs)
-        return course.run()
+        self.course = _Course(self, problem, model, state, rows, inputs)
+        return self.course.run()
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
@@ -236,10 +237,10 @@ class _Course:
         each = bool(events) or problem.dense
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended = codes.GOES_ON, None
-        while code == codes.GOES_ON and ended is None:
+        code, ended, counted, stop = codes.GOES_ON, None, 0, ""
+        while code == codes.GOES_ON and ended is None and not stop:
             try:
-                code = self.advance(1 if each else STEPS_AT_ONCE)
+                code = self.advance(1 if each else min(STEPS_AT_ONCE, problem.work.at_once))
             except BaseException:  # of a load or an input in Python: the rows until there are kept
                 self.report(None)
                 raise
@@ -248,21 +249,24 @@ class _Course:
                 self.steps.append(now)
                 values, ended = self.crossed(values, hits)
             self.report(ended)
+            n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
+            if code == codes.GOES_ON and ended is None:
+                stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (codes.ARRIVED, codes.GOES_ON)
+        success = code in (codes.ARRIVED, codes.GOES_ON) and not stop
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
-            message = f"stopped at t = {t:.6g} s: {WHY[code]}"
-            if self.state.external.touch.counts[OVERFLOW]:
+            message = f"stopped at t = {t:.6g} s: {stop or WHY[code]}"
+            if not stop and self.state.external.touch.counts[OVERFLOW]:
                 message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
-            if self.engine.closed.m:
+            if not stop and self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
         self.look_at_loops()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
             t, q, qd = self.step_state()
             ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
-            self.method.trial = self.trial()
+            self.method.trial = None if stop else self.trial()
         k = self.reported
         x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
         count = self.state.counts
@@ -276,6 +280,14 @@ class _Course:
             [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
             *ends,
         )  # fmt: skip
+
+    def multiplier_error(self) -> float:
+        """How far the multipliers are from those of forward dynamics, relative to these."""
+        t, q, qd = self.step_state()
+        system = self.method.system
+        found = system.forward(task.FORWARD, t, q, qd, system.coordinates(t, system.state(q, qd))[2])
+        own, exact = self.state.multiplier[m.L], found.closure.multiplier
+        return float(np.abs(own - exact).max(initial=0.0) / max(np.abs(exact).max(initial=0.0), 1e-300))
 
     def trial(self) -> Trial:
         """The end of the last step as Newton's method left it."""
