@@ -33,7 +33,7 @@ def ended(robot, **options):
     return caught
 
 
-@every_method("bdf", "newmark")
+@every_method("cvode", "newmark")
 def test_ten_million_newtons_on_a_tendon(method):
     error = ended(sorosim.load("cable_manipulator"), t_end=10.0, u={"cable1": 1e7}, method=method)
     assert error.partial.t[-1] < 0.01
@@ -80,22 +80,22 @@ def test_max_steps_end_a_run_which_can_be_taken_up_again(method, tmp_path):
     robot, options = sorosim.load(rubber_arm()), {"t_end": 0.2, "u": {"pull": "2*sin(20*t)"}, "method": method}
     whole = sorosim.simulate(robot, **options)
     out = tmp_path / "run.h5"
-    with pytest.raises(ConvergenceError, match=r"it has taken max_steps = 30 steps; there") as caught:
-        sorosim.simulate(robot, **options, max_steps=30, out=out)
+    with pytest.raises(ConvergenceError, match=r"it has taken max_steps = 10 steps; there") as caught:
+        sorosim.simulate(robot, **options, max_steps=10, out=out)
     run = caught.value.partial
     assert 0.0 < run.t[-1] < 0.2
     assert caught.value.report.t == run.t[-1]
-    assert run.stats.get("n_steps", 30) == 30
+    assert run.stats.get("n_steps", 10) == 10
     assert "sorosim.resume goes on from there" in str(caught.value)
     with pytest.raises(ConvergenceError) as again:  # steps are the same each time
-        sorosim.simulate(robot, **options, max_steps=30)
+        sorosim.simulate(robot, **options, max_steps=10)
     assert np.array_equal(again.value.partial.q, run.q)
     for start in (run, out):  # the limit counts anew, and the new one stands in the result
         longer = sorosim.resume(start, max_steps=1e5)
         assert longer.t[-1] == 0.2
         assert longer.options["max_steps"] == 1e5
         assert np.abs(longer.q[-1] - whole.q[-1]).max() < 0.05 * np.abs(whole.q).max()
-    with pytest.raises(ConvergenceError, match="max_steps = 30"):
+    with pytest.raises(ConvergenceError, match="max_steps = 10"):
         sorosim.resume(run)
 
 
