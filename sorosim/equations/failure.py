@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.equations.contact_check import needlessly_stiff
+from sorosim.equations.stall import MANY, limiting_motion, link_of
 from sorosim.equations.strains import largest_strain
 from sorosim.equations.system import OdeSystem, StaticSystem
 from sorosim.errors import ModelError, SorosimError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.kinematics import POSES
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.robot import Robot
 from sorosim.solvers.base import OdeSolution
@@ -31,8 +30,6 @@ EARLIER = 0.99
 AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
-MANY = 500  # coordinates beyond which nobody waits for all eigenvalues
-TORN = 3.0  # strain that hardly any rod survives
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
@@ -137,12 +134,12 @@ def of_motion(
             loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
             singular = f"the loops {system.watch.singular}" if system.watch.singular else ""
     words = [part for part in (_told(worst, UNBALANCED), *nan, *surge, rates, grows, strain, loops, singular) if part]
-    if worst.relative <= UNBALANCED:
-        worst = NOWHERE._replace(where=fastest, link=_link_of(robot, fastest))
-    advice = _advice(bool(nan), bool(surge), bool(singular), bool(strain), bool(grows))
-    if stalled and not (nan or surge) and (limiting := _limiting(system, t, x, tolerances)):
+    if stalled and not (nan or surge) and (limiting := limiting_motion(system, t, x, tolerances)):
         fastest, rates = limiting
         words = [part for part in (rates, strain, loops, singular) if part]
+    if worst.relative <= UNBALANCED:
+        worst = NOWHERE._replace(where=fastest, link=link_of(robot, fastest))
+    advice = _advice(bool(nan), bool(surge), bool(singular), bool(strain), bool(grows))
     known = step if np.isfinite(step) else None
     told = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
     return worst._replace(t=t, step=known, words=told, advice=advice)
@@ -210,7 +207,7 @@ def _unbalanced(
     k = int(np.argmax(relative))
     name = robot.coordinate_names[k]
     unit = UNITS.get(str(dimensions[k]), "J")
-    return Failure(name, _link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
+    return Failure(name, link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
 
 
 def worst_loop(robot: Robot, error: Array) -> Failure:
@@ -239,12 +236,6 @@ def _told(failure: Failure, least: float = BALANCED) -> str:
     share = f"{100.0 * failure.relative:.3g} % of what acts there"
     size = f"{failure.residual:.3g} {failure.unit}".strip()
     return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"
-
-
-def _link_of(robot: Robot, coordinate: str) -> str:
-    index = robot.coordinate_names.index(coordinate) if coordinate else -1
-    layouts = robot.engine.layout.links.items()
-    return next((name for name, link in layouts if link.column <= index < link.column + link.n), "")
 
 
 def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
@@ -334,66 +325,6 @@ def _surging(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
                 yield f"the load '{name}' has grown {a / b:.2g}-fold"
 
 
-def implausible(robot: Robot, q: Array) -> str:
-    """What in a state is beyond any real robot: a torn rod, a needlessly stiff contact; in words, "" if nothing is."""
-    if not np.isfinite(q).all():
-        return ""
-    strain, place = largest_strain(robot, q)
-    if place is not None and strain > TORN:
-        return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
-    return needlessly_stiff(robot)
-
-
-def _limiting(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str] | None:
-    """The coordinate that moves most in the motion which steps have to follow, and that motion in words.
-
-    Of the natural motions of the linearised equations it is the one whose rate changes most against the tolerances.
-    """
-    n, robot = system.n_free, system.robot
-    if not 0 < n <= MANY:
-        return None
-    try:
-        values, vectors = np.linalg.eig(system.jacobian(t, x))
-        parts = vectors * np.linalg.solve(vectors, system.rhs(t, x).astype(complex))
-    except (SorosimError, np.linalg.LinAlgError):
-        return None
-    change = np.abs(values * parts) / (tolerances[1] + tolerances[0] * np.abs(x))[:, None]
-    if not np.isfinite(change).all():
-        return None
-    row, mode = np.unravel_index(int(np.argmax(change)), change.shape)
-    index, value = int(system.partition.free[row % n]), values[mode]
-    name = robot.coordinate_names[index]
-    turn = 2.0 * np.pi / abs(value.imag) if value.imag else np.inf
-    period = f"a period of {turn:.2g} s" if abs(value.imag) > abs(value.real) else f"a rate of {value.real:.2g} 1/s"
-    words = f"steps follow a motion of '{name}' of '{_link_of(robot, name)}' with {period}"
-    return name, f"{words}, where {_greatest_force(system, t, x, index)} act most"
-
-
-def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
-    """Of what most of the force along a coordinate is."""
-    robot, engine = system.robot, system.robot.engine
-    q, qd, qdd = system.coordinates(t, x)
-    u, none, unit = np.asarray(system.inputs.value(t)), np.zeros(engine.n_actuators), np.zeros(robot.ndof)
-    unit[index] = 1.0
-    passive = engine.idle.internal(q, qd, none).tau[index]
-    forces = {"stiffness and damping": passive}
-    for j, name in enumerate(robot.actuator_names):
-        one = none.copy()
-        one[j] = u[j]
-        forces[f"forces of the actuator '{name}'"] = engine.internal(q, qd, one).tau[index] - passive
-    for name in engine.loading.loads:
-        engine.sweep(q, qd, POSES)
-        wrench = engine.loading.of_load(name, engine.ndof, t, engine.gravity, engine.workspace).wrench.copy()
-        engine.sweep(q, unit, POSES)
-        forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.workspace.twist[:-1, 0]))
-    if robot.n_multipliers:
-        closure = system.forward(task.FORWARD, t, q, qd, qdd).closure
-        for name, rows in engine.closed.rows.items():
-            force = closure.matrix[CONSTRAINT][rows, index] @ closure.multiplier[rows]
-            forces[f"forces of the loop '{name}'"] = force
-    return max(forces, key=lambda source: abs(forces[source]))
-
-
 def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str, str]:
     """The coordinate that changes fastest against its tolerance, how fast it does, and whether motions grow."""
     n, robot = system.n_free, system.robot
@@ -410,6 +341,6 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
     name, dimension = robot.coordinate_names[index], robot.engine.layout.dimensions[index]
     unit = {"angle": "rad", "length": "m"}.get(dimension, "1")
     speed = f"{rates[k]:.3g} {unit}/s and {rates[n + k]:.3g} {unit}/s^2"
-    words = f"'{name}' of '{_link_of(robot, name)}' changes fastest, by {speed}"
+    words = f"'{name}' of '{link_of(robot, name)}' changes fastest, by {speed}"
     growth = float(values.real.max(initial=0.0))
     return name, words, f"motions grow within {1.0 / growth:.2g} s" if growth > GROWS else ""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sorosim.door import as_real, number
 from sorosim.engine.drive import Held
-from sorosim.equations.failure import Failure, implausible, of_motion, with_last
+from sorosim.equations.failure import Failure, of_motion, with_last
+from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
@@ -34,8 +35,6 @@ Controller = Callable[[float, Array, Array], Any]
 MAX_OUTPUTS = 10_000_000
 # a restart so near to where the coordinates of a rotation are changed changes them [rad]
 TURNING = 0.1
-FINEST = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
-SWINGING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 FINE = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
 
 
@@ -220,19 +219,8 @@ class Integration:
 
     def implausible(self, t: float, x: Array) -> str:
         """What in the state makes a slow run hopeless, in words; "" if nothing does."""
-        method, rtol = self.options["method"], self.options["rtol"]
-        if cause := implausible(self.system.robot, self.system.coordinates(t, x)[0]):
-            return cause
-        if self.marching is None or self.marching.course is None:
-            return ""
-        if rtol < FINEST:
-            return f"rtol = {rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
-        if method == "newmark" and (error := self.marching.course.multiplier_error()) > SWINGING:
-            return (
-                f"the multipliers of the loops swing by {error:.2g} times what the motion needs: Newmark's method does "
-                "not damp them, method='generalized-alpha' does"
-            )
-        return ""
+        cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
+        return cause or ("" if self.marching is None else self.marching.beyond_its_means())
 
     def edges_of_signals(self) -> Edges:
         """Where inputs, motions and loads begin to move, come to rest or jump."""

@@ -36,6 +36,8 @@ STEPS_AT_ONCE = 100
 MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 GLANCE = 1e-6
+FINEST = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
+SWINGING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
 WHY = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
@@ -78,6 +80,17 @@ class Marching:
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
         self.course: _Course | None = None  # under way
+        self.damps = method != "newmark"
+        self.rtol = 1.0
+
+    def beyond_its_means(self) -> str:
+        """What the method cannot do and is asked for, in words; "" if nothing."""
+        if self.rtol < FINEST:
+            return f"rtol = {self.rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
+        if self.course is None or self.damps or (error := self.course.multiplier_error()) <= SWINGING:
+            return ""
+        swing = f"the multipliers of the loops swing by {error:.2g} times what the motion needs"
+        return f"{swing}: Newmark's method does not damp them, method='generalized-alpha' does"
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
@@ -118,7 +131,7 @@ class Marching:
 
     def integrate(self, problem: OdeProblem) -> OdeSolution:
         """Integrate; the contract is in `sorosim.solvers.base`."""
-        system, engine = self.system, self.system.robot.engine
+        system, engine, self.rtol = self.system, self.system.robot.engine, problem.rtol
         t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
         inputs = system.inputs
         if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
