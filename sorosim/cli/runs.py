@@ -12,6 +12,7 @@ from rich.table import Table
 
 from sorosim.cli.kinds import kind_of
 from sorosim.cli.options import (
+    ClockOption,
     DrivenOption,
     InputOption,
     JsonOption,
@@ -22,6 +23,7 @@ from sorosim.cli.options import (
     RobotArgument,
     SetOption,
     SignalOption,
+    StepsOption,
     assignments,
 )
 from sorosim.cli.prescribed import resumed, signals, values
@@ -204,6 +206,8 @@ def simulate(
             help="Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never.",
         ),
     ] = None,
+    max_steps: StepsOption = None,
+    max_wall_time: ClockOption = None,
     jacobian: Annotated[str, typer.Option(metavar="NAME", help="analytic or finite-difference.")] = "analytic",
     output: Annotated[
         Path | None,
@@ -232,7 +236,8 @@ def simulate(
     _compute(
         lambda report: sorosim.simulate(
             loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
-            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, progress=report, out=path,
+            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, max_steps=max_steps,
+            max_wall_time=max_wall_time, progress=report, out=path,
         ),
         loaded, path, json, end,
     )  # fmt: skip
@@ -251,6 +256,8 @@ def resume(
             help="Input of an actuator, a number or an expression of t; may come again. Others stay as they were.",
         ),
     ] = None,
+    max_steps: StepsOption = None,
+    max_wall_time: ClockOption = None,
     output: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", parser=result_file, help="HDF5 file to write, .h5; default: the same."),
@@ -274,7 +281,9 @@ def resume(
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
     _compute(
-        lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path),
+        lambda report: sorosim.resume(
+            before, t_end, u=inputs, max_steps=max_steps, max_wall_time=max_wall_time, progress=report, out=path
+        ),
         before.robot, path, json, end, begin,
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.equations.stall import MANY, limiting_motion, link_of
 from sorosim.equations.strains import largest_strain
 from sorosim.equations.system import OdeSystem, StaticSystem
 from sorosim.errors import ModelError, SorosimError
@@ -31,7 +32,6 @@ EARLIER = 0.99
 AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
-MANY = 500  # coordinates beyond which nobody waits for all eigenvalues
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
@@ -96,7 +96,7 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
 
 def of_motion(
     system: OdeSystem, last: tuple[float, Array], step: float, trial: Trial | None, bad: tuple[float, Array] | None,
-    tolerances: tuple[float, float],
+    tolerances: tuple[float, float], stalled: bool = False,
 ) -> Failure:  # fmt: skip
     """What is worst where a motion stopped.
 
@@ -113,6 +113,8 @@ def of_motion(
         A state whose rate is infinite or NaN.
     tolerances : (float, float)
         Relative and absolute ones.
+    stalled : bool
+        Whether steps did not fail, but became too many: then the motion that they follow is named.
     """
     (t, x), robot, worst = last, system.robot, NOWHERE
     with np.errstate(all="ignore"):
@@ -134,8 +136,11 @@ def of_motion(
             loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
             singular = f"the loops {system.watch.singular}" if system.watch.singular else ""
     words = [part for part in (_told(worst, UNBALANCED), *nan, *surge, rates, grows, strain, loops, singular) if part]
+    if stalled and not (nan or surge) and (limiting := limiting_motion(system, t, x, tolerances)):
+        fastest, rates = limiting
+        words = [part for part in (rates, strain, loops, singular) if part]
     if worst.relative <= UNBALANCED:
-        worst = NOWHERE._replace(where=fastest, link=_link_of(robot, fastest))
+        worst = NOWHERE._replace(where=fastest, link=link_of(robot, fastest))
     advice = _advice(bool(nan), bool(surge), bool(singular), bool(strain), bool(grows))
     known = step if np.isfinite(step) else None
     told = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
@@ -204,7 +209,7 @@ def _unbalanced(
     k = int(np.argmax(relative))
     name = robot.coordinate_names[k]
     unit = UNITS.get(str(dimensions[k]), "J")
-    return Failure(name, _link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
+    return Failure(name, link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
 
 
 def worst_loop(robot: Robot, error: Array) -> Failure:
@@ -233,12 +238,6 @@ def _told(failure: Failure, least: float = BALANCED) -> str:
     share = f"{100.0 * failure.relative:.3g} % of what acts there"
     size = f"{failure.residual:.3g} {failure.unit}".strip()
     return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"
-
-
-def _link_of(robot: Robot, coordinate: str) -> str:
-    index = robot.coordinate_names.index(coordinate) if coordinate else -1
-    layouts = robot.engine.layout.links.items()
-    return next((name for name, link in layouts if link.column <= index < link.column + link.n), "")
 
 
 def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
@@ -351,6 +350,6 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
     name, dimension = robot.coordinate_names[index], robot.engine.layout.dimensions[index]
     unit = {"angle": "rad", "length": "m"}.get(dimension, "1")
     speed = f"{rates[k]:.3g} {unit}/s and {rates[n + k]:.3g} {unit}/s^2"
-    words = f"'{name}' of '{_link_of(robot, name)}' changes fastest, by {speed}"
+    words = f"'{name}' of '{link_of(robot, name)}' changes fastest, by {speed}"
     growth = float(values.real.max(initial=0.0))
     return name, words, f"motions grow within {1.0 / growth:.2g} s" if growth > GROWS else ""

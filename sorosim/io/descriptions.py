@@ -338,6 +338,8 @@ BLOCKS: dict[str, Keys] = {
                             "0.5"),
         "projection": ("Whether newmark and generalized-alpha move rates onto those that keep loops closed: true or "
                        "false.", "true"),
+        "max_steps": ("Most steps of the integrator. Without it the run ends where it stalls.", "1e6"),
+        "max_wall_time": ("Most time on the clock; without it there is no limit.", "1 h"),
     },
     "StartBlock": {
         "value": ("Value of the coordinate, zero where it is not given.", "10 deg"),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sorosim.door import as_real, number
 from sorosim.engine.drive import Held
 from sorosim.equations.failure import Failure, of_motion, with_last
+from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
@@ -22,9 +23,10 @@ from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
-from sorosim.solvers.base import TOO_FAR, Event, OdeProblem, OdeSolution
+from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
+from sorosim.solvers.work_limit import WorkLimit
 
 Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], float]
@@ -103,6 +105,11 @@ class Integration:
         self.why = ""  # it cannot go on, if so
         self.marching: Marching | None = None
         self.begin = time.perf_counter()
+        fixed = options["step"] if options["method"] in MARCHES else None
+        self.work = WorkLimit(
+            start.t, options["t_end"], options.get("max_steps"), options.get("max_wall_time") or np.inf,
+            options["max_step"] if fixed is None else min(options["max_step"], fixed), self.implausible,
+        )  # fmt: skip
         # what has come about: rows as the integrator tells them, and checkpoints
         self.rows: list[tuple[Array, Array]] = []
         self.points: list[tuple[float, Array, dict[str, Any]]] = []
@@ -120,7 +127,7 @@ class Integration:
         problem = OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,
             np.concatenate([[start.t], times[times > start.t]]), options["rtol"], options["atol"], options["max_step"],
-            self.events, self.dense, self.report,
+            self.events, self.dense, self.report, self.work,
         )  # fmt: skip
         if self.out is not None:
             self.open_journal(self.out)
@@ -168,7 +175,7 @@ class Integration:
         if not found.success:
             what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}"
             report, refused = self.report_of(found), ""
-            if not (self.why or told):
+            if not (self.why or told or self.work.why):
                 refused = self.trials.refusal(report.t)
                 what += refused
             if not (self.why or refused or told):  # else it is said already
@@ -181,8 +188,11 @@ class Integration:
     def what_to_try(self, why: str) -> str:
         """Where an integrator gives up."""
         options = self.options
-        if why.endswith(TOO_FAR):
-            return "ask for results more often (dt_out), or less exactly (rtol, atol)"
+        if self.work.stalled:
+            other = "radau" if options["method"] == "generalized-alpha" else "generalized-alpha"
+            return f"method='{other}' or larger tolerances may get on; max_steps=1e9 goes on all the same"
+        if self.work.why:
+            return "sorosim.resume goes on from there, with another max_steps or max_wall_time"
         other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
         hint = f"try method='{other}' or a smaller max_step"
         if options["step"] is not None and options["method"] in MARCHES:
@@ -202,7 +212,15 @@ class Integration:
             last = (float(found.t[-1]), found.x[-1]) if len(found.t) else start
         trial = None if self.marching is None else self.marching.trial
         tolerances = self.options["rtol"], self.options["atol"]
-        return of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances)
+        report = of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances, bool(self.work.why))
+        if (cause := self.work.cause) and cause not in report.words:
+            report = report._replace(words=f"{report.words}; {cause}")
+        return report
+
+    def implausible(self, t: float, x: Array) -> str:
+        """What in the state makes a slow run hopeless, in words; "" if nothing does."""
+        cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
+        return cause or ("" if self.marching is None else self.marching.beyond_its_means())
 
     def edges_of_signals(self) -> Edges:
         """Where inputs, motions and loads begin to move, come to rest or jump."""

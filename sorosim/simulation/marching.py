@@ -34,6 +34,8 @@ STEPS_AT_ONCE = 100
 MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 GLANCE = 1e-6
+FINEST = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
+SWINGING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
 WHY = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
@@ -75,6 +77,18 @@ class Marching:
         self.projection = projection and bool(system.robot.loop_names)
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
+        self.course: _Course | None = None  # under way
+        self.damps = method != "newmark"
+        self.rtol = 1.0
+
+    def beyond_its_means(self) -> str:
+        """What the method cannot do and is asked for, in words; "" if nothing."""
+        if self.rtol < FINEST:
+            return f"rtol = {self.rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
+        if self.course is None or self.damps or (error := self.course.multiplier_error()) <= SWINGING:
+            return ""
+        swing = f"the multipliers of the loops swing by {error:.2g} times what the motion needs"
+        return f"{swing}: Newmark's method does not damp them, method='generalized-alpha' does"
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
@@ -107,7 +121,7 @@ class Marching:
 
     def integrate(self, problem: OdeProblem) -> OdeSolution:
         """Integrate; the contract is in `sorosim.solvers.base`."""
-        system, engine = self.system, self.system.robot.engine
+        system, engine, self.rtol = self.system, self.system.robot.engine, problem.rtol
         t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
         inputs = system.inputs
         if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
@@ -125,8 +139,8 @@ class Marching:
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
-        course = _Course(self, problem, model, state, rows, inputs)
-        return course.run()
+        self.course = _Course(self, problem, model, state, rows, inputs)
+        return self.course.run()
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
@@ -238,10 +252,10 @@ class _Course:
         each = bool(events) or problem.dense
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended = codes.GOES_ON, None
-        while code == codes.GOES_ON and ended is None:
+        code, ended, counted, stop = codes.GOES_ON, None, 0, ""
+        while code == codes.GOES_ON and ended is None and not stop:
             try:
-                code = self.advance(1 if each else STEPS_AT_ONCE)
+                code = self.advance(1 if each else min(STEPS_AT_ONCE, problem.work.at_once))
             except BaseException:  # of a load or an input in Python: the rows until there are kept
                 self.report(None)
                 raise
@@ -250,21 +264,24 @@ class _Course:
                 self.steps.append(now)
                 values, ended = self.crossed(values, hits)
             self.report(ended)
+            n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
+            if code == codes.GOES_ON and ended is None:
+                stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (codes.ARRIVED, codes.GOES_ON)
+        success = code in (codes.ARRIVED, codes.GOES_ON) and not stop
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
-            message = f"stopped at t = {t:.6g} s: {WHY[code]}"
-            if self.state.external.touch.counts[OVERFLOW]:
+            message = f"stopped at t = {t:.6g} s: {stop or WHY[code]}"
+            if not stop and self.state.external.touch.counts[OVERFLOW]:
                 message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
-            if self.engine.closed.m:
+            if not stop and self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
         self.look_at_loops()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
             t, q, qd = self.step_state()
             ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
-            self.method.trial = self.trial()
+            self.method.trial = None if stop else self.trial()
         k = self.reported
         x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
         count = self.state.counts
@@ -278,6 +295,14 @@ class _Course:
             [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
             *ends,
         )  # fmt: skip
+
+    def multiplier_error(self) -> float:
+        """How far the multipliers are from those of forward dynamics, relative to these."""
+        t, q, qd = self.step_state()
+        system = self.method.system
+        found = system.forward(task.FORWARD, t, q, qd, system.coordinates(t, system.state(q, qd))[2])
+        own, exact = self.state.multiplier[m.L], found.closure.multiplier
+        return float(np.abs(own - exact).max(initial=0.0) / max(np.abs(exact).max(initial=0.0), 1e-300))
 
     def trial(self) -> Trial:
         """The end of the last step as Newton's method left it."""

@@ -10,6 +10,7 @@ from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.solvers.work_limit import WorkLimit
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01
@@ -17,7 +18,9 @@ NEGLIGIBLE = 0.01
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
-def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]]) -> type:
+def _watched(
+    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], work: WorkLimit
+) -> type:  # fmt: skip
     """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
@@ -76,6 +79,10 @@ def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tup
             # only now: a terminal event may have ended the run within the step before
             if steps:
                 reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
+                if why := work.steps(float(self.t), self.y):
+                    self.status = "failed"
+                    last.append((float(self.t), self.y, float(getattr(self, "h_abs", np.nan))))
+                    return why
             t, y = self.before = self.t, self.y
             message = super().step()
             step = float(getattr(self, "h_abs", np.nan))
@@ -138,7 +145,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
         reporter = Reporter(problem)
-        watched = _watched(method, steps, reporter, last)
+        watched = _watched(method, steps, reporter, last, problem.work)
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
