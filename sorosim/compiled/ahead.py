@@ -57,14 +57,15 @@ def compile_ahead(calls: list[Call], parts: frozenset[str]) -> None:
     parts : set of str
         Parts of robots to compile for, see `kernel_apart`; EVERY_PART: all.
     """
-    if not CACHE_FOLDER or not sys.executable or not any(_missing(calls, parts | _more_parts)):
-        return
     parts = parts | _more_parts
+    if not CACHE_FOLDER or not any(_missing(calls, parts)):
+        return
+    n_workers = min(_n_processors(), 8) if sys.executable else 1
     with _progress_lines() as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
-        missing = list(_missing(calls, parts))
-        n_workers = min(_n_processors(), 8)
-        if missing and n_workers > 1:
+        if n_workers > 1:
             _Pool(n_workers, parts, say).run(calls)
+        else:
+            _compile_here(calls, parts, say)
 
 
 def _missing(calls: Iterable[Call], parts: frozenset[str]) -> Iterator[Call]:
@@ -91,6 +92,15 @@ def _n_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _compile_here(calls: list[Call], parts: frozenset[str], say: Report) -> None:
+    begin, done = time.monotonic(), set[Call]()
+    while missing := [call for call in _missing(calls, parts) if call not in done]:
+        for name, kinds in missing:
+            say(_progress(len(done), len(done) + len(missing), time.monotonic() - begin))
+            find_kernel(name).compile(kinds)
+            done.add((name, kinds))
 
 
 class _Pool:
@@ -138,9 +148,10 @@ class _Pool:
 
 
 def _progress(done: int, known: int, elapsed: float) -> str:
-    text = f"compiling the engine, once: {done} of {known} parts, {elapsed:.0f} s"
-    left = elapsed * (known - done) / done if done > 2 else 0.0
-    return f"{text}, about {left:.0f} s left" if left else text
+    if done < 2:  # the first say how many there are
+        return "compiling the engine, once after each installation"
+    left = elapsed * (known - done) / done
+    return f"compiling the engine: {done} of {known} parts, about {left:.0f} s left"
 
 
 @contextmanager
