@@ -19,7 +19,14 @@ from sorosim.equilibria.assembly import closed_gently, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import ROUNDING, StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import (
+    FIRST_POLISH,
+    ROUNDING,
+    StaticProblem,
+    StaticSolution,
+    settle_equilibrium,
+    solve_equilibrium,
+)
 
 Array = NDArray[np.float64]
 
@@ -48,6 +55,7 @@ def statics(
     driven: Mapping[str, float] | None = None,
     q0: ArrayLike | Equilibrium | Run | None = None,
     *,
+    stable: bool | None = None,
     jacobian: str = "analytic",
     sticking: ArrayLike | Equilibrium | Run | None = None,
 ) -> Equilibrium:
@@ -102,6 +110,7 @@ def statics(
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     start, begin = _beginning(robot, q0)
     follows = begin is not None
+    stable = bool(robot.description.statics.get("stable", True) if stable is None else stable)
     system = StaticSystem(robot, inputs, given, _stuck(robot, sticking), None if begin is None else (start, begin))
     n = system.n_free
     opened = ""
@@ -114,21 +123,18 @@ def statics(
     trials = StaticTrials(system)
     x0 = system.start(start, 0.0 if follows else 1.0)
     unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
-    sinking = None if follows else trials.sinking(x0)
-    # surfaces must not pass through each other on the way
-    gently = follows or (q0 is None and robot.engine.loading.touches)
-    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, gently,
-                            jumps(system) if robot.engine.loading.touches else None,
-                            _rounding_of_weight(system, start))  # fmt: skip
+    touches = robot.engine.loading.touches
+    problem = StaticProblem(
+        trials.residual, trials.jacobian, unloaded, analytic, follows=follows or (q0 is None and touches),
+        # what sticks resists the way from where it stuck: it has no potential
+        descent=trials.descent() if sticking is None else None, stable=stable, stability=trials.stability,
+        # surfaces must not pass through each other on the way
+        releases=stable and touches and not follows, too_far=jumps(system) if touches else None,
+        rounding=_rounding_of_weight(system, start),
+    )  # fmt: skip
     found = solve_equilibrium(problem, x0)
-    for _ in range(MAX_TURNS):
-        settled = system.without_turns(found.x, start[system.partition.free])
-        if not found.success or np.array_equal(settled, found.x):
-            break
-        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
-        again = solve_equilibrium(problem, settled, near=True)
-        found = replace(again, n_residual=found.n_residual + again.n_residual,
-                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
+    found = _without_turns(system, problem, found, start)
+    found = _without_turns(system, problem, settle_equilibrium(problem, found, x0), start)
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load
@@ -153,6 +159,23 @@ def statics(
         raise ConvergenceError(f"statics: {opened}", equilibrium, report)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _without_turns(system: StaticSystem, problem: StaticProblem, found: StaticSolution, start: Array) -> StaticSolution:
+    """The same solution without whole turns.
+
+    A whole turn of a free or spherical joint looks like a solution, whatever the torque: it is solved again from within.
+    """
+    for _ in range(MAX_TURNS):
+        settled = system.without_turns(found.x, start[system.partition.free])
+        if not found.success or np.array_equal(settled, found.x):
+            break
+        again = solve_equilibrium(problem, settled, near=True)
+        counts = found.n_residual + again.n_residual, found.n_jacobian + again.n_jacobian
+        kept = np.abs(again.x - settled)[: system.n_free].max() <= FIRST_POLISH
+        found = replace(again, n_residual=counts[0], n_jacobian=counts[1], first=found.first, released=found.released,
+                        message=found.message if kept else again.message)  # fmt: skip
+    return found
 
 
 def _curve(robot: Robot, inputs: Array, held: Mapping[str, float]) -> str:

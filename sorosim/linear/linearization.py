@@ -112,14 +112,14 @@ class Linearization:
 
     @cached_property
     def stable(self) -> bool:
-        """Whether small motions stay small.
+        """Whether no small motion grows; neutral ones, which no force opposes, may drift on (`stability`).
 
-        At rest, where K is symmetric and D gives no energy, that is K being positive definite; otherwise that no
-        eigenvalue has a positive real part beyond rounding.
+        At rest, where K is symmetric and D gives no energy, that is K having no negative eigenvalue beyond rounding;
+        otherwise that no eigenvalue of the motion has a positive real part beyond rounding.
         """
         K, D = self._scaled
         if is_symmetric(K) and not self.qd.any():
-            if self._natural[0].min(initial=np.inf) <= 0.0:
+            if self._natural[0].min(initial=np.inf) < 0.0:
                 return False
             losses = np.linalg.eigvalsh(0.5 * (D + D.T))
             if losses.min(initial=0.0) >= -NOISE * losses.max(initial=0.0):
@@ -128,13 +128,21 @@ class Linearization:
         values = self._spectrum[0]
         size = np.abs(values)
         rounding = 2 * len(K) * EPS * size.max(initial=0.0)
-        return bool((values.real <= NOISE * size + rounding).all())
+        return bool((values.real <= np.where(self._drifts, np.inf, NOISE * size + rounding)).all())
 
     @property
     def stability(self) -> str:
-        """The same in a word: stable; unstable, where a mode grows; or neutral, as of rigid bodies that drift on."""
-        grows = any(word in ("grows", "flutters") for word in self.damped.words)
-        return "unstable" if grows else "stable" if self.stable else "neutral"
+        """The same in a word: stable; unstable, where a motion grows; or neutral, as of rigid bodies that drift on."""
+        return "unstable" if not self.stable else "neutral" if self._drifts.any() else "stable"
+
+    @property
+    def _drifts(self) -> NDArray[np.bool_]:
+        """Which eigenvalues are zero within rounding: a double one, of rest and drift, has half of the digits."""
+        values = self._spectrum[0]
+        if is_symmetric(self._scaled[0]):
+            return values == 0.0
+        size = np.abs(values)
+        return np.asarray(size**2 <= 2 * len(values) * EPS * size.max(initial=0.0) ** 2)
 
     @cached_property
     def _U(self) -> Array:

@@ -1,20 +1,20 @@
-"""Equilibria: scipy's hybr with the analytic Jacobian; when it fails load continuation, through folds, or a descent."""
+"""Equilibria: scipy's hybr with the analytic Jacobian; load continuation through folds; descent to a stable one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import BDF
-from scipy.linalg import lstsq
-from scipy.linalg.lapack import dgesv
+from scipy.linalg import lstsq, null_space
+from scipy.linalg.lapack import dgesv, dpotrf
 from scipy.optimize import root
 
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import across, scale
+from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
 
 Array = NDArray[np.float64]
 
@@ -47,19 +47,17 @@ MAX_STEPS = 1000
 FIRST_STEPS, STILL = 40, 1e-6
 MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
-# descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
-SETTLED = 1e-3
-MAX_DESCENT, FARTHEST = 1000, 1e3
-
-
-@dataclass(frozen=True)
-class Sinking:
-    """dy/dt = rate(y), along which a state comes to rest at a solution; of dissipative kind."""
-
-    rate: Callable[[Array], Array]
-    jacobian: Callable[[Array], Array]
-    start: Array
-    unknowns: Callable[[Array], Array]  # x at y
+# what becomes of small motions about a solution
+STABLE, DIVERGES, FLUTTERS = "stable", "diverges", "flutters"
+NEUTRAL = "; neutral: the tangent stiffness is singular, there are others nearby"
+# pivots of a scaled, symmetric J above this are positive beyond rounding
+POSITIVE = 1e-6
+# work below this part of that of the stiffest parts is rounding
+WORK = 1e-12
+# nodes and weights of Gauss' rule for the work on the straight way from the start to a solution
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
+# two estimates of that work are believed if they have one sign and differ by no more than this factor
+ALIKE = 3.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,10 @@ class StaticProblem:
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
-    sinking: Sinking | None = None  # a last resort
+    descent: Descent | None = None  # how states are compared on the way down; None: forces are not followed
+    stable: bool = False  # whether to go on from an unstable solution, and from one that is higher than the start
+    stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; what tells where J is not symmetric
+    releases: bool = False  # whether to follow the forces from the start before anything else is tried
     follows: bool = False  # do not jump: first follow the curve from x_unloaded
     too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
     rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
@@ -88,6 +89,8 @@ class StaticSolution:
     message: str
     n_residual: int
     n_jacobian: int
+    first: tuple[Array, Array, Array] | None = None  # where the Jacobian was evaluated first, residual and Jacobian there
+    released: bool = False  # whether the forces led there from the start
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class _Counter:
     def __init__(self, problem: StaticProblem) -> None:
         self.problem = problem
         self.n_residual = self.n_jacobian = 0
+        self.first: tuple[Array, Array, Array] | None = None  # where the Jacobian at the full load was first, and what
 
     def residual(self, x: Array, load: float) -> Array:
         self.n_residual += 1
@@ -114,7 +118,10 @@ class _Counter:
 
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         self.n_jacobian += 1
-        return self.problem.jacobian(x, load)
+        r, J = self.problem.jacobian(x, load)
+        if self.first is None and load == 1.0:
+            self.first = x.copy(), r, J
+        return r, J
 
 
 def _solve(J: Array, r: Array) -> Array:
@@ -184,28 +191,142 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         r, J = counter.jacobian(x0, 1.0)
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, said = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged"
-        if problem.follows and (point is None or not point.good):
-            point, said = _follow(counter)
-        if problem.jumps and (point is None or not point.good):
-            point, said = _hybr(counter, x0)
-            if point is not None and not point.isolated:
-                # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
-                nearest = _damped(counter, x0)
-                point = nearest if nearest.good else point
-        if point is None:
-            point, course = _continue(counter)
-            said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
-            if not point.good:
-                last = _newton(counter, x0, 1.0, MAX_NEWTON)
-                if last.good:
-                    point, said = last, f"{said}; Newton's steps from the start converged"
-                elif problem.sinking and (steps := _descend(counter, problem.sinking)):
-                    point, said = steps[0], f"{said}; let go at the start, it came to rest in {steps[1]} steps"
+        point, said, released = _first(counter, x0, near)
     if point.good and not point.isolated:
-        said += "; the tangent stiffness is singular, there are others nearby"
+        said += NEUTRAL
     counts = counter.n_residual, counter.n_jacobian
-    return StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts)
+    found = StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts, counter.first)
+    return replace(found, released=released)
+
+
+def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array) -> StaticSolution:
+    """Go on from a solution that was found from x0 to a stable one, if the problem asks for that.
+
+    From one at which the forces would have had to gain energy: down from x0; from an unstable one: down from there, at
+    first along the motion that grows fastest. Where there is no way down it stays; the message says so.
+    """
+    if not (found.success and len(x0) and problem.descent is not None):
+        return found
+    counter = _Counter(problem)
+    counter.first = found.first
+    with one_blas_thread(), np.errstate(all="ignore"):
+        point, said = _settled(counter, problem.descent, x0, found)
+    if point is None:
+        return replace(found, message=found.message + said, n_residual=found.n_residual + counter.n_residual)
+    said = found.message.removesuffix(NEUTRAL) + said + ("" if point.isolated else NEUTRAL)
+    counts = found.n_residual + counter.n_residual, found.n_jacobian + counter.n_jacobian
+    return replace(StaticSolution(point.x, point.residual, point.jacobian, True, said, *counts), released=True)
+
+
+def _first(counter: _Counter, x0: Array, near: bool) -> tuple[_Point, str, bool]:
+    """A solution, or how far the search for one came; what to say of it; whether the forces led there from the start."""
+    problem = counter.problem
+    point, said, course = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
+    if (point is None or not point.good) and problem.releases and (found := _released(counter, x0)):
+        return *found, True
+    if problem.follows and (point is None or not point.good):
+        point, said = _follow(counter)
+    if problem.jumps and (point is None or not point.good):
+        point, said = _hybr(counter, x0)
+        if point is not None and not point.isolated:
+            # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
+            nearest = _damped(counter, x0)
+            point = nearest if nearest.good else point
+        if point is not None and _passes(problem, x0, point.x):
+            point, said = None, "it may have passed through a contact"
+    if point is not None:
+        return point, said, False
+    point, course = _continue(counter)
+    said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
+    if point.good:
+        return point, said, False
+    last = _newton(counter, x0, 1.0, MAX_NEWTON)
+    if last.good and not _passes(problem, x0, last.x):
+        return last, f"{said}; Newton's steps from the start converged", False
+    if not problem.releases and (found := _released(counter, x0)):
+        return found[0], f"{said}; {found[1]}", True
+    return point, said, False
+
+
+def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
+    """Whether something may have passed through something else between two states at the full load."""
+    return problem.too_far is not None and problem.too_far(x, 1.0, y, 1.0)
+
+
+def _settled(
+    counter: _Counter, descent: Descent, x0: Array, found: StaticSolution
+) -> tuple[_Point | None, str]:
+    """A stable solution below another one, None if that is to be kept; and what to say of it."""
+    problem = counter.problem
+    if problem.stable and not found.released and _rises(counter, descent.n, x0, found):
+        if lower := _released(counter, x0):
+            return lower[0], f", at more energy than at the start; {lower[1]}"
+    if _is_positive(found.jacobian, descent.n):
+        return None, ""
+    local = curvatures(found.jacobian, descent.weight(found.x))
+    grows = DIVERGES if local.negative else STABLE
+    if not local.symmetric and problem.stability is not None:
+        grows = problem.stability(found.x)
+    if grows != DIVERGES:
+        return None, "; unstable: it flutters" if grows == FLUTTERS else ""
+    if problem.stable and (lower := _released(counter, found.x, (x0 - found.x)[: descent.n])):
+        return lower[0], f", at an unstable equilibrium; {lower[1]}"
+    return None, "; unstable: small motions about it grow"
+
+
+def _rises(counter: _Counter, n: int, x0: Array, point: StaticSolution) -> bool:
+    """Whether the forces oppose a displacement from the start to a solution, as they do where energy is gained.
+
+    Multipliers do no work along states that are closed, so the forces without them tell.
+    """
+    way = (point.x - x0)[:n]
+    if np.abs(way).max() <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
+        return False
+    J = point.jacobian
+    if counter.first is not None and np.array_equal(counter.first[0], x0):
+        _, r, J = counter.first
+        ends = [r[:n] - J[:n, n:] @ x0[n:], point.residual[:n] - point.jacobian[:n, n:] @ point.x[n:]]
+        rough = 0.5 * float(way @ (ends[0] + ends[1]))
+        fine = rough + float(way @ ((J - point.jacobian)[:n, :n] @ way)) / 12.0
+        if max(rough, fine) < 0.0 and (len(x0) > n or rough / fine < ALIKE > fine / rough):
+            return False
+    x, work = np.zeros_like(x0), 0.0
+    for node, share in zip(NODES, WEIGHTS, strict=True):
+        x[:n] = x0[:n] + 0.5 * (1.0 + node) * way
+        work += 0.5 * share * float(way @ counter.residual(x, 1.0)[:n])
+    return bool(work > WORK * abs(float(way @ (np.abs(J[:n, :n]) @ np.abs(way)))))
+
+
+def _is_positive(J: Array, n: int) -> bool:
+    """Whether the tangent stiffness is symmetric and positive definite where constraints stay closed."""
+    K = J[:n, :n]
+    if len(J) > n:
+        d = scale(K)
+        rows = J[n:, :n] * d
+        basis = null_space(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None], rcond=DEPENDENT)
+        K = basis.T @ (d[:, None] * K * d) @ basis
+    if not np.abs(K - K.T).max(initial=0.0) <= NOISE * np.abs(K).max(initial=0.0):
+        return False
+    d = scale(K)
+    factor, info = dpotrf(d[:, None] * K * d)
+    return info == 0 and bool(np.diag(factor).min(initial=np.inf) > POSITIVE)
+
+
+def _released(counter: _Counter, x: Array, towards: Array | None = None) -> tuple[_Point, str] | None:
+    """Let the state go at x: the stable solution to which the forces lead, and what to say of it, or None."""
+    problem, points = counter.problem, []
+    if problem.descent is None:
+        return None
+
+    def settle(y: Array, at_rest: bool) -> Array | None:
+        points.append(_newton(counter, y, 1.0, MAX_POLISH))
+        if at_rest and not points[-1].good:
+            points.append(_Point(y, *counter.jacobian(y, 1.0), True, False))
+        return points[-1].x if points[-1].good else None
+
+    too_far = None if problem.too_far is None else (lambda a, b: _passes(problem, a, b))
+    end, steps = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, too_far, towards)
+    return None if end is None else (points[-1], f"let go there, it came to rest in {steps} steps")
 
 
 def _follow(counter: _Counter) -> tuple[_Point, str]:
@@ -313,34 +434,4 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
         if not size < before:
             return None
         z, before = z - step, size
-    return None
-
-
-def _descend(counter: _Counter, sinking: Sinking) -> tuple[_Point, int] | None:
-    """Let the state sink until it is at rest: the solution there and the number of steps, or None.
-
-    It needs no regular J, as where nothing but a stop far below holds a mass; and it comes to stable equilibria only.
-    """
-    y = sinking.start
-    first, farthest = float(np.abs(sinking.rate(y)).max()), FARTHEST * (1.0 + np.abs(y).max())
-    if not np.isfinite(first):
-        return None
-    settled = SETTLED * first
-    try:
-        flow = BDF(
-            lambda t, y: sinking.rate(y), 0.0, y, np.inf, jac=lambda t, y: sinking.jacobian(y), rtol=1e-3, atol=1e-6
-        )
-        for k in range(1, MAX_DESCENT + 1):
-            flow.step()
-            y = np.array(flow.y).reshape(len(y))
-            if flow.status == "failed" or not np.abs(y).max() < farthest:
-                return None
-            rest = float(np.abs(sinking.rate(y)).max())
-            if rest <= settled:
-                point = _newton(counter, sinking.unknowns(y), 1.0, MAX_POLISH)
-                if point.good:
-                    return point, k
-                settled = 0.1 * rest
-    except (ValueError, np.linalg.LinAlgError):  # an infinite Jacobian
-        return None
     return None
