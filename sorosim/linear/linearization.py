@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf
 
 from sorosim.door import columns, describe, number
 from sorosim.errors import InputError
-from sorosim.linear.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
+from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
 
 Array = NDArray[np.float64]
 
@@ -170,7 +170,9 @@ class Linearization:
         squares, shapes = natural(self._scaled[0])
         if is_symmetric(self._scaled[0]):
             phi = np.abs(scipy.linalg.solve_triangular(self._U, shapes))
-            squares[np.abs(squares) <= FORM * EPS * np.sum(phi * (np.abs(self.K) @ phi), axis=0)] = 0.0
+            form = np.sum(phi * (np.abs(self.K) @ phi), axis=0)
+            # rounding may be more where K is singular obliquely; it must not make anything grow
+            squares[(np.abs(squares) <= FORM * EPS * form) | ((squares < 0.0) & (squares >= -NEUTRAL * form))] = 0.0
         return squares, shapes
 
     @cached_property

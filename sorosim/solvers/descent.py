@@ -41,6 +41,8 @@ ROUNDING = 1e-6
 # motions whose curvatures are equal but for this part are one space, in which any direction is as good
 SAME = 1e-6
 MAX_STEPS, MAX_HALVES = 300, 60
+# constraints are closed after each step, until that takes no more than this part of the longest step
+CLOSED, MAX_CLOSING = 1e-7, 8
 # a descent that has gone so many of the longest steps without an end falls
 FALLEN = 300.0
 
@@ -165,18 +167,13 @@ class _Way:
         self.jacobian, self.descent, self.too_far, self.towards = jacobian, descent, too_far, towards
         self.U = descent.weight(x)
         self.n, self.radius, self.gone = len(self.U), RADIUS, 0.0
-        self._arrive(x, *jacobian(x))
+        self._arrive(*self._balanced(x, *jacobian(x)))
 
     def _arrive(self, x: Array, r: Array, J: Array) -> None:
         n = self.n
         self.x, self.r, self.J, self.reach = x, r, J, self.descent.reach(x)
         self.found = found = curvatures(J, self.U)
-        self.closing = np.zeros(n)
-        if len(x) > n:  # the least step, in the metric, that closes the constraints
-            X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
-            rows = 1.0 / np.maximum(np.linalg.norm(X, axis=1), 1e-300)
-            shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
-            self.closing = scipy.linalg.solve_triangular(self.U, shortest)
+        self.closing = self._closing(r, J)
         self.pull = found.motions.T @ (r[:n] + J[:n, :n] @ self.closing)
         # what has no curvature has that of rounding
         self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
@@ -241,30 +238,55 @@ class _Way:
                 break
         yield self._down(high)
 
+    def _closing(self, r: Array, J: Array) -> Array:
+        """The least step (n,), in the metric, that closes the constraints."""
+        n = self.n
+        if len(r) == n:
+            return np.zeros(n)
+        X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
+        rows = 1.0 / np.maximum(np.linalg.norm(X, axis=1), 1e-300)
+        shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
+        return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
+
+    def _closed(self, y: Array) -> tuple[Array, Array, Array] | None:
+        """The state next to y in which the constraints are closed, residual and Jacobian there; None if there is none."""
+        for _ in range(MAX_CLOSING):
+            r, J = self.jacobian(y)
+            if not (np.isfinite(r).all() and np.isfinite(J).all()):
+                return None
+            step = self._closing(r, J)
+            if self._length(step) <= CLOSED:
+                return y, r, J
+            y = y + np.append(step, np.zeros(len(y) - self.n))
+        return None
+
+    def _balanced(self, y: Array, r: Array, J: Array) -> tuple[Array, Array, Array]:
+        """The same state with the multipliers that balance its forces best."""
+        n = self.n
+        if len(y) == n:
+            return y, r, J
+        X = scipy.linalg.solve_triangular(self.U, J[:n, n:], trans="T")
+        columns = 1.0 / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+        forces = scipy.linalg.solve_triangular(self.U, -r[:n], trans="T")
+        y = y.copy()
+        y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=DEPENDENT)[0]
+        return y, *self.jacobian(y)
+
     def _try(self, move: Array) -> float:
         """Take a step if it keeps enough of what it promised; which part that is, 0 if it does not lead down."""
         n = self.n
-        y = self.x.copy()
-        y[:n] += move
-        if len(y) > n:  # multipliers that balance the forces after the step
-            forces = self.r[:n] + self.J[:n, :n] @ move
-            across = forces - self.U.T @ (self.U @ (self.found.motions @ (self.found.motions.T @ forces)))
-            X = scipy.linalg.solve_triangular(self.U, self.J[:n, n:], trans="T")
-            columns = 1.0 / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-            right = scipy.linalg.solve_triangular(self.U, -across, trans="T")
-            y[n:] += columns * scipy.linalg.lstsq(X * columns, right, cond=DEPENDENT)[0]
-        if self.too_far is not None and self.too_far(self.x, y):
+        found = self._closed(self.x + np.append(move, np.zeros(len(self.x) - n)))
+        if found is None or (self.too_far is not None and self.too_far(self.x, found[0])):
             return 0.0
-        r, J = self.jacobian(y)
-        if not (np.isfinite(r).all() and np.isfinite(J).all()):
-            return 0.0
-        before = self.r[:n] + self.J[:n, n:] @ (y[n:] - self.x[n:])
-        # the work against the forces on the way, by the trapezoidal rule with its end correction
-        work = float(0.5 * (before + r[:n]) @ move + move @ ((self.J - J)[:n, :n] @ move) / 12.0)
-        promised = float(before @ move + 0.5 * move @ (self.J[:n, :n] @ move))
+        y, r, J = found
+        way = (y - self.x)[:n]
+        # the work against the forces on the way, by the trapezoidal rule with its end correction; that of the
+        # constraints, whose multipliers are the same at both ends, is zero
+        work = float(0.5 * (self.r + r)[:n] @ way + way @ ((self.J - J)[:n, :n] @ way) / 12.0)
+        promised = float(self.r[:n] @ move + 0.5 * move @ (self.J[:n, :n] @ move))
         if not (work < 0.0 and promised < 0.0):
             return 0.0
         quality = min(work / promised, promised / work)
         if quality >= BAD:
-            self._arrive(y, r, J)
+            self._arrive(*self._balanced(y, r, J))
         return quality

@@ -244,7 +244,7 @@ def _first(counter: _Counter, x0: Array, near: bool) -> tuple[_Point, str, bool]
     if last.good and not _passes(problem, x0, last.x):
         return last, f"{said}; Newton's steps from the start converged", False
     if not problem.releases and (found := _released(counter, x0)):
-        return found[0], f"{said}; {found[1]}", True
+        return found[0], f"{said}; let go at the start, {found[1]}", True
     return point, said, False
 
 
@@ -260,7 +260,7 @@ def _settled(
     problem = counter.problem
     if problem.stable and not found.released and _rises(counter, descent.n, x0, found):
         if lower := _released(counter, x0):
-            return lower[0], f", at more energy than at the start; {lower[1]}"
+            return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
     if _is_positive(found.jacobian, descent.n):
         return None, ""
     local = curvatures(found.jacobian, descent.weight(found.x))
@@ -270,7 +270,7 @@ def _settled(
     if grows != DIVERGES:
         return None, "; unstable: it flutters" if grows == FLUTTERS else ""
     if problem.stable and (lower := _released(counter, found.x, (x0 - found.x)[: descent.n])):
-        return lower[0], f", at an unstable equilibrium; {lower[1]}"
+        return lower[0], f", at an unstable equilibrium; let go there, {lower[1]}"
     return None, "; unstable: small motions about it grow"
 
 
@@ -326,7 +326,7 @@ def _released(counter: _Counter, x: Array, towards: Array | None = None) -> tupl
 
     too_far = None if problem.too_far is None else (lambda a, b: _passes(problem, a, b))
     end, steps = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, too_far, towards)
-    return None if end is None else (points[-1], f"let go there, it came to rest in {steps} steps")
+    return None if end is None else (points[-1], f"it came to rest in {steps} steps")
 
 
 def _follow(counter: _Counter) -> tuple[_Point, str]:
