@@ -245,6 +245,14 @@ def statics(
     robot: RobotArgument,
     u: InputOption = None,
     driven: DrivenOption = None,
+    stable: Annotated[
+        bool | None,
+        typer.Option(
+            "--stable/--any",
+            help="Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable.",
+            show_default=False,
+        ),
+    ] = None,
     changes: SetOption = None,
     output: ResultOption = None,
     json: JsonOption = False,
@@ -259,7 +267,7 @@ def statics(
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
     try:
-        found = sorosim.statics(loaded, inputs, held)
+        found = sorosim.statics(loaded, inputs, held, stable=stable)
     except ConvergenceError as error:
         if output and error.partial is not None:
             error.partial.save(output)
@@ -275,7 +283,7 @@ def statics(
     rows = {
         "solver": f"{found.message}, {found.n_evaluations} evaluations",
         "residual": f"{found.residual_norm:.2g}",
-        "stable": "yes" if found.stable else "no: small motions about it do not stay small",
+        "stable": "yes" if found.stable else "no: small motions about it grow",
         "tip": position(found.tip()),
     }
     facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))

@@ -108,7 +108,7 @@ def steady(
     for name in speeds:
         if (index := layout.coordinate(name, "rates")) not in taken:
             held[name] = float(robot.initial_q[index])
-    rest = statics(robot, u, held, q0)
+    rest = statics(robot, u, held, q0, stable=False)  # what turns may be stable where what rests is not
     system = SteadySystem(robot, rest, held, speeds)
     _check_loops(robot, rest.q, system.rates)
     if robot.loop_names:

@@ -89,7 +89,9 @@ class StaticSolution:
     message: str
     n_residual: int
     n_jacobian: int
-    first: tuple[Array, Array, Array] | None = None  # where the Jacobian was evaluated first, residual and Jacobian there
+    first: tuple[Array, Array, Array] | None = (
+        None  # where the Jacobian was evaluated first, residual and Jacobian there
+    )
     released: bool = False  # whether the forces led there from the start
 
 
@@ -253,9 +255,7 @@ def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
     return problem.too_far is not None and problem.too_far(x, 1.0, y, 1.0)
 
 
-def _settled(
-    counter: _Counter, descent: Descent, x0: Array, found: StaticSolution
-) -> tuple[_Point | None, str]:
+def _settled(counter: _Counter, descent: Descent, x0: Array, found: StaticSolution) -> tuple[_Point | None, str]:
     """A stable solution below another one, None if that is to be kept; and what to say of it."""
     problem = counter.problem
     if problem.stable and not found.released and _rises(counter, descent.n, x0, found):
