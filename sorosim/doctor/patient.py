@@ -177,6 +177,8 @@ class Patient:
 
         It is one of many where rigid-body motions are neutral, as those of a turntable.
         """
+        if self.floating and self.robot.engine.loading.touches:
+            return f"{self.loose}: where it comes to rest on what it touches was not looked for"
         none = np.zeros(len(self.robot.actuator_names))
         try:
             rest = statics(self.robot, none, self.held)

@@ -26,7 +26,11 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
     rest = patient.rest
     if isinstance(rest, str):
         if patient.loose:
-            yield Finding(OK, "equilibrium", f"{patient.loose}, and without inputs no equilibrium was found")
+            yield Finding(
+                OK,
+                "equilibrium",
+                f"{patient.loose}, and nothing balances the forces there" if patient.loose not in rest else rest,
+            )
         else:
             yield _none(patient, rest)
         return

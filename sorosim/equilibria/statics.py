@@ -19,14 +19,8 @@ from sorosim.equilibria.assembly import closed_gently, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import (
-    FIRST_POLISH,
-    ROUNDING,
-    StaticProblem,
-    StaticSolution,
-    settle_equilibrium,
-    solve_equilibrium,
-)
+from sorosim.solvers.equilibrium import StaticSolution, settle_equilibrium, solve_equilibrium
+from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
 
 Array = NDArray[np.float64]
 
@@ -189,7 +183,7 @@ def _far(robot: Robot, start: Array, q: Array) -> str:
 def _without_turns(system: StaticSystem, problem: StaticProblem, found: StaticSolution, start: Array) -> StaticSolution:
     """The same solution without whole turns.
 
-    A whole turn of a free or spherical joint looks like a solution, whatever the torque: it is solved again from within.
+    A whole turn of a free or spherical joint looks like a solution, whatever the torque: solve it again from within.
     """
     for _ in range(MAX_TURNS):
         settled = system.without_turns(found.x, start[system.partition.free])

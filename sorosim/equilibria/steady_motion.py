@@ -21,7 +21,8 @@ from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import solve_equilibrium
+from sorosim.solvers.newton import StaticProblem
 
 Array = NDArray[np.float64]
 

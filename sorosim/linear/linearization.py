@@ -140,7 +140,7 @@ class Linearization:
         """Which eigenvalues are zero within rounding: a double one, of rest and drift, has half of the digits."""
         values = self._spectrum[0]
         if is_symmetric(self._scaled[0]):
-            return values == 0.0
+            return np.asarray(values == 0.0)
         size = np.abs(values)
         return np.asarray(size**2 <= 2 * len(values) * EPS * size.max(initial=0.0) ** 2)
 

@@ -1,10 +1,10 @@
 """Descent to a stable equilibrium: Newton's method in a trust region, which makes use of negative curvature.
 
 With the tangent stiffness K and a metric W, the motions phi that keep the constraints closed and have
-K phi = curvature W phi, phi^T W phi = 1, make the step -sum phi (phi.r)/(curvature + damping), with the least damping for
-which all factors are positive and no place moves farther than the radius (More and Sorensen 1983). At an equilibrium
-with a negative curvature there is no force to follow: the step goes along that motion. Where forces have no potential K is
-not symmetric: its symmetric part gives the steps, and a step leads down if the forces do work on it.
+K phi = curvature W phi, phi^T W phi = 1, make the step -sum phi (phi.r)/(curvature + damping), with the least damping
+for which all factors are positive and no place moves farther than the radius (More and Sorensen 1983). At an
+equilibrium with a negative curvature there is no force to follow: the step goes along that motion. Where forces have no
+potential K is not symmetric: its symmetric part gives the steps, and a step leads down if the forces do work on it.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class _Way:
         return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
 
     def _closed(self, y: Array) -> tuple[Array, Array, Array] | None:
-        """The state next to y in which the constraints are closed, residual and Jacobian there; None if there is none."""
+        """The state next to y in which the constraints are closed, residual and Jacobian; None if there is none."""
         for _ in range(MAX_CLOSING):
             r, J = self.jacobian(y)
             if not (np.isfinite(r).all() and np.isfinite(J).all()):

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lstsq, null_space
-from scipy.linalg.lapack import dgesv, dpotrf
+from scipy.linalg import null_space
+from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import across, scale
 from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
+from sorosim.solvers.newton import (
+    FIRST_POLISH,
+    MAX_NEWTON,
+    MAX_POLISH,
+    STEP_TOLERANCE,
+    Counter,
+    Point,
+    StaticProblem,
+    is_rounding,
+    newton,
+    solved,
+)
 
 Array = NDArray[np.float64]
 
 # hybr need not be exact: Newton's steps after it are
 HYBR_TOLERANCE = 1e-6
-# a Newton step below this part of 1 + |x| is the end: the error left is its square
-STEP_TOLERANCE = 1e-9
-# and below this part no further step can better the digits
-EXACT_STEP = 1e-13
-# residuals below this part of |J| (1 + |x|) are rounding
-ROUNDING = 1e-13
-# unknowns beyond have no digits left by which to tell a solution
-LARGEST = 1e10
-MAX_POLISH = 8
-MAX_NEWTON = 40
-# a first step of this size, relative to 1 + |x|, or a next one above this part of the last, is not that of Newton's
-# method near a regular solution
-FIRST_POLISH = 1e-2
-FAST = 0.25
-# singular values of the scaled J below this part of the largest count as zero where steps are not fast
-SINGULAR = 1e-7
-# pivots below this part of the largest are rounding
-LOST = 1e-14
 # load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
@@ -61,24 +54,6 @@ ALIKE = 3.0
 
 
 @dataclass(frozen=True)
-class StaticProblem:
-    """residual(x, load) = 0 at load = 1; at load = 0 nothing pulls, and x_unloaded is the solution."""
-
-    residual: Callable[[Array, float], Array]
-    jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
-    x_unloaded: Array
-    analytic: bool = True  # False: differences of the residual in hybr, for comparison
-    descent: Descent | None = None  # how states are compared on the way down; None: forces are not followed
-    stable: bool = False  # whether to go on from an unstable solution, and from one that is higher than the start
-    stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; what tells where J is not symmetric
-    releases: bool = False  # whether to follow the forces from the start before anything else is tried
-    follows: bool = False  # do not jump: first follow the curve from x_unloaded
-    too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
-    rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
-    jumps: bool = True  # with `follows`: where the curve ends, hybr may find another solution
-
-
-@dataclass(frozen=True)
 class StaticSolution:
     """What the solver has to say."""
 
@@ -95,100 +70,12 @@ class StaticSolution:
     released: bool = False  # whether the forces led there from the start
 
 
-@dataclass(frozen=True)
-class _Point:
-    """Where Newton's method ended, and whether that is a solution."""
-
-    x: Array
-    residual: Array
-    jacobian: Array
-    good: bool
-    isolated: bool = True
-
-
-class _Counter:
-    """The problem at one load, counting."""
-
-    def __init__(self, problem: StaticProblem) -> None:
-        self.problem = problem
-        self.n_residual = self.n_jacobian = 0
-        self.first: tuple[Array, Array, Array] | None = None  # where the Jacobian at the full load was first, and what
-
-    def residual(self, x: Array, load: float) -> Array:
-        self.n_residual += 1
-        return self.problem.residual(x, load)
-
-    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
-        self.n_jacobian += 1
-        r, J = self.problem.jacobian(x, load)
-        if self.first is None and load == 1.0:
-            self.first = x.copy(), r, J
-        return r, J
-
-
-def _solve(J: Array, r: Array) -> Array:
-    """J^-1 r; NaN where J is singular."""
-    return _factored(J, r)[0]
-
-
-def _factored(J: Array, r: Array) -> tuple[Array, bool]:
-    """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
-    d = scale(J)
-    lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
-    pivots = np.abs(np.diag(lu))
-    regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
-    return (d * y if info == 0 else np.full_like(r, np.nan)), regular
-
-
-def _is_rounding(counter: _Counter, r: Array, J: Array, x: Array) -> bool:
-    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding).all())
-
-
-def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
-    """The shortest step that makes the linearised residual least, and whether it is the only one.
-
-    Shortest in scaled coordinates.
-    """
-    d = scale(J)
-    y, _, rank, _ = lstsq(d[:, None] * J * d, d * r, cond=SINGULAR, check_finite=False)
-    return d * y, rank == len(r)
-
-
-def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
-    """Newton steps until they are as small as digits allow.
-
-    Steps must shrink fast; the last one, of size eps, leaves an error of size eps^2. Where they do not, J may be
-    singular because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: from the start
-    again, the shortest steps then lead to the nearest of them.
-    """
-    start, before, only = x, FIRST_POLISH, True
-    shortest = False
-    k = 0
-    while True:
-        r, J = counter.jacobian(x, load)
-        if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
-            return _Point(x, r, J, False)
-        rounding = _is_rounding(counter, r, J, x)
-        step, only = _shortest(J, r) if shortest else _factored(J, r)
-        size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-        if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
-            return _Point(x, r, J, True, only)
-        if shortest and rounding:
-            return _Point(x, r, J, True, only)
-        if not shortest and not size < FAST * before:
-            shortest, x, before, k = True, start, np.inf, 0
-            continue
-        if not size < 2.0 * before or k == max_steps:
-            return _Point(x, r, J, False, only)
-        x, before, k = x - step, size, k + 1
-
-
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
     """Solve residual(x, 1) = 0 by hybr from x0; when that fails, by raising the load from 0 in steps of its own choice.
 
     `near`: x0 may be a solution already, and is then kept. The message says what it did.
     """
-    counter = _Counter(problem)
+    counter = Counter(problem)
     if len(x0) == 0:
         r, J = counter.jacobian(x0, 1.0)
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
@@ -209,7 +96,7 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
     """
     if not (found.success and len(x0) and problem.descent is not None):
         return found
-    counter = _Counter(problem)
+    counter = Counter(problem)
     counter.first = found.first
     with one_blas_thread(), np.errstate(all="ignore"):
         point, said = _settled(counter, problem.descent, x0, found)
@@ -220,10 +107,10 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
     return replace(StaticSolution(point.x, point.residual, point.jacobian, True, said, *counts), released=True)
 
 
-def _first(counter: _Counter, x0: Array, near: bool) -> tuple[_Point, str, bool]:
-    """A solution, or how far the search for one came; what to say of it; whether the forces led there from the start."""
+def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
+    """A solution, or how far the search for one came; what to say of it; whether it was a descent from the start."""
     problem = counter.problem
-    point, said, course = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
+    point, said, course = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
     if (point is None or not point.good) and problem.releases and (found := _released(counter, x0)):
         return *found, True
     if problem.follows and (point is None or not point.good):
@@ -242,7 +129,7 @@ def _first(counter: _Counter, x0: Array, near: bool) -> tuple[_Point, str, bool]
     said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
     if point.good:
         return point, said, False
-    last = _newton(counter, x0, 1.0, MAX_NEWTON)
+    last = newton(counter, x0, 1.0, MAX_NEWTON)
     if last.good and not _passes(problem, x0, last.x):
         return last, f"{said}; Newton's steps from the start converged", False
     if not problem.releases and (found := _released(counter, x0)):
@@ -255,12 +142,12 @@ def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
     return problem.too_far is not None and problem.too_far(x, 1.0, y, 1.0)
 
 
-def _settled(counter: _Counter, descent: Descent, x0: Array, found: StaticSolution) -> tuple[_Point | None, str]:
+def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolution) -> tuple[Point | None, str]:
     """A stable solution below another one, None if that is to be kept; and what to say of it."""
     problem = counter.problem
-    if problem.stable and not found.released and _rises(counter, descent.n, x0, found):
-        if lower := _released(counter, x0):
-            return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
+    higher = problem.stable and not found.released and _rises(counter, descent.n, x0, found)
+    if higher and (lower := _released(counter, x0)):
+        return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
     if _is_positive(found.jacobian, descent.n):
         return None, ""
     local = curvatures(found.jacobian, descent.weight(found.x))
@@ -274,7 +161,7 @@ def _settled(counter: _Counter, descent: Descent, x0: Array, found: StaticSoluti
     return None, "; unstable: small motions about it grow"
 
 
-def _rises(counter: _Counter, n: int, x0: Array, point: StaticSolution) -> bool:
+def _rises(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
     """Whether the forces oppose a displacement from the start to a solution, as they do where energy is gained.
 
     Multipliers do no work along states that are closed, so the forces without them tell.
@@ -312,16 +199,16 @@ def _is_positive(J: Array, n: int) -> bool:
     return info == 0 and bool(np.diag(factor).min(initial=np.inf) > POSITIVE)
 
 
-def _released(counter: _Counter, x: Array, towards: Array | None = None) -> tuple[_Point, str] | None:
+def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point, str] | None:
     """Let the state go at x: the stable solution to which the forces lead, and what to say of it, or None."""
     problem, points = counter.problem, []
     if problem.descent is None:
         return None
 
     def settle(y: Array, at_rest: bool) -> Array | None:
-        points.append(_newton(counter, y, 1.0, MAX_POLISH))
+        points.append(newton(counter, y, 1.0, MAX_POLISH))
         if at_rest and not points[-1].good:
-            points.append(_Point(y, *counter.jacobian(y, 1.0), True, False))
+            points.append(Point(y, *counter.jacobian(y, 1.0), True, False))
         return points[-1].x if points[-1].good else None
 
     too_far = None if problem.too_far is None else (lambda a, b: _passes(problem, a, b))
@@ -329,20 +216,20 @@ def _released(counter: _Counter, x: Array, towards: Array | None = None) -> tupl
     return None if end is None else (points[-1], f"it came to rest in {steps} steps")
 
 
-def _follow(counter: _Counter) -> tuple[_Point, str]:
+def _follow(counter: Counter) -> tuple[Point, str]:
     """Follow the curve of solutions from the start as far as it goes; and what to say of it."""
     x = counter.problem.x_unloaded
     r, J = counter.jacobian(x, 1.0)
-    first = np.abs(_solve(J, r)).max()
+    first = np.abs(solved(J, r)).max()
     if first <= FIRST_POLISH * (1.0 + np.abs(x).max()):
-        point = _newton(counter, x, 1.0, MAX_POLISH)
+        point = newton(counter, x, 1.0, MAX_POLISH)
         if point.good and np.abs(point.x - x).max() <= 2.0 * first:
             return point, "Newton's steps from load 0 converged"
     point, course = _continue(counter)
     return point, f"load continuation {course}"
 
 
-def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
+def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
     """hybr at the full load, ended by Newton steps: the solution and what to say of it, or None and why not."""
     jacobian = (lambda x: counter.jacobian(x, 1.0)[1]) if counter.problem.analytic else None
     options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
@@ -353,14 +240,14 @@ def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
     # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
     x = np.asarray(found.x, dtype=float)
     if np.isfinite(x).all():
-        point = _newton(counter, x, 1.0, MAX_POLISH)
+        point = newton(counter, x, 1.0, MAX_POLISH)
         if point.good:
             return point, "hybr converged"
     why = " ".join(str(found.message).split()).rstrip(".").lower()
     return None, "its end point is no solution" if found.success else why
 
 
-def _damped(counter: _Counter, x0: Array) -> _Point:
+def _damped(counter: Counter, x0: Array) -> Point:
     """Levenberg and Marquardt's steps from x0, which stay where nothing pulls, ended by Newton's."""
     x, solve = x0, cast(Any, root)
     try:
@@ -368,10 +255,10 @@ def _damped(counter: _Counter, x0: Array) -> _Point:
         x = np.asarray(found.x, dtype=float)
     except (ValueError, np.linalg.LinAlgError):
         pass  # then Newton's steps from x0 judge
-    return _newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
+    return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
 
 
-def _continue(counter: _Counter) -> tuple[_Point, str]:
+def _continue(counter: Counter) -> tuple[Point, str]:
     """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
     Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent
@@ -382,7 +269,7 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
     r, J = counter.jacobian(z[:n], 0.0)
     tangent = _tangent(counter, z, r, J, tangent)
-    highest, best, past, folds, steps, step = 0.0, _Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
+    highest, best, past, folds, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
         found = _correct(counter, z + step * tangent, tangent)
         turned = tangent if found is None else _tangent(counter, *found, tangent)
@@ -396,35 +283,35 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
         if steps == FIRST_STEPS and abs(z[n]) < STILL:
             break
         if z[n] > highest and not folds:
-            highest, best = float(z[n]), _Point(z[:n], r, J, False)
+            highest, best = float(z[n]), Point(z[:n], r, J, False)
         if fold:
             past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
             share = (1.0 - before[n]) / (z[n] - before[n])
             between = before[:n] + share * (z - before)[:n]
-            point = _newton(counter, between, 1.0, MAX_POLISH)
+            point = newton(counter, between, 1.0, MAX_POLISH)
             if not point.good and (found := _correct(counter, np.append(between, 1.0), np.eye(n + 1)[n])) is not None:
-                point = _newton(counter, found[0][:n], 1.0, MAX_POLISH)
+                point = newton(counter, found[0][:n], 1.0, MAX_POLISH)
             if point.good:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step
     return best, f"stopped at {round(100.0 * highest, 4):.4g} % of the load after {steps} steps{past}"
 
 
-def _tangent(counter: _Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
+def _tangent(counter: Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
     """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
     slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
     t = across(J, slope, along, np.append(np.zeros(len(r)), 1.0))
     return t / np.linalg.norm(t) if np.isfinite(t).all() else along
 
 
-def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
+def _correct(counter: Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
     """Newton's method from z across the tangent: a point of the curve, residual and Jacobian there, or None."""
     before = np.inf
     for _ in range(MAX_CORRECTIONS):
         r, J = counter.jacobian(z[:-1], z[-1])
         # steps may still be large where surfaces just touch: J is singular there
-        if _is_rounding(counter, r, J, z[:-1]):
+        if is_rounding(counter, r, J, z[:-1]):
             return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
         step = across(J, slope, tangent, np.append(r, 0.0))
