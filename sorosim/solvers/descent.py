@@ -69,6 +69,11 @@ class Curvatures(NamedTuple):
         """Whether the potential falls along one of them."""
         return bool((self.values < -self.rounding).any())
 
+    @property
+    def neutral(self) -> bool:
+        """Whether no force opposes one of them."""
+        return bool((np.abs(self.values) <= self.rounding).any())
+
 
 def curvatures(J: Array, U: Array) -> Curvatures:
     """Curvatures of the potential from the Jacobian J = [K, -A^T; E, .] of residual and errors of constraints.
@@ -148,7 +153,7 @@ def descend(
                 end = settle(way.x, False)
                 if end is not None and way.reaches(end):
                     return end, k
-            if np.abs(way.pull).max(initial=0.0) <= AT_REST * first:
+            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * first:
                 return settle(way.x, True), k
             if way.gone > FALLEN or not way.step():
                 return None, k
@@ -179,9 +184,10 @@ class _Way:
         self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
         falling = self.curvature < 0.0
         self.length = self._length(self._down(0.0)) if not falling.any() else np.inf
-        # at an equilibrium pulls along what falls are rounding, which must not decide where it goes
-        if falling.any() and self._length(found.motions[:, falling] @ (self.pull / self.curvature)[falling]) < ROUNDING:
-            self.pull[falling] = 0.0
+        # rounding along what falls must not decide where it goes
+        for k in np.flatnonzero(falling):
+            if self._length(found.motions[:, k] * (self.pull[k] / self.curvature[k])) < ROUNDING:
+                self.pull[k] = 0.0
 
     def _length(self, move: Array) -> float:
         """Of a step (n,), relative to the longest."""
@@ -205,26 +211,25 @@ class _Way:
                     length = self._length(move)
                     self.gone += length
                     self.radius = min(1.0, max(self.radius, 3.0 * length)) if quality > GOOD else self.radius
-                    self.towards = move
                     return True
             self.radius *= 0.25
         return False
 
     def _moves(self) -> Iterator[Array]:
         """Steps within the radius, the best first: both ways along a motion that falls and is not pulled."""
-        least = max(0.0, -float(self.curvature.min()))
+        least = max(0.0, -float(self.curvature[self.pull != 0.0].min(initial=0.0)))
         # a damping at which the step is too short, and one at which it is not
         low, high = least * (1.0 + ROUNDING), max(2.0 * least, 1.0)
         inside = self._down(low)
         if self._length(inside) <= self.radius:
-            if not least:
+            if not (self.curvature < 0.0).any() or self._length(inside) > NEAR * self.radius:
                 yield inside
                 return
             known = self._length(self.towards) >= ROUNDING
             motion = falling_motion(self.found, self.U, self.towards if known else np.zeros(self.n))
             motion *= (self.radius - self._length(inside)) / self._length(motion)
-            yield inside + motion
-            yield inside - motion
+            for self.towards in (motion, -motion):
+                yield inside + self.towards
             return
         while self._length(self._down(high)) > self.radius:
             low, high = high, 10.0 * high

@@ -100,9 +100,12 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
     counter.first = found.first
     with one_blas_thread(), np.errstate(all="ignore"):
         point, said = _settled(counter, problem.descent, x0, found)
+        x, J = (found.x, found.jacobian) if point is None else (point.x, point.jacobian)
+        neutral = not _is_positive(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
+    neutral = neutral or (found.message.endswith(NEUTRAL) if point is None else not point.isolated)
+    said = found.message.removesuffix(NEUTRAL) + said + NEUTRAL * neutral
     if point is None:
-        return replace(found, message=found.message + said, n_residual=found.n_residual + counter.n_residual)
-    said = found.message.removesuffix(NEUTRAL) + said + ("" if point.isolated else NEUTRAL)
+        return replace(found, message=said, n_residual=found.n_residual + counter.n_residual)
     counts = found.n_residual + counter.n_residual, found.n_jacobian + counter.n_jacobian
     return replace(StaticSolution(point.x, point.residual, point.jacobian, True, said, *counts), released=True)
 
