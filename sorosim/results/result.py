@@ -84,7 +84,7 @@ class Equilibrium(Shown):
 
     @cached_property
     def stable(self) -> bool:
-        """Whether no small motion about the equilibrium grows, driven joints held (`linearize`); neutral ones may drift."""
+        """Whether no small motion about it grows, driven joints held (`linearize`); neutral ones may drift."""
         return self.linearize().stable
 
     def loop_wrench(self, name: str) -> Array:

@@ -115,7 +115,7 @@ def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     problem = counter.problem
     point, said, course = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
     if (point is None or not point.good) and problem.releases and (found := _released(counter, x0)):
-        return *found, True
+        return found[0], f"let go at the start, {found[1]}", True
     if problem.follows and (point is None or not point.good):
         point, said = _follow(counter)
     if problem.jumps and (point is None or not point.good):
