@@ -171,7 +171,7 @@ class Linearization:
         if is_symmetric(self._scaled[0]):
             phi = np.abs(scipy.linalg.solve_triangular(self._U, shapes))
             form = np.sum(phi * (np.abs(self.K) @ phi), axis=0)
-            # rounding may be more where K is singular obliquely: it makes nothing grow, nor does what takes a day (1/s^2)
+            # where K is singular obliquely rounding may be more; 1/s^2: what grows within days is neutral
             squares[
                 (np.abs(squares) <= FORM * EPS * form) | ((squares < 0.0) & (squares >= -NEUTRAL * (form + 1.0)))
             ] = 0.0
