@@ -150,7 +150,7 @@ def continuation(
     way = Way(robot, names, origin, slope, inputs, held)
     at_start = way.robot(start)
     begin_q = robot.initial_q if q0 is None and at_start is not robot and robot.initial_q.any() else q0
-    eq = statics(at_start, way.inputs(start), way.driven(start), begin_q)
+    eq = statics(at_start, way.inputs(start), way.driven(start), begin_q, stable=False)
     way.straighten(eq.q, start, end)
     rest = Rest(way, eq.q, start, abs(end - start))
     onward = np.append(np.zeros(len(rest.start(eq.q, start))), np.sign(end - start))

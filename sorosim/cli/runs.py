@@ -292,6 +292,14 @@ def statics(
     robot: RobotArgument,
     u: InputOption = None,
     driven: DrivenOption = None,
+    stable: Annotated[
+        bool | None,
+        typer.Option(
+            "--stable/--any",
+            help="Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable.",
+            show_default=False,
+        ),
+    ] = None,
     changes: SetOption = None,
     output: ResultOption = None,
     json: JsonOption = False,
@@ -306,7 +314,7 @@ def statics(
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
     try:
-        found = sorosim.statics(loaded, inputs, held)
+        found = sorosim.statics(loaded, inputs, held, stable=stable)
     except ConvergenceError as error:
         if output and error.partial is not None:
             error.partial.save(output)

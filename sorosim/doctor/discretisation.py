@@ -204,7 +204,7 @@ def _frequency(patient: Patient, fine: Robot, T: Array, rest: Equilibrium | None
     robot = patient.robot
     try:
         if rest is not None and isinstance(patient.rest, Equilibrium):
-            if not patient.rest.stable:
+            if patient.rest.linearize().stability != "stable":
                 return  # what nothing holds is as slow as rounding has it
             a, b = (_lowest(e.robot.linearize(e.q, e.u, free=e.free)) for e in (patient.rest, rest))
         elif not robot.loop_names:

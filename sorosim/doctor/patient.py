@@ -173,9 +173,12 @@ class Patient:
 
     @cached_property
     def rest(self) -> Equilibrium | str:
-        """The equilibrium without inputs, driven coordinates held where they start; or why there is none."""
-        if self.loose:
-            return f"{self.loose}: none was looked for"
+        """The equilibrium without inputs, driven coordinates held where they start; or why there is none.
+
+        It is one of many where rigid-body motions are neutral, as those of a turntable.
+        """
+        if self.floating and self.robot.engine.loading.touches:
+            return f"{self.loose}: where it comes to rest on what it touches was not looked for"
         none = np.zeros(len(self.robot.actuator_names))
         try:
             rest = statics(self.robot, none, self.held)

@@ -29,7 +29,11 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
     rest = patient.rest
     if isinstance(rest, str):
         if patient.loose:
-            yield Finding(OK, "equilibrium", rest)
+            yield Finding(
+                OK,
+                "equilibrium",
+                f"{patient.loose}, and nothing balances the forces there" if patient.loose not in rest else rest,
+            )
         else:
             yield _none(patient, rest)
         return
@@ -37,7 +41,8 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
     tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in rest.tip())
     what = f"without inputs the tip rests at {tip} mm"
     if rest.stable:
-        yield Finding(OK, "equilibrium", what)
+        neutral = f", and anywhere that it drifts to: {patient.loose}" if patient.loose else ""
+        yield Finding(OK, "equilibrium", what + neutral)
     else:
         yield from _unstable(patient, what)
     loads = "weight and loads" if patient.gravity else "its loads"

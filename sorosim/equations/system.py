@@ -155,15 +155,6 @@ class StaticSystem:
         engine = self.robot.engine
         return engine.but(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
 
-    def accelerations(self, y: Array, derivatives: bool) -> tuple[Array, Array]:
-        """Accelerations of the free coordinates y from rest, loops closing within a second, and their derivatives."""
-        free, zero = self.partition.free, np.zeros(self.robot.ndof)
-        found = self.robot.engine.evaluate(
-            task.FORWARD_DERIVATIVES if derivatives else task.FORWARD, self.q(y), zero, zero.copy(), self.u,
-            known=self.partition.mask, closing=np.array([0.0, 1.0, self.rank]), sliding=self.sliding(self.q(y)),
-        )  # fmt: skip
-        return found.qdd[free], found.dq[np.ix_(free, free)] if derivatives else found.dq
-
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
         found = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))

@@ -7,11 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.equations.system import OdeSystem, StaticSystem
+from sorosim.equations.system import OdeSystem, StaticSystem, elastic_weight
 from sorosim.errors import ModelError, PlugInError
-from sorosim.solvers.equilibrium import Sinking
+from sorosim.linear.growth import growing
+from sorosim.solvers.descent import Descent
+from sorosim.solvers.equilibrium import DIVERGES, FLUTTERS, STABLE
 
 Array = NDArray[np.float64]
+
+# the longest step down: no node turns by more [rad], or moves by more of the robot's size
+LONGEST_STEP = 0.5
 
 
 class Trials:
@@ -91,20 +96,27 @@ class StaticTrials:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
 
-    def sinking(self, x0: Array) -> Sinking:
-        """How the robot sinks from x0: along the forces, or with loops along the accelerations from rest."""
-        system, n = self.system, self.system.n_free
-        if not system.robot.n_multipliers:
-            return Sinking(lambda x: -self.residual(x, 1.0), lambda x: -self.jacobian(x, 1.0)[1], x0, lambda x: x)
-        return Sinking(
-            lambda y: self.accelerations(y)[0], lambda y: self.accelerations(y, True)[1], x0[:n],
-            lambda y: system.start(system.q(y)),
-        )  # fmt: skip
+    def descent(self) -> Descent:
+        """How states are compared on the way down: elastic energy and inertia; how nodes turn and move."""
+        system, robot = self.system, self.system.robot
+        nodes, free, zero = np.arange(len(robot.engine.tree.inertia)), system.partition.free, np.zeros(robot.ndof)
 
-    def accelerations(self, y: Array, derivatives: bool = False) -> tuple[Array, Array]:
-        """Those of the free coordinates from rest, and their derivatives by them."""
+        def reach(x: Array) -> Array:
+            g, _, J, _ = robot.engine.jacobians(nodes, system.q(x), zero, False)
+            extent = float(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max(initial=0.0)) or 1.0
+            rows = J[:, :, free] * (np.repeat([1.0, 1.0 / extent], 3) / LONGEST_STEP)[:, None]
+            return rows.reshape(2 * len(nodes), 3, system.n_free)
+
+        return Descent(system.n_free, lambda x: elastic_weight(robot, system.q(x), free), reach)
+
+    def stability(self, x: Array) -> str:
+        """What becomes of small motions about an equilibrium, where forces have no potential."""
+        system = self.system
         try:
-            return self.system.accelerations(y, derivatives)
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full(len(y), np.nan), np.full((len(y), len(y)), np.nan)
+            linear = system.robot.linearize(system.q(x), system.u, free=system.partition.free)
+        except ModelError:
+            return STABLE  # nobody can tell
+        if linear.stability != "unstable":
+            return STABLE
+        growth = growing(linear.M, linear.D, linear.K)
+        return DIVERGES if growth.buckling or not growth.flutter else FLUTTERS

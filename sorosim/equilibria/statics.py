@@ -19,7 +19,8 @@ from sorosim.equilibria.assembly import closed_gently, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import ROUNDING, StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import StaticSolution, settle_equilibrium, solve_equilibrium
+from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,8 @@ JACOBIANS = ("analytic", "finite-difference")
 MAX_TURNS = 5
 # loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
 OPEN = 1e-9
+# parts of the robot's size by which no point moves that is near to the start
+FAR = 1.0
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
 
@@ -48,6 +51,7 @@ def statics(
     driven: Mapping[str, float] | None = None,
     q0: ArrayLike | Equilibrium | Run | None = None,
     *,
+    stable: bool | None = None,
     jacobian: str = "analytic",
     sticking: ArrayLike | Equilibrium | Run | None = None,
 ) -> Equilibrium:
@@ -64,6 +68,9 @@ def statics(
         Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
         depends on it. From an Equilibrium, or the end of a Run near to one, the search follows the curve of
         equilibria on the straight way between its inputs and driven coordinates and the ones asked for.
+    stable : bool, optional
+        Whether to go on from an unstable equilibrium, or from one at more energy than the start, to a stable one.
+        Default: the robot file's `statics` block, else True. False keeps the first that is found.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
     sticking : (ndof,) array_like, Equilibrium or Run
@@ -90,11 +97,13 @@ def statics(
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 
-    scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails, or at once where a robot has contacts
-    and no start is given, the load (gravity, loads, inputs and driven displacements together) is raised from zero along
-    the curve of equilibria, through folds; `message` says so. A robot without loops that finds no way so is let go at
-    the start, to follow the forces without inertia until it rests. Loops that are open in the unloaded state close as
-    the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
+    scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails the load (gravity, loads, inputs and
+    driven displacements together) is raised from zero along the curve of equilibria, through folds. From an unstable
+    equilibrium, or one that the forces cannot reach from the start, a descent of the potential goes on to a stable one:
+    Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
+    once, in steps that pass nothing that touches. Under friction (`sticking`), and where the equilibrium flutters, the
+    first one stays. `message` says all this, and whether the equilibrium is neutral, unstable, or far from the start.
+    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
@@ -102,33 +111,36 @@ def statics(
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
     start, begin = _beginning(robot, q0)
     follows = begin is not None
+    stable = bool(robot.description.statics.get("stable", True) if stable is None else stable)
     system = StaticSystem(robot, inputs, given, _stuck(robot, sticking), None if begin is None else (start, begin))
-    n = system.n_free
+    n, free, touches = system.n_free, system.partition.free, robot.engine.loading.touches
     opened = ""
     if not follows:
         start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
+    passed = ""
     if robot.loop_names:
+        given_start = start
         start, errors, opened = closed_gently(robot, start, system.partition.free)
         system.weigh(*errors)
+        if touches and (too_far := jumps(system)) and too_far(given_start[free], 1.0, start[free], 1.0):
+            passed = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = StaticTrials(system)
     x0 = system.start(start, 0.0 if follows else 1.0)
     unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
-    sinking = None if follows else trials.sinking(x0)
-    # surfaces must not pass through each other on the way
-    gently = follows or (q0 is None and robot.engine.loading.touches)
-    problem = StaticProblem(trials.residual, trials.jacobian, unloaded, analytic, sinking, gently,
-                            jumps(system) if robot.engine.loading.touches else None,
-                            _rounding_of_weight(system, start))  # fmt: skip
+    problem = StaticProblem(
+        trials.residual, trials.jacobian, unloaded, analytic, follows=follows or (q0 is None and touches),
+        # what sticks resists the way from where it stuck: it has no potential
+        descent=trials.descent() if sticking is None else None, stable=stable, stability=trials.stability,
+        # surfaces must not pass through each other on the way
+        releases=stable and touches and not follows, too_far=jumps(system) if touches else None,
+        rounding=_rounding_of_weight(system, start),
+    )  # fmt: skip
     found = solve_equilibrium(problem, x0)
-    for _ in range(MAX_TURNS):
-        settled = system.without_turns(found.x, start[system.partition.free])
-        if not found.success or np.array_equal(settled, found.x):
-            break
-        # a whole turn of a free or spherical joint looks like a solution, whatever the torque: solve again
-        again = solve_equilibrium(problem, settled, near=True)
-        found = replace(again, n_residual=found.n_residual + again.n_residual,
-                        n_jacobian=found.n_jacobian + again.n_jacobian)  # fmt: skip
+    found = _without_turns(system, problem, found, start)
+    found = _without_turns(system, problem, settle_equilibrium(problem, found, x0), start)
+    if not follows:
+        found = replace(found, message=found.message + _far(robot, start, system.q(found.x)) + passed)
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load
@@ -153,6 +165,36 @@ def statics(
         raise ConvergenceError(f"statics: {opened}", equilibrium, report)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _far(robot: Robot, start: Array, q: Array) -> str:
+    """Which link has moved by more than the robot is long, in words; "" if none has."""
+    nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
+    a, b = (robot.engine.poses(nodes, x, zero)[0][:, :3, 3] for x in (start, q))
+    extent = float(np.ptp(np.vstack([np.zeros(3), a]), axis=0).max(initial=0.0))
+    way = np.linalg.norm(a - b, axis=1)
+    if not way.max(initial=0.0) > FAR * extent > 0.0:
+        return ""
+    worst = int(np.argmax(way))
+    name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")
+    return f"; far from the start: '{name}' moved by {way[worst]:.3g} m"
+
+
+def _without_turns(system: StaticSystem, problem: StaticProblem, found: StaticSolution, start: Array) -> StaticSolution:
+    """The same solution without whole turns.
+
+    A whole turn of a free or spherical joint looks like a solution, whatever the torque: solve it again from within.
+    """
+    for _ in range(MAX_TURNS):
+        settled = system.without_turns(found.x, start[system.partition.free])
+        if not found.success or np.array_equal(settled, found.x):
+            break
+        again = solve_equilibrium(problem, settled, near=True)
+        counts = found.n_residual + again.n_residual, found.n_jacobian + again.n_jacobian
+        kept = np.abs(again.x - settled)[: system.n_free].max() <= FIRST_POLISH
+        found = replace(again, n_residual=counts[0], n_jacobian=counts[1], first=found.first, released=found.released,
+                        message=found.message if kept else again.message)  # fmt: skip
+    return found
 
 
 def _curve(robot: Robot, inputs: Array, held: Mapping[str, float]) -> str:

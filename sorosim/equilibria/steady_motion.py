@@ -21,7 +21,8 @@ from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import solve_equilibrium
+from sorosim.solvers.newton import StaticProblem
 
 Array = NDArray[np.float64]
 
@@ -108,7 +109,7 @@ def steady(
     for name in speeds:
         if (index := layout.coordinate(name, "rates")) not in taken:
             held[name] = float(robot.initial_q[index])
-    rest = statics(robot, u, held, q0)
+    rest = statics(robot, u, held, q0, stable=False)  # what turns may be stable where what rests is not
     system = SteadySystem(robot, rest, held, speeds)
     _check_loops(robot, rest.q, system.rates)
     if robot.loop_names:

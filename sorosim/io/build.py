@@ -258,10 +258,12 @@ class Builder:
     def statics(self, dimensions: dict[str, str]) -> dict[str, Any]:
         """Default arguments of `sorosim.statics`."""
         block, path = self.file.statics, ("statics", "u")
-        if block is None or not block.u:
+        if block is None:
             return {}
-        known = self.inputs(path, block.u, dimensions)
-        return {"u": {name: self.number((*path, name), block.u[name], known[name]) for name in known}}
+        known = self.inputs(path, block.u, dimensions) if block.u else {}
+        given = {} if block.stable is None else {"stable": block.stable}
+        u = {name: self.number((*path, name), block.u[name], known[name]) for name in known}
+        return given | ({"u": u} if u else {})
 
     def number(self, path: Path, value: Any, dimension: str) -> float | None:
         """A quantity."""

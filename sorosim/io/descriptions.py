@@ -355,6 +355,8 @@ BLOCKS: dict[str, Keys] = {
     "StaticsBlock": {
         "u": ("Inputs by the names of actuators.", "{cable: 3 N}"),
         "driven": ("Coordinates that are held, by name or by the link whose joint has one.", "{lid: 30 deg}"),
+        "stable": ("Whether to go on from an unstable equilibrium to a stable one: true, the default, or false.",
+                   "false"),
     },
     "SignalTable": {
         "times": ("Increasing times.", "[0, 1 s, 2 s]"), "values": ("Value at each time.", "[0, 5, 0]"),

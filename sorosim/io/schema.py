@@ -115,6 +115,7 @@ class SimulateBlock(Block):
 class StaticsBlock(Block):
     u: dict[Annotated[str, Name()], Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
     driven: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
+    stable: Annotated[bool, fields.Truth()] | None = None
 
 
 # -- reuse: expanded before the rest is checked, so that values here are open

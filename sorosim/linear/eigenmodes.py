@@ -17,6 +17,8 @@ NOISE = 1e-9
 OVERDAMPED = 0.99
 # below this part of the gyroscopic forces damping is rounding, and nothing takes energy
 SKEW = 1e-12
+# negative curvatures below this part of the terms that cancel in them are rounding: of motions that no force opposes
+NEUTRAL = 1e-11
 EPS = float(np.finfo(float).eps)
 
 

@@ -8,14 +8,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.linear.eigenmodes import EPS, NOISE, is_symmetric
+from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, is_symmetric
 
 Array = NDArray[np.float64]
 
 # squares of frequencies that have met are apart by this part along the imaginary axis, the root of rounding
 MEET = 1e-6
-# eigenvalues of a scaled stiffness nearer to zero than this are rounding: of motions that nothing holds
-NEUTRAL = 1e-11
 
 
 class Growth(NamedTuple):

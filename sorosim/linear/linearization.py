@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf
 
 from sorosim.door import columns, describe, number
 from sorosim.errors import InputError
-from sorosim.linear.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
+from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
 from sorosim.linear.growth import Growth
 
 Array = NDArray[np.float64]
@@ -113,14 +113,14 @@ class Linearization:
 
     @cached_property
     def stable(self) -> bool:
-        """Whether small motions stay small.
+        """Whether no small motion grows; neutral ones, which no force opposes, may drift on (`stability`).
 
-        At rest, where K is symmetric and D gives no energy, that is K being positive definite; otherwise that no
-        eigenvalue has a positive real part beyond rounding.
+        At rest, where K is symmetric and D gives no energy, that is K having no negative eigenvalue beyond rounding;
+        otherwise that no eigenvalue of the motion has a positive real part beyond rounding.
         """
         K, D = self._scaled
         if is_symmetric(K) and not self.qd.any():
-            if self._natural[0].min(initial=np.inf) <= 0.0:
+            if self._natural[0].min(initial=np.inf) < 0.0:
                 return False
             losses = np.linalg.eigvalsh(0.5 * (D + D.T))
             if losses.min(initial=0.0) >= -NOISE * losses.max(initial=0.0):
@@ -129,7 +129,7 @@ class Linearization:
         values = self._spectrum[0]
         size = np.abs(values)
         rounding = 2 * len(K) * EPS * size.max(initial=0.0)
-        return bool((values.real <= NOISE * size + rounding).all())
+        return bool((values.real <= np.where(self._drifts, np.inf, NOISE * size + rounding)).all())
 
     @cached_property
     def growth(self) -> Growth:
@@ -142,9 +142,18 @@ class Linearization:
         """The same in words: "stable"; "unstable (divergence)", "unstable (flutter)" or both where modes grow, see
         `growth`; or "neutral", as of rigid bodies that drift on.
         """
-        if self.growth.unstable:
-            return f"unstable ({self.growth.words})"
-        return "stable" if self.stable else "neutral"
+        if not self.stable:
+            return f"unstable ({self.growth.words})" if self.growth.unstable else "unstable"
+        return "neutral" if self._drifts.any() else "stable"
+
+    @property
+    def _drifts(self) -> NDArray[np.bool_]:
+        """Which eigenvalues are zero within rounding: a double one, of rest and drift, has half of the digits."""
+        values = self._spectrum[0]
+        if is_symmetric(self._scaled[0]):
+            return np.asarray(values == 0.0)
+        size = np.abs(values)
+        return np.asarray(size**2 <= 2 * len(values) * EPS * size.max(initial=0.0) ** 2)
 
     @cached_property
     def _U(self) -> Array:
@@ -172,7 +181,11 @@ class Linearization:
         squares, shapes = natural(self._scaled[0])
         if is_symmetric(self._scaled[0]):
             phi = np.abs(scipy.linalg.solve_triangular(self._U, shapes))
-            squares[np.abs(squares) <= FORM * EPS * np.sum(phi * (np.abs(self.K) @ phi), axis=0)] = 0.0
+            form = np.sum(phi * (np.abs(self.K) @ phi), axis=0)
+            # where K is singular obliquely rounding may be more; 1/s^2: what grows within days is neutral
+            squares[
+                (np.abs(squares) <= FORM * EPS * form) | ((squares < 0.0) & (squares >= -NEUTRAL * (form + 1.0)))
+            ] = 0.0
         return squares, shapes
 
     @cached_property

@@ -84,7 +84,7 @@ class Equilibrium(Shown):
 
     @cached_property
     def stable(self) -> bool:
-        """Whether small motions about the equilibrium stay small, driven joints held (`linearize`)."""
+        """Whether no small motion about it grows, driven joints held (`linearize`); neutral ones may drift."""
         return self.linearize().stable
 
     @cached_property

@@ -1,43 +1,36 @@
-"""Equilibria: scipy's hybr with the analytic Jacobian; when it fails load continuation, through folds, or a descent."""
+"""Equilibria: scipy's hybr with the analytic Jacobian; load continuation through folds; descent to a stable one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import BDF
-from scipy.linalg import lstsq
-from scipy.linalg.lapack import dgesv
+from scipy.linalg import null_space
+from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import across, scale
+from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
+from sorosim.solvers.newton import (
+    FIRST_POLISH,
+    MAX_NEWTON,
+    MAX_POLISH,
+    STEP_TOLERANCE,
+    Counter,
+    Point,
+    StaticProblem,
+    is_rounding,
+    newton,
+    solved,
+)
 
 Array = NDArray[np.float64]
 
 # hybr need not be exact: Newton's steps after it are
 HYBR_TOLERANCE = 1e-6
-# a Newton step below this part of 1 + |x| is the end: the error left is its square
-STEP_TOLERANCE = 1e-9
-# and below this part no further step can better the digits
-EXACT_STEP = 1e-13
-# residuals below this part of |J| (1 + |x|) are rounding
-ROUNDING = 1e-13
-# unknowns beyond have no digits left by which to tell a solution
-LARGEST = 1e10
-MAX_POLISH = 8
-MAX_NEWTON = 40
-# a first step of this size, relative to 1 + |x|, or a next one above this part of the last, is not that of Newton's
-# method near a regular solution
-FIRST_POLISH = 1e-2
-FAST = 0.25
-# singular values of the scaled J below this part of the largest count as zero where steps are not fast
-SINGULAR = 1e-7
-# pivots below this part of the largest are rounding
-LOST = 1e-14
 # load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
 FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
@@ -47,34 +40,17 @@ MAX_STEPS = 1000
 FIRST_STEPS, STILL = 40, 1e-6
 MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
-# descent along the forces: Newton's method takes over where they have fallen to this part; and when to give it up
-SETTLED = 1e-3
-MAX_DESCENT, FARTHEST = 1000, 1e3
-
-
-@dataclass(frozen=True)
-class Sinking:
-    """dy/dt = rate(y), along which a state comes to rest at a solution; of dissipative kind."""
-
-    rate: Callable[[Array], Array]
-    jacobian: Callable[[Array], Array]
-    start: Array
-    unknowns: Callable[[Array], Array]  # x at y
-
-
-@dataclass(frozen=True)
-class StaticProblem:
-    """residual(x, load) = 0 at load = 1; at load = 0 nothing pulls, and x_unloaded is the solution."""
-
-    residual: Callable[[Array, float], Array]
-    jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
-    x_unloaded: Array
-    analytic: bool = True  # False: differences of the residual in hybr, for comparison
-    sinking: Sinking | None = None  # a last resort
-    follows: bool = False  # do not jump: first follow the curve from x_unloaded
-    too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
-    rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
-    jumps: bool = True  # with `follows`: where the curve ends, hybr may find another solution
+# what becomes of small motions about a solution
+STABLE, DIVERGES, FLUTTERS = "stable", "diverges", "flutters"
+NEUTRAL = "; neutral: the tangent stiffness is singular, there are others nearby"
+# pivots of a scaled, symmetric J above this are positive beyond rounding
+POSITIVE = 1e-6
+# work below this part of that of the stiffest parts is rounding
+WORK = 1e-12
+# nodes and weights of Gauss' rule for the work on the straight way from the start to a solution
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
+# two estimates of that work are believed if they have one sign and differ by no more than this factor
+ALIKE = 3.0
 
 
 @dataclass(frozen=True)
@@ -88,90 +64,10 @@ class StaticSolution:
     message: str
     n_residual: int
     n_jacobian: int
-
-
-@dataclass(frozen=True)
-class _Point:
-    """Where Newton's method ended, and whether that is a solution."""
-
-    x: Array
-    residual: Array
-    jacobian: Array
-    good: bool
-    isolated: bool = True
-
-
-class _Counter:
-    """The problem at one load, counting."""
-
-    def __init__(self, problem: StaticProblem) -> None:
-        self.problem = problem
-        self.n_residual = self.n_jacobian = 0
-
-    def residual(self, x: Array, load: float) -> Array:
-        self.n_residual += 1
-        return self.problem.residual(x, load)
-
-    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
-        self.n_jacobian += 1
-        return self.problem.jacobian(x, load)
-
-
-def _solve(J: Array, r: Array) -> Array:
-    """J^-1 r; NaN where J is singular."""
-    return _factored(J, r)[0]
-
-
-def _factored(J: Array, r: Array) -> tuple[Array, bool]:
-    """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
-    d = scale(J)
-    lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
-    pivots = np.abs(np.diag(lu))
-    regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
-    return (d * y if info == 0 else np.full_like(r, np.nan)), regular
-
-
-def _is_rounding(counter: _Counter, r: Array, J: Array, x: Array) -> bool:
-    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding).all())
-
-
-def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
-    """The shortest step that makes the linearised residual least, and whether it is the only one.
-
-    Shortest in scaled coordinates.
-    """
-    d = scale(J)
-    y, _, rank, _ = lstsq(d[:, None] * J * d, d * r, cond=SINGULAR, check_finite=False)
-    return d * y, rank == len(r)
-
-
-def _newton(counter: _Counter, x: Array, load: float, max_steps: int) -> _Point:
-    """Newton steps until they are as small as digits allow.
-
-    Steps must shrink fast; the last one, of size eps, leaves an error of size eps^2. Where they do not, J may be
-    singular because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: from the start
-    again, the shortest steps then lead to the nearest of them.
-    """
-    start, before, only = x, FIRST_POLISH, True
-    shortest = False
-    k = 0
-    while True:
-        r, J = counter.jacobian(x, load)
-        if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
-            return _Point(x, r, J, False)
-        rounding = _is_rounding(counter, r, J, x)
-        step, only = _shortest(J, r) if shortest else _factored(J, r)
-        size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-        if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
-            return _Point(x, r, J, True, only)
-        if shortest and rounding:
-            return _Point(x, r, J, True, only)
-        if not shortest and not size < FAST * before:
-            shortest, x, before, k = True, start, np.inf, 0
-            continue
-        if not size < 2.0 * before or k == max_steps:
-            return _Point(x, r, J, False, only)
-        x, before, k = x - step, size, k + 1
+    first: tuple[Array, Array, Array] | None = (
+        None  # where the Jacobian was evaluated first, residual and Jacobian there
+    )
+    released: bool = False  # whether the forces led there from the start
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
@@ -179,49 +75,164 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
 
     `near`: x0 may be a solution already, and is then kept. The message says what it did.
     """
-    counter = _Counter(problem)
+    counter = Counter(problem)
     if len(x0) == 0:
         r, J = counter.jacobian(x0, 1.0)
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, said = (_newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged"
-        if problem.follows and (point is None or not point.good):
-            point, said = _follow(counter)
-        if problem.jumps and (point is None or not point.good):
-            point, said = _hybr(counter, x0)
-            if point is not None and not point.isolated:
-                # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
-                nearest = _damped(counter, x0)
-                point = nearest if nearest.good else point
-        if point is None:
-            point, course = _continue(counter)
-            said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
-            if not point.good:
-                last = _newton(counter, x0, 1.0, MAX_NEWTON)
-                if last.good:
-                    point, said = last, f"{said}; Newton's steps from the start converged"
-                elif problem.sinking and (steps := _descend(counter, problem.sinking)):
-                    point, said = steps[0], f"{said}; let go at the start, it came to rest in {steps[1]} steps"
+        point, said, released = _first(counter, x0, near)
     if point.good and not point.isolated:
-        said += "; the tangent stiffness is singular, there are others nearby"
+        said += NEUTRAL
     counts = counter.n_residual, counter.n_jacobian
-    return StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts)
+    found = StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts, counter.first)
+    return replace(found, released=released)
 
 
-def _follow(counter: _Counter) -> tuple[_Point, str]:
+def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array) -> StaticSolution:
+    """Go on from a solution that was found from x0 to a stable one, if the problem asks for that.
+
+    From one at which the forces would have had to gain energy: down from x0; from an unstable one: down from there, at
+    first along the motion that grows fastest. Where there is no way down it stays; the message says so.
+    """
+    if not (found.success and len(x0) and problem.descent is not None):
+        return found
+    counter = Counter(problem)
+    counter.first = found.first
+    with one_blas_thread(), np.errstate(all="ignore"):
+        point, said = _settled(counter, problem.descent, x0, found)
+        x, J = (found.x, found.jacobian) if point is None else (point.x, point.jacobian)
+        neutral = not _is_positive(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
+    neutral = neutral or (found.message.endswith(NEUTRAL) if point is None else not point.isolated)
+    said = found.message.removesuffix(NEUTRAL) + said + NEUTRAL * neutral
+    if point is None:
+        return replace(found, message=said, n_residual=found.n_residual + counter.n_residual)
+    counts = found.n_residual + counter.n_residual, found.n_jacobian + counter.n_jacobian
+    return replace(StaticSolution(point.x, point.residual, point.jacobian, True, said, *counts), released=True)
+
+
+def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
+    """A solution, or how far the search for one came; what to say of it; whether it was a descent from the start."""
+    problem = counter.problem
+    point, said, course = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
+    if (point is None or not point.good) and problem.releases and (found := _released(counter, x0)):
+        return found[0], f"let go at the start, {found[1]}", True
+    if problem.follows and (point is None or not point.good):
+        point, said = _follow(counter)
+    if problem.jumps and (point is None or not point.good):
+        point, said = _hybr(counter, x0)
+        if point is not None and not point.isolated:
+            # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
+            nearest = _damped(counter, x0)
+            point = nearest if nearest.good else point
+        if point is not None and _passes(problem, x0, point.x):
+            point, said = None, "it may have passed through a contact"
+    if point is not None:
+        return point, said, False
+    point, course = _continue(counter)
+    said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
+    if point.good:
+        return point, said, False
+    last = newton(counter, x0, 1.0, MAX_NEWTON)
+    if last.good and not _passes(problem, x0, last.x):
+        return last, f"{said}; Newton's steps from the start converged", False
+    if not problem.releases and (found := _released(counter, x0)):
+        return found[0], f"{said}; let go at the start, {found[1]}", True
+    return point, said, False
+
+
+def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
+    """Whether something may have passed through something else between two states at the full load."""
+    return problem.too_far is not None and problem.too_far(x, 1.0, y, 1.0)
+
+
+def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolution) -> tuple[Point | None, str]:
+    """A stable solution below another one, None if that is to be kept; and what to say of it."""
+    problem = counter.problem
+    higher = problem.stable and not found.released and _rises(counter, descent.n, x0, found)
+    if higher and (lower := _released(counter, x0)):
+        return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
+    if _is_positive(found.jacobian, descent.n):
+        return None, ""
+    local = curvatures(found.jacobian, descent.weight(found.x))
+    grows = DIVERGES if local.negative else STABLE
+    if not local.symmetric and problem.stability is not None:
+        grows = problem.stability(found.x)
+    if grows != DIVERGES:
+        return None, "; unstable: it flutters" if grows == FLUTTERS else ""
+    if problem.stable and (lower := _released(counter, found.x, (x0 - found.x)[: descent.n])):
+        return lower[0], f", at an unstable equilibrium; let go there, {lower[1]}"
+    return None, "; unstable: small motions about it grow"
+
+
+def _rises(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
+    """Whether the forces oppose a displacement from the start to a solution, as they do where energy is gained.
+
+    Multipliers do no work along states that are closed, so the forces without them tell.
+    """
+    way = (point.x - x0)[:n]
+    if np.abs(way).max() <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
+        return False
+    J = point.jacobian
+    if counter.first is not None and np.array_equal(counter.first[0], x0):
+        _, r, J = counter.first
+        ends = [r[:n] - J[:n, n:] @ x0[n:], point.residual[:n] - point.jacobian[:n, n:] @ point.x[n:]]
+        rough = 0.5 * float(way @ (ends[0] + ends[1]))
+        fine = rough + float(way @ ((J - point.jacobian)[:n, :n] @ way)) / 12.0
+        if max(rough, fine) < 0.0 and (len(x0) > n or rough / fine < ALIKE > fine / rough):
+            return False
+    x, work = np.zeros_like(x0), 0.0
+    for node, share in zip(NODES, WEIGHTS, strict=True):
+        x[:n] = x0[:n] + 0.5 * (1.0 + node) * way
+        work += 0.5 * share * float(way @ counter.residual(x, 1.0)[:n])
+    return bool(work > WORK * abs(float(way @ (np.abs(J[:n, :n]) @ np.abs(way)))))
+
+
+def _is_positive(J: Array, n: int) -> bool:
+    """Whether the tangent stiffness is symmetric and positive definite where constraints stay closed."""
+    K = J[:n, :n]
+    if len(J) > n:
+        d = scale(K)
+        rows = J[n:, :n] * d
+        basis = null_space(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None], rcond=DEPENDENT)
+        K = basis.T @ (d[:, None] * K * d) @ basis
+    if not np.abs(K - K.T).max(initial=0.0) <= NOISE * np.abs(K).max(initial=0.0):
+        return False
+    d = scale(K)
+    factor, info = dpotrf(d[:, None] * K * d)
+    return info == 0 and bool(np.diag(factor).min(initial=np.inf) > POSITIVE)
+
+
+def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point, str] | None:
+    """Let the state go at x: the stable solution to which the forces lead, and what to say of it, or None."""
+    problem, points = counter.problem, []
+    if problem.descent is None:
+        return None
+
+    def settle(y: Array, at_rest: bool) -> Array | None:
+        points.append(newton(counter, y, 1.0, MAX_POLISH))
+        if at_rest and not points[-1].good:
+            points.append(Point(y, *counter.jacobian(y, 1.0), True, False))
+        return points[-1].x if points[-1].good else None
+
+    too_far = None if problem.too_far is None else (lambda a, b: _passes(problem, a, b))
+    end, steps = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, too_far, towards)
+    return None if end is None else (points[-1], f"it came to rest in {steps} steps")
+
+
+def _follow(counter: Counter) -> tuple[Point, str]:
     """Follow the curve of solutions from the start as far as it goes; and what to say of it."""
     x = counter.problem.x_unloaded
     r, J = counter.jacobian(x, 1.0)
-    first = np.abs(_solve(J, r)).max()
+    first = np.abs(solved(J, r)).max()
     if first <= FIRST_POLISH * (1.0 + np.abs(x).max()):
-        point = _newton(counter, x, 1.0, MAX_POLISH)
+        point = newton(counter, x, 1.0, MAX_POLISH)
         if point.good and np.abs(point.x - x).max() <= 2.0 * first:
             return point, "Newton's steps from load 0 converged"
     point, course = _continue(counter)
     return point, f"load continuation {course}"
 
 
-def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
+def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
     """hybr at the full load, ended by Newton steps: the solution and what to say of it, or None and why not."""
     jacobian = (lambda x: counter.jacobian(x, 1.0)[1]) if counter.problem.analytic else None
     options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
@@ -232,14 +243,14 @@ def _hybr(counter: _Counter, x0: Array) -> tuple[_Point | None, str]:
     # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
     x = np.asarray(found.x, dtype=float)
     if np.isfinite(x).all():
-        point = _newton(counter, x, 1.0, MAX_POLISH)
+        point = newton(counter, x, 1.0, MAX_POLISH)
         if point.good:
             return point, "hybr converged"
     why = " ".join(str(found.message).split()).rstrip(".").lower()
     return None, "its end point is no solution" if found.success else why
 
 
-def _damped(counter: _Counter, x0: Array) -> _Point:
+def _damped(counter: Counter, x0: Array) -> Point:
     """Levenberg and Marquardt's steps from x0, which stay where nothing pulls, ended by Newton's."""
     x, solve = x0, cast(Any, root)
     try:
@@ -247,10 +258,10 @@ def _damped(counter: _Counter, x0: Array) -> _Point:
         x = np.asarray(found.x, dtype=float)
     except (ValueError, np.linalg.LinAlgError):
         pass  # then Newton's steps from x0 judge
-    return _newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
+    return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
 
 
-def _continue(counter: _Counter) -> tuple[_Point, str]:
+def _continue(counter: Counter) -> tuple[Point, str]:
     """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
     Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent
@@ -261,7 +272,7 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
     r, J = counter.jacobian(z[:n], 0.0)
     tangent = _tangent(counter, z, r, J, tangent)
-    highest, best, past, folds, steps, step = 0.0, _Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
+    highest, best, past, folds, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
         found = _correct(counter, z + step * tangent, tangent)
         turned = tangent if found is None else _tangent(counter, *found, tangent)
@@ -275,35 +286,35 @@ def _continue(counter: _Counter) -> tuple[_Point, str]:
         if steps == FIRST_STEPS and abs(z[n]) < STILL:
             break
         if z[n] > highest and not folds:
-            highest, best = float(z[n]), _Point(z[:n], r, J, False)
+            highest, best = float(z[n]), Point(z[:n], r, J, False)
         if fold:
             past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
             share = (1.0 - before[n]) / (z[n] - before[n])
             between = before[:n] + share * (z - before)[:n]
-            point = _newton(counter, between, 1.0, MAX_POLISH)
+            point = newton(counter, between, 1.0, MAX_POLISH)
             if not point.good and (found := _correct(counter, np.append(between, 1.0), np.eye(n + 1)[n])) is not None:
-                point = _newton(counter, found[0][:n], 1.0, MAX_POLISH)
+                point = newton(counter, found[0][:n], 1.0, MAX_POLISH)
             if point.good:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step
     return best, f"stopped at {round(100.0 * highest, 4):.4g} % of the load after {steps} steps{past}"
 
 
-def _tangent(counter: _Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
+def _tangent(counter: Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
     """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
     slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
     t = across(J, slope, along, np.append(np.zeros(len(r)), 1.0))
     return t / np.linalg.norm(t) if np.isfinite(t).all() else along
 
 
-def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
+def _correct(counter: Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
     """Newton's method from z across the tangent: a point of the curve, residual and Jacobian there, or None."""
     before = np.inf
     for _ in range(MAX_CORRECTIONS):
         r, J = counter.jacobian(z[:-1], z[-1])
         # steps may still be large where surfaces just touch: J is singular there
-        if _is_rounding(counter, r, J, z[:-1]):
+        if is_rounding(counter, r, J, z[:-1]):
             return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
         step = across(J, slope, tangent, np.append(r, 0.0))
@@ -313,34 +324,4 @@ def _correct(counter: _Counter, z: Array, tangent: Array) -> tuple[Array, Array,
         if not size < before:
             return None
         z, before = z - step, size
-    return None
-
-
-def _descend(counter: _Counter, sinking: Sinking) -> tuple[_Point, int] | None:
-    """Let the state sink until it is at rest: the solution there and the number of steps, or None.
-
-    It needs no regular J, as where nothing but a stop far below holds a mass; and it comes to stable equilibria only.
-    """
-    y = sinking.start
-    first, farthest = float(np.abs(sinking.rate(y)).max()), FARTHEST * (1.0 + np.abs(y).max())
-    if not np.isfinite(first):
-        return None
-    settled = SETTLED * first
-    try:
-        flow = BDF(
-            lambda t, y: sinking.rate(y), 0.0, y, np.inf, jac=lambda t, y: sinking.jacobian(y), rtol=1e-3, atol=1e-6
-        )
-        for k in range(1, MAX_DESCENT + 1):
-            flow.step()
-            y = np.array(flow.y).reshape(len(y))
-            if flow.status == "failed" or not np.abs(y).max() < farthest:
-                return None
-            rest = float(np.abs(sinking.rate(y)).max())
-            if rest <= settled:
-                point = _newton(counter, sinking.unknowns(y), 1.0, MAX_POLISH)
-                if point.good:
-                    return point, k
-                settled = 0.1 * rest
-    except (ValueError, np.linalg.LinAlgError):  # an infinite Jacobian
-        return None
     return None

@@ -168,7 +168,7 @@ class SweepResult:
         robot = self.robot_at(point)
         u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         q = np.array(self.q[point, : robot.ndof])
-        found = statics(robot, u, driven, q)
+        found = statics(robot, u, driven, q, stable=False)
         return replace(found, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
 
     def run(self, i: int) -> Run:

@@ -264,7 +264,8 @@ def test_copies_are_the_same():
 
 def test_statics_beyond_a_limit_load_points_here():
     # x - x^3 = 0.5 p has its fold at 0.7698; the curve is cut off on both sides
-    from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+    from sorosim.solvers.equilibrium import solve_equilibrium
+    from sorosim.solvers.newton import StaticProblem
 
     def residual(x, p):
         return np.where((x > -0.2) & (x < 0.7), x - x**3 - 0.5 * p, np.nan)

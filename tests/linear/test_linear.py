@@ -238,7 +238,7 @@ def test_matrices_are_checked_at_the_door(change, message):
 
 def test_stability_in_a_word_tells_what_drifts_from_what_grows():
     free = linearize(np.eye(2), np.zeros((2, 2)), np.diag([0.0, 4.0]), np.eye(2))
-    assert (free.stable, free.stability) == (False, "neutral")
+    assert (free.stable, free.stability) == (True, "neutral")
     assert repr(free) == "<Linearization of matrices: 2 coordinates, neutral>"
     assert linearize(np.eye(2), np.zeros((2, 2)), np.diag([-1.0, 4.0]), np.eye(2)).stability == "unstable (divergence)"
     assert linearize(np.eye(2), -0.1 * np.eye(2), np.diag([1.0, 4.0]), np.eye(2)).stability == "unstable (flutter)"

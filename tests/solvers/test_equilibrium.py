@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sorosim.solvers.equilibrium import StaticProblem, solve_equilibrium
+from sorosim.solvers.equilibrium import solve_equilibrium
+from sorosim.solvers.newton import StaticProblem
 
 
 def problem(residual, jacobian, x_unloaded=0.0, analytic=True):

@@ -1,0 +1,297 @@
+"""Descent to a stable equilibrium: Newton's method in a trust region, which makes use of negative curvature.
+
+With the tangent stiffness K and a metric W, the motions phi that keep the constraints closed and have
+K phi = curvature W phi, phi^T W phi = 1, make the step -sum phi (phi.r)/(curvature + damping), with the least damping
+for which all factors are positive and no place moves farther than the radius (More and Sorensen 1983). At an
+equilibrium with a negative curvature there is no force to follow: the step goes along that motion. Where forces have no
+potential K is not symmetric: its symmetric part gives the steps, and a step leads down if the forces do work on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# singular values of the scaled constraints below this part of the largest are zero
+DEPENDENT = 1e-9
+# safety factor over the rounding of phi^T K phi, and curvatures that are none in any case
+FORM, FLAT = 8.0, 1e-9
+EPS = float(np.finfo(float).eps)
+# relative to the largest entry: above this a matrix is not symmetric
+NOISE = 1e-9
+# damping of motions without curvature, over that of the others
+LEAST = 1e-8
+# a step is good if this part of what it promised comes true, and bad below
+GOOD, BAD = 0.75, 0.1
+# radius: at first, and the least; relative to the longest step
+RADIUS, SMALLEST = 0.25, 1e-10
+# size of a step from which Newton's method takes over; it is tried again whenever steps have become so much shorter
+NEAR, AGAIN = 0.05, 0.1
+# part of the first forces, in the metric, that is as good as none, as where a contact just opens
+AT_REST = 1e-11
+# a distance from an unstable equilibrium, relative to the longest step, that is rounding
+ROUNDING = 1e-6
+# motions whose curvatures are equal but for this part are one space, in which any direction is as good
+SAME = 1e-6
+MAX_STEPS, MAX_HALVES = 300, 60
+# constraints are closed after each step, until that takes no more than this part of the longest step
+CLOSED, MAX_CLOSING = 1e-7, 8
+# a descent that has gone so many of the longest steps without an end falls
+FALLEN = 300.0
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How states are compared on the way down. The first n of the unknowns move, the others are multipliers."""
+
+    n: int
+    weight: Callable[[Array], Array]  # U (n, n) at x: W = U^T U is the metric
+    reach: Callable[[Array], Array]  # (m, 3, n) at x: a step dx is one of the longest where one of |reach dx| is 1
+
+
+class Curvatures(NamedTuple):
+    """Motions along which constraints stay closed, as columns, W-orthonormal, by rising curvature."""
+
+    values: Array  # (k,)
+    motions: Array  # (n, k)
+    rounding: Array  # (k,) absolute values below which a curvature is zero
+    symmetric: bool  # whether forces have a potential, beyond noise
+
+    @property
+    def negative(self) -> bool:
+        """Whether the potential falls along one of them."""
+        return bool((self.values < -self.rounding).any())
+
+    @property
+    def neutral(self) -> bool:
+        """Whether no force opposes one of them."""
+        return bool((np.abs(self.values) <= self.rounding).any())
+
+
+def curvatures(J: Array, U: Array) -> Curvatures:
+    """Curvatures of the potential from the Jacobian J = [K, -A^T; E, .] of residual and errors of constraints.
+
+    Raises numpy.linalg.LinAlgError where J is not finite.
+    """
+    n = len(U)
+    K = J[:n, :n]
+    scaled = scipy.linalg.solve_triangular(U, scipy.linalg.solve_triangular(U, K, trans="T").T, trans="T").T
+    basis = np.eye(n)
+    if len(J) > n:
+        X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
+        basis = scipy.linalg.null_space(X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None], rcond=DEPENDENT)
+    reduced = basis.T @ scaled @ basis
+    values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
+    motions = scipy.linalg.solve_triangular(U, basis @ vectors)
+    size = np.abs(motions)
+    rounding = np.maximum(FORM * EPS * np.sum(size * (np.abs(K) @ size), axis=0), FLAT)
+    odd = np.abs(reduced - reduced.T).max(initial=0.0)
+    return Curvatures(values, motions, rounding, bool(odd <= NOISE * np.abs(reduced).max(initial=0.0)))
+
+
+def falling_motion(found: Curvatures, U: Array, towards: Array) -> Array:
+    """The motion (n,) of the most negative curvature, pointing where `towards` (n,) points.
+
+    Of several such, the one that is nearest to it; where it has no part of them, one that does not depend on rounding.
+    """
+    lowest = found.values[0]
+    V = found.motions[:, found.values <= lowest + SAME * abs(lowest)]
+    part = V @ (V.T @ (U.T @ (U @ towards)))
+    if np.linalg.norm(U @ part) > SAME * np.linalg.norm(U @ towards) > 0.0:
+        return np.asarray(part / np.linalg.norm(U @ part))
+    # of coordinates with the largest share the first
+    share = np.sum((U @ V) ** 2, axis=1)
+    index = int(np.flatnonzero(share >= (1.0 - SAME) * share.max())[0])
+    motion = V @ (U @ V)[index]
+    return np.asarray(motion / np.linalg.norm(U @ motion))
+
+
+def descend(
+    jacobian: Callable[[Array], tuple[Array, Array]],
+    x: Array,
+    descent: Descent,
+    settle: Callable[[Array, bool], Array | None],
+    too_far: Callable[[Array, Array], bool] | None = None,
+    towards: Array | None = None,
+) -> tuple[Array | None, int]:
+    """Go down from x to a stable equilibrium.
+
+    Parameters
+    ----------
+    jacobian : callable
+        Residual (n + m,) and its derivative (n + m, n + m) at x.
+    x : (n + m,)
+        Where it starts, constraints closed; an unstable equilibrium, too.
+    descent : Descent
+    settle : callable
+        Ends a search near x by Newton's method; None where that fails, or x itself where the second argument is True.
+    too_far : callable, optional
+        Whether something may have passed through something else between two states.
+    towards : (n,), optional
+        Direction in which an unstable equilibrium is left, if nothing else decides.
+
+    Returns
+    -------
+    x : (n + m,) or None
+        None where the descent has no end within `MAX_STEPS` steps, or falls.
+    n_steps : int
+    """
+    tried = NEAR
+    try:
+        way = _Way(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
+        first = np.abs(way.pull).max(initial=0.0)
+        for k in range(MAX_STEPS):
+            if not way.found.negative and way.length <= tried:
+                tried = AGAIN * way.length
+                end = settle(way.x, False)
+                if end is not None and way.reaches(end):
+                    return end, k
+            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * first:
+                return settle(way.x, True), k
+            if way.gone > FALLEN or not way.step():
+                return None, k
+    except (ValueError, np.linalg.LinAlgError):  # a state without derivatives
+        pass
+    return None, MAX_STEPS
+
+
+class _Way:
+    """A state on the way down, and what is known there."""
+
+    def __init__(
+        self, jacobian: Callable[[Array], tuple[Array, Array]], x: Array, descent: Descent,
+        too_far: Callable[[Array, Array], bool] | None, towards: Array,
+    ) -> None:  # fmt: skip
+        self.jacobian, self.descent, self.too_far, self.towards = jacobian, descent, too_far, towards
+        self.U = descent.weight(x)
+        self.n, self.radius, self.gone = len(self.U), RADIUS, 0.0
+        self._arrive(*self._balanced(x, *jacobian(x)))
+
+    def _arrive(self, x: Array, r: Array, J: Array) -> None:
+        n = self.n
+        self.x, self.r, self.J, self.reach = x, r, J, self.descent.reach(x)
+        self.found = found = curvatures(J, self.U)
+        self.closing = self._closing(r, J)
+        self.pull = found.motions.T @ (r[:n] + J[:n, :n] @ self.closing)
+        # what has no curvature has that of rounding
+        self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
+        falling = self.curvature < 0.0
+        self.length = self._length(self._down(0.0)) if not falling.any() else np.inf
+        # rounding along what falls must not decide where it goes
+        for k in np.flatnonzero(falling):
+            if self._length(found.motions[:, k] * (self.pull[k] / self.curvature[k])) < ROUNDING:
+                self.pull[k] = 0.0
+
+    def _length(self, move: Array) -> float:
+        """Of a step (n,), relative to the longest."""
+        return float(np.linalg.norm(self.reach @ move, axis=-1).max(initial=0.0))
+
+    def _down(self, damping: float) -> Array:
+        """The step at a damping above -curvature of all motions along which anything pulls."""
+        size = np.where(self.pull != 0.0, self.curvature + damping, 1.0)
+        return np.asarray(self.closing - self.found.motions @ (self.pull / size))
+
+    def reaches(self, end: Array) -> bool:
+        """Whether an end of the search is here, not anywhere else."""
+        return self._length(end[: self.n] - self.x[: self.n]) <= 2.0 * NEAR
+
+    def step(self) -> bool:
+        """Go down, by as much as the curvatures are right; False where nothing leads down."""
+        while self.radius >= SMALLEST:
+            for move in self._moves():
+                quality = self._try(move)
+                if quality >= BAD:
+                    length = self._length(move)
+                    self.gone += length
+                    self.radius = min(1.0, max(self.radius, 3.0 * length)) if quality > GOOD else self.radius
+                    return True
+            self.radius *= 0.25
+        return False
+
+    def _moves(self) -> Iterator[Array]:
+        """Steps within the radius, the best first: both ways along a motion that falls and is not pulled."""
+        least = max(0.0, -float(self.curvature[self.pull != 0.0].min(initial=0.0)))
+        # a damping at which the step is too short, and one at which it is not
+        low, high = least * (1.0 + ROUNDING), max(2.0 * least, 1.0)
+        inside = self._down(low)
+        if self._length(inside) <= self.radius:
+            if not (self.curvature < 0.0).any() or self._length(inside) > NEAR * self.radius:
+                yield inside
+                return
+            known = self._length(self.towards) >= ROUNDING
+            motion = falling_motion(self.found, self.U, self.towards if known else np.zeros(self.n))
+            motion *= (self.radius - self._length(inside)) / self._length(motion)
+            for self.towards in (motion, -motion):
+                yield inside + self.towards
+            return
+        while self._length(self._down(high)) > self.radius:
+            low, high = high, 10.0 * high
+            if not high < 1e30:
+                return
+        for _ in range(MAX_HALVES):
+            middle = np.sqrt(max(low, LEAST * high) * high)
+            length = self._length(self._down(middle))
+            low, high = (middle, high) if length > self.radius else (low, middle)
+            if 0.7 * self.radius <= length <= self.radius:
+                break
+        yield self._down(high)
+
+    def _closing(self, r: Array, J: Array) -> Array:
+        """The least step (n,), in the metric, that closes the constraints."""
+        n = self.n
+        if len(r) == n:
+            return np.zeros(n)
+        X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
+        rows = 1.0 / np.maximum(np.linalg.norm(X, axis=1), 1e-300)
+        shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
+        return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
+
+    def _closed(self, y: Array) -> tuple[Array, Array, Array] | None:
+        """The state next to y in which the constraints are closed, residual and Jacobian; None if there is none."""
+        for _ in range(MAX_CLOSING):
+            r, J = self.jacobian(y)
+            if not (np.isfinite(r).all() and np.isfinite(J).all()):
+                return None
+            step = self._closing(r, J)
+            if self._length(step) <= CLOSED:
+                return y, r, J
+            y = y + np.append(step, np.zeros(len(y) - self.n))
+        return None
+
+    def _balanced(self, y: Array, r: Array, J: Array) -> tuple[Array, Array, Array]:
+        """The same state with the multipliers that balance its forces best."""
+        n = self.n
+        if len(y) == n:
+            return y, r, J
+        X = scipy.linalg.solve_triangular(self.U, J[:n, n:], trans="T")
+        columns = 1.0 / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+        forces = scipy.linalg.solve_triangular(self.U, -r[:n], trans="T")
+        y = y.copy()
+        y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=DEPENDENT)[0]
+        return y, *self.jacobian(y)
+
+    def _try(self, move: Array) -> float:
+        """Take a step if it keeps enough of what it promised; which part that is, 0 if it does not lead down."""
+        n = self.n
+        found = self._closed(self.x + np.append(move, np.zeros(len(self.x) - n)))
+        if found is None or (self.too_far is not None and self.too_far(self.x, found[0])):
+            return 0.0
+        y, r, J = found
+        way = (y - self.x)[:n]
+        # the work against the forces on the way, by the trapezoidal rule with its end correction; that of the
+        # constraints, whose multipliers are the same at both ends, is zero
+        work = float(0.5 * (self.r + r)[:n] @ way + way @ ((self.J - J)[:n, :n] @ way) / 12.0)
+        promised = float(self.r[:n] @ move + 0.5 * move @ (self.J[:n, :n] @ move))
+        if not (work < 0.0 and promised < 0.0):
+            return 0.0
+        quality = min(work / promised, promised / work)
+        if quality >= BAD:
+            self._arrive(*self._balanced(y, r, J))
+        return quality

@@ -1,0 +1,141 @@
+"""Newton's method at one load, whose last steps are as small as digits allow; the problem of statics, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lstsq
+from scipy.linalg.lapack import dgesv
+
+from sorosim.solvers.bordered import scale
+from sorosim.solvers.descent import Descent
+
+Array = NDArray[np.float64]
+
+# a Newton step below this part of 1 + |x| is the end: the error left is its square
+STEP_TOLERANCE = 1e-9
+# and below this part no further step can better the digits
+EXACT_STEP = 1e-13
+# residuals below this part of |J| (1 + |x|) are rounding
+ROUNDING = 1e-13
+# unknowns beyond have no digits left by which to tell a solution
+LARGEST = 1e10
+MAX_POLISH = 8
+MAX_NEWTON = 40
+# a first step of this size, relative to 1 + |x|, or a next one above this part of the last, is not that of Newton's
+# method near a regular solution
+FIRST_POLISH = 1e-2
+FAST = 0.25
+# singular values of the scaled J below this part of the largest count as zero where steps are not fast
+SINGULAR = 1e-7
+# pivots below this part of the largest are rounding
+LOST = 1e-14
+
+
+@dataclass(frozen=True)
+class StaticProblem:
+    """residual(x, load) = 0 at load = 1; at load = 0 nothing pulls, and x_unloaded is the solution."""
+
+    residual: Callable[[Array, float], Array]
+    jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
+    x_unloaded: Array
+    analytic: bool = True  # False: differences of the residual in hybr, for comparison
+    descent: Descent | None = None  # how states are compared on the way down; None: forces are not followed
+    stable: bool = False  # whether to go on from an unstable solution, and from one that is higher than the start
+    stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; what tells where J is not symmetric
+    releases: bool = False  # whether to follow the forces from the start before anything else is tried
+    follows: bool = False  # do not jump: first follow the curve from x_unloaded
+    too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
+    rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
+    jumps: bool = True  # with `follows`: where the curve ends, hybr may find another solution
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where Newton's method ended, and whether that is a solution."""
+
+    x: Array
+    residual: Array
+    jacobian: Array
+    good: bool
+    isolated: bool = True
+
+
+class Counter:
+    """The problem at one load, counting."""
+
+    def __init__(self, problem: StaticProblem) -> None:
+        self.problem = problem
+        self.n_residual = self.n_jacobian = 0
+        self.first: tuple[Array, Array, Array] | None = None  # where the Jacobian at the full load was first, and what
+
+    def residual(self, x: Array, load: float) -> Array:
+        self.n_residual += 1
+        return self.problem.residual(x, load)
+
+    def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
+        self.n_jacobian += 1
+        r, J = self.problem.jacobian(x, load)
+        if self.first is None and load == 1.0:
+            self.first = x.copy(), r, J
+        return r, J
+
+
+def solved(J: Array, r: Array) -> Array:
+    """J^-1 r; NaN where J is singular."""
+    return _factored(J, r)[0]
+
+
+def _factored(J: Array, r: Array) -> tuple[Array, bool]:
+    """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
+    d = scale(J)
+    lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
+    pivots = np.abs(np.diag(lu))
+    regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
+    return (d * y if info == 0 else np.full_like(r, np.nan)), regular
+
+
+def is_rounding(counter: Counter, r: Array, J: Array, x: Array) -> bool:
+    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding).all())
+
+
+def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
+    """The shortest step that makes the linearised residual least, and whether it is the only one.
+
+    Shortest in scaled coordinates.
+    """
+    d = scale(J)
+    y, _, rank, _ = lstsq(d[:, None] * J * d, d * r, cond=SINGULAR, check_finite=False)
+    return d * y, rank == len(r)
+
+
+def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
+    """Newton steps until they are as small as digits allow.
+
+    Steps must shrink fast; the last one, of size eps, leaves an error of size eps^2. Where they do not, J may be
+    singular because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: from the start
+    again, the shortest steps then lead to the nearest of them.
+    """
+    start, before, only = x, FIRST_POLISH, True
+    shortest = False
+    k = 0
+    while True:
+        r, J = counter.jacobian(x, load)
+        if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
+            return Point(x, r, J, False)
+        rounding = is_rounding(counter, r, J, x)
+        step, only = _shortest(J, r) if shortest else _factored(J, r)
+        size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
+        if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
+            return Point(x, r, J, True, only)
+        if shortest and rounding:
+            return Point(x, r, J, True, only)
+        if not shortest and not size < FAST * before:
+            shortest, x, before, k = True, start, np.inf, 0
+            continue
+        if not size < 2.0 * before or k == max_steps:
+            return Point(x, r, J, False, only)
+        x, before, k = x - step, size, k + 1
