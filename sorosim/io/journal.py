@@ -14,13 +14,15 @@ import os
 import struct
 import sys
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import FileError
+from sorosim.errors import FileError, InputError
 from sorosim.io.lock import locked
 
 Array = NDArray[np.float64]
@@ -31,9 +33,85 @@ _FLOAT = np.dtype("<f8")
 SUFFIX = ".part"
 
 
+_own: set[str] = set()  # real paths of the result files that this process is writing
+
+
 def journal_of(path: str | Path) -> Path:
     """Where the journal of a result file is while its run is not finished."""
-    return Path(f"{path}{SUFFIX}")
+    return Path(f"{os.path.realpath(path) if os.path.islink(path) else path}{SUFFIX}")
+
+
+def check_path(path: Any) -> None:
+    """Refuse what is no path."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise InputError("path", "a path", repr(path)[:60])
+
+
+def claim(path: str | Path) -> BinaryIO:
+    """Open a new journal beside a result file and lock it: until it is closed no other process writes that result.
+
+    Raises
+    ------
+    FileError
+        No file of that name can be written, or another process is writing it.
+    """
+    check_path(path)
+    journal = journal_of(path)
+    beside = Path(f"{journal}.new")
+    try:
+        check_target(Path(os.path.realpath(path)))
+        stream = open(beside, "ab", buffering=0)  # noqa: SIM115
+        mine = locked(stream) and beside.exists() and os.path.samestat(os.fstat(stream.fileno()), beside.stat())
+        with contextlib.suppress(FileNotFoundError), open(journal, "rb+") as old:
+            if mine and not locked(old):
+                beside.unlink()
+                mine = False
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from None
+    if not mine:
+        stream.close()
+        hint = "wait until it has ended, or give another name"
+        raise FileError(str(path), f"is being written by another process; {hint}")
+    _own.add(os.path.realpath(path))
+    return stream
+
+
+@contextmanager
+def reserved(path: str | Path | None) -> Iterator[None]:
+    """Let no other process write a result file meanwhile, see `claim`; None: there is no file."""
+    if path is not None:
+        check_path(path)
+    if path is None or os.path.realpath(path) in _own:
+        yield
+        return
+    stream = claim(path)
+    try:
+        yield
+    finally:
+        _own.discard(os.path.realpath(path))
+        with contextlib.suppress(OSError):
+            Path(f"{journal_of(path)}.new").unlink(missing_ok=True)
+        stream.close()
+
+
+def check_target(target: Path) -> None:
+    """Refuse (OSError) a place where no file can be put."""
+    if target.is_dir():
+        raise IsADirectoryError(None, "it is a folder")
+    if target.exists() and not target.is_file():
+        raise OSError(None, "it is no ordinary file")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(None, "it is read-only")
+
+
+def unwritable(path: str | Path, error: OSError | ValueError) -> FileError:
+    """The error of a file that cannot be written."""
+    reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        reason = f"there is no folder {Path(path).parent}"
+    elif isinstance(error, ValueError):
+        reason = "the system allows no such name"
+    return FileError(str(path), f"cannot be written: {reason}")
 
 
 class Records:
@@ -49,43 +127,23 @@ class Records:
     Raises
     ------
     FileError
-        It cannot be written, or, of a journal that is `alone`, somebody else is writing it; what was written before
-        stays.
+        It cannot be written, or another process is writing it; what was written before stays.
     """
 
     magic = MAGIC
-    alone = False  # whether nobody else may write it meanwhile
 
     def __init__(self, path: str | Path, head: dict[str, Any]) -> None:
         self.target, self.path = Path(path), journal_of(path)
-        if self.target.is_dir():
-            raise FileError(str(path), "cannot be written: it is a folder")
         # an older journal is replaced only when the new one stands
         self._beside = Path(f"{self.path}.new")
-        self._stream: BinaryIO | None = None
+        self._stream: BinaryIO | None = claim(path)
         try:
-            self._stream = open(self._beside, "ab", buffering=0)  # noqa: SIM115
-            if self.alone:
-                self._claim()
             self._stream.truncate(0)
         except OSError as error:
             self.close()
-            raise self._failure(error) from None
+            raise unwritable(path, error) from None
         self._write(self.magic)
         self.record(b"h", json.dumps(head).encode())
-
-    def _claim(self) -> None:
-        """Refuse a journal that somebody is writing, new or in its place."""
-        assert self._stream is not None
-        mine = locked(self._stream)
-        with contextlib.suppress(FileNotFoundError), open(self.path, "rb+") as old:
-            if mine and not locked(old):
-                self._beside.unlink()
-                mine = False
-        if not mine:
-            self.close()
-            hint = "wait until it has ended, or give another name"
-            raise FileError(str(self.target), f"is being written by another process; {hint}")
 
     def begin(self) -> None:
         """Take the place of an older journal."""
@@ -97,18 +155,21 @@ class Records:
                 self._stream = open(self.path, "ab", buffering=0)  # noqa: SIM115
         except OSError as error:
             self.close()
-            raise self._failure(error) from None
+            raise unwritable(self.target, error) from None
 
     def remove(self) -> None:
         """There is a result file: the journal is not needed any more."""
-        self.close()
+        if sys.platform == "win32":  # it does not remove open files; elsewhere the lock outlives them
+            self.close()
         for path in (self.path, self._beside):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
+        self.close()
 
     def close(self) -> None:
         """No more records."""
         if self._stream is not None:
+            _own.discard(os.path.realpath(self.target))
             self._stream.close()
             self._stream = None
 
@@ -124,12 +185,7 @@ class Records:
                 rest = rest[self._stream.write(rest) :]
         except OSError as error:
             self.close()
-            raise self._failure(error) from None
-
-    def _failure(self, error: OSError) -> FileError:
-        folder = self.path.parent
-        reason = error.strerror or str(error) if folder.is_dir() else f"there is no folder {folder}"
-        return FileError(str(self.target), f"cannot be written: {reason}")
+            raise unwritable(self.target, error) from None
 
 
 class Journal(Records):

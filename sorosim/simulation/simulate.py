@@ -304,11 +304,18 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
     return closed.q, closed.qd
 
 
-def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
-    """Where a run goes on to an end, and its rows until there."""
+def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
+    """Where a run goes on to an end, and its rows until there; None: it begins anew at the first checkpoint.
+
+    A process may have been killed after it wrote a checkpoint and before the row of the same time: then the checkpoint
+    before is the one to go on from.
+    """
     points = run.checkpoints
     if points is not None and len(points.t):
-        k = max(int(np.searchsorted(points.t, t_end)) - 1, 0)  # the last one before the end
+        times = output_times(t_end, run.options["dt_out"])
+        last = times[np.searchsorted(times, points.t, side="right") - 1]  # the row before each of them, or at it
+        there = last <= run.t[-1] if len(run.t) else np.zeros(len(last), dtype=bool)
+        k = max(int(np.sum((points.t < t_end) & there)) - 1, 0)
         counts = {name: values[k].item() for name, values in points.stats.items()}
         start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts)
         run = replace(run, checkpoints=points.first(k + 1))
@@ -316,7 +323,8 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
         start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats)
     else:
         raise InputError("run", "a run with at least one row", "an empty one")
-    return start, run[run.t <= start.t]
+    past = run[run.t <= start.t]
+    return start, past if len(past.t) else None
 
 
 def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:

@@ -187,9 +187,10 @@ def test_what_is_no_result_is_refused(tmp_path):
         read(tmp_path)
 
 
-def damaged(run, path, damage):
+def damaged(run, path, damage, version=1):
     save_run(run, path)
     with h5py.File(path, "r+") as file:
+        file.attrs["format_version"] = version  # 1: without checksums
         damage(file)
     with pytest.raises(FileError) as caught:
         read(path)
@@ -222,6 +223,10 @@ def test_a_newer_or_incomplete_file_is_refused(run, tmp_path):
     assert damaged(run, path, without_rates) == "expected a complete result file, got one without 'qd'"
     assert damaged(run, path, short) == "expected 5 rows of 'q', shape (5, 3), got shape (2, 3); the file is damaged"
     assert damaged(run, path, flat) == "expected 'driven' to be a group, got a value; the file is damaged"
+    assert damaged(run, path, without_rates, FORMAT_VERSION) == "expected a complete result file, got one without 'qd'"
+    assert damaged(run, path, short, FORMAT_VERSION) == (
+        "expected 'q' as written, got another checksum; the file is damaged, restore it from a copy or compute it again"
+    )
     assert damaged(run, path, linked) == "expected a complete result file, got a damaged one: 'elsewhere' is a link"
 
 
@@ -263,6 +268,7 @@ def test_a_file_that_was_tampered_with_is_refused(run, tmp_path, name, value, me
         {**run, **names, "q": np.zeros((5, 3)), "qd": np.zeros((5, 3)), "u": np.zeros((5, 0))}, tmp_path / "run.h5"
     )
     with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["format_version"] = 1
         del file[name]
         file[name] = value
     with pytest.raises(FileError) as caught:

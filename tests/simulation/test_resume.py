@@ -16,7 +16,7 @@ import scipy.io
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.io.journal import MAGIC, journal_of
+from sorosim.io.journal import MAGIC, Records, journal_of, records
 from sorosim.simulation.integration import restart_times
 
 ARM = sorosim.load("cable_manipulator")
@@ -37,7 +37,7 @@ actuators:
 
 
 def assert_same_run(a, b):
-    for name in ("t", "q", "qd", "u"):
+    for name in ("t", "q", "qd", "u", "lam"):
         assert_array_equal(getattr(a, name), getattr(b, name), strict=True)
     assert a.driven.keys() == b.driven.keys()
     for name in a.driven:
@@ -255,6 +255,88 @@ def test_a_journal_cut_anywhere_opens_with_what_is_whole(tmp_path, whole_runs):
     damaged[len(journal) // 2] ^= 1
     journal_of(file).write_bytes(damaged)
     assert 1 < len(sorosim.open(file).t) < rows
+
+
+def journalled(file, *arguments, **options):
+    """A run, and its journal, which is left beside the file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Records, "remove", Records.close)
+        run = sorosim.simulate(*arguments, **options, out=file)
+    file.unlink()
+    return run, journal_of(file).read_bytes()
+
+
+def pull(t, q, qd):
+    return [50.0 * t * (1.0 + q[0]), 0.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("four_bar", {"t_end": 0.4, "checkpoint": 0.2}),
+        ("four_bar", {"t_end": 0.4, "checkpoint": 0.137, "method": "ida", "projection": False}),
+        # multipliers of restarts, and where rows of the loop depend on each other
+        ("four_bar", {"t_end": 0.4, "checkpoint": 0.1, "projection": False}),
+        # a row at a sample is written after the checkpoint there, or after later ones
+        ("cable_manipulator", {"t_end": 0.1, "checkpoint": 0.04, "controller": pull, "dt_control": 0.02}),
+        ("cable_manipulator", {"t_end": 0.2, "dt_out": 0.06, "checkpoint": 0.02, "controller": pull, "dt_control": 0.02,
+                               "method": "generalized-alpha"}),
+    ],
+)  # fmt: skip
+def test_a_run_resumed_after_any_record_of_its_journal_ends_with_the_same_bits(name, options, tmp_path):
+    robot, file = sorosim.load(name), tmp_path / "run.h5"
+    whole, journal = journalled(file, robot, **options)
+    ends = len(MAGIC) + np.cumsum([9 + len(content) for _, content in records(journal, MAGIC, b"hrc")])
+    assert len(ends) > 5
+    for end in ends[1:]:  # the first is the head's
+        journal_of(file).write_bytes(journal[:end])
+        again = sorosim.resume(file, controller=options.get("controller"))
+        assert_same_run(again, whole)
+        assert_same_run(sorosim.open(file), whole)
+        for part, wanted in zip(again.checkpoints[:3], whole.checkpoints[:3], strict=True):
+            assert_array_equal(part, wanted)
+
+
+def forked(work, *arguments, **options):
+    """A process that does some work in the robots and compiled code of this one."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*arguments, **options)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
+
+
+@pytest.mark.parametrize("n", [12, pytest.param(150, marks=pytest.mark.slow)])
+def test_a_linkage_killed_at_any_moment_and_again_while_resumed_ends_with_the_same_bits(n, tmp_path):
+    robot, file, rng = sorosim.load("four_bar"), tmp_path / "run.h5", np.random.default_rng(n)
+    options = {"t_end": 1.0, "checkpoint": 0.05}
+    begin = time.perf_counter()
+    whole = sorosim.simulate(robot, **options)
+    wall_time, resumed = time.perf_counter() - begin, 0
+    for _ in range(n):
+        work, arguments = sorosim.simulate, (robot,)
+        for _ in range(rng.integers(1, 4)):
+            child = forked(work, *arguments, **(options if work is sorosim.simulate else {}), out=file)
+            until = time.perf_counter() + 10.0
+            while not (journal_of(file).exists() or file.exists()) and time.perf_counter() < until:
+                pass
+            time.sleep(wall_time * rng.choice([0.02, 1.0]) * rng.uniform())  # some of them amid the first records
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            if not journal_of(file).exists() or not len(sorosim.open(file).checkpoints.t):
+                break
+            work, arguments = sorosim.resume, (file,)
+        if work is sorosim.resume and journal_of(file).exists():
+            sorosim.resume(file)
+            resumed += 1
+        if file.exists():
+            assert_same_run(sorosim.open(file), whole)
+        file.unlink(missing_ok=True)
+        journal_of(file).unlink(missing_ok=True)
+    assert resumed > n / 3
 
 
 def test_an_older_result_stays_until_the_new_one_is_complete(tmp_path):
