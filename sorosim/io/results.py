@@ -39,6 +39,7 @@ from sorosim.io.result_checks import KINDS, check_stored
 FORMAT, FORMAT_VERSION = "sorosim result", 2
 CHECKED_SINCE = 2  # version from which on files have checksums
 CHECKSUMS = "checksums"
+RESTORE = "restore it from a copy or compute it again"
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
 MAX_NESTING = 20
 
@@ -139,7 +140,8 @@ def read_result(path: str | Path) -> dict[str, Any]:
     except FileError:
         raise
     except Exception as error:  # h5py raises what it likes on a damaged file
-        raise FileError(file, f"expected a complete result file, got a damaged one: {_line(error)}") from None
+        what = f"expected a complete result file, got a damaged one: {_line(error)}; {RESTORE}"
+        raise FileError(file, what) from None
     return out
 
 
@@ -150,8 +152,7 @@ def _check_sums(stored: Mapping[str, int], sums: Mapping[str, int], file: str) -
         raise FileError(file, f"expected a complete result file, got one without '{lost[0]}'")
     if changed:
         names = ", ".join(f"'{name}'" for name in changed[:3]) + (" and others" if len(changed) > 3 else "")
-        hint = "restore it from a copy or compute it again"
-        raise FileError(file, f"expected {names} as written, got another checksum; the file is damaged, {hint}")
+        raise FileError(file, f"expected {names} as written, got another checksum; the file is damaged: {RESTORE}")
 
 
 def _content(thing: Any, kind: str) -> dict[str, Any]:
@@ -392,7 +393,10 @@ def load_group(group: Any, sums: dict[str, int], depth: int = 0) -> dict[str, An
         if isinstance(item, h5py.Group):
             out[name] = load_group(item, sums, depth + 1)
         else:
-            value = _data(item)
+            try:
+                value = _data(item)
+            except Exception as error:  # h5py raises what it likes on a damaged file
+                raise ValueError(f"'{item.name[1:]}' cannot be read ({_line(error)})") from None
             sums[item.name[1:]] = checksum(value)
             out[name] = value.item() if isinstance(value, np.generic) else value
     return out
