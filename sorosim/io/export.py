@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import FileError, InputError
-from sorosim.io.results import check_path, write_whole
+from sorosim.io.writing import check_path, write_whole
 
 
 def write_csv(run: Any, path: str | Path) -> None:

@@ -14,104 +14,20 @@ import os
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import FileError, InputError
-from sorosim.io.lock import locked
+from sorosim.errors import FileError
+from sorosim.io.writing import claim, journal_of, released, unwritable
 
 Array = NDArray[np.float64]
 
 MAGIC = b"sorosim journal 1\n"
 _RECORD = struct.Struct("<cII")
 _FLOAT = np.dtype("<f8")
-SUFFIX = ".part"
-
-
-_own: set[str] = set()  # real paths of the result files that this process is writing
-
-
-def journal_of(path: str | Path) -> Path:
-    """Where the journal of a result file is while its run is not finished."""
-    return Path(f"{os.path.realpath(path) if os.path.islink(path) else path}{SUFFIX}")
-
-
-def check_path(path: Any) -> None:
-    """Refuse what is no path."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
-        raise InputError("path", "a path", repr(path)[:60])
-
-
-def claim(path: str | Path) -> BinaryIO:
-    """Open a new journal beside a result file and lock it: until it is closed no other process writes that result.
-
-    Raises
-    ------
-    FileError
-        No file of that name can be written, or another process is writing it.
-    """
-    check_path(path)
-    journal = journal_of(path)
-    beside = Path(f"{journal}.new")
-    try:
-        check_target(Path(os.path.realpath(path)))
-        stream = open(beside, "ab", buffering=0)  # noqa: SIM115
-        mine = locked(stream) and beside.exists() and os.path.samestat(os.fstat(stream.fileno()), beside.stat())
-        with contextlib.suppress(FileNotFoundError), open(journal, "rb+") as old:
-            if mine and not locked(old):
-                beside.unlink()
-                mine = False
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from None
-    if not mine:
-        stream.close()
-        hint = "wait until it has ended, or give another name"
-        raise FileError(str(path), f"is being written by another process; {hint}")
-    _own.add(os.path.realpath(path))
-    return stream
-
-
-@contextmanager
-def reserved(path: str | Path | None) -> Iterator[None]:
-    """Let no other process write a result file meanwhile, see `claim`; None: there is no file."""
-    if path is not None:
-        check_path(path)
-    if path is None or os.path.realpath(path) in _own:
-        yield
-        return
-    stream = claim(path)
-    try:
-        yield
-    finally:
-        _own.discard(os.path.realpath(path))
-        with contextlib.suppress(OSError):
-            Path(f"{journal_of(path)}.new").unlink(missing_ok=True)
-        stream.close()
-
-
-def check_target(target: Path) -> None:
-    """Refuse (OSError) a place where no file can be put."""
-    if target.is_dir():
-        raise IsADirectoryError(None, "it is a folder")
-    if target.exists() and not target.is_file():
-        raise OSError(None, "it is no ordinary file")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(None, "it is read-only")
-
-
-def unwritable(path: str | Path, error: OSError | ValueError) -> FileError:
-    """The error of a file that cannot be written."""
-    reason = getattr(error, "strerror", None) or str(error)
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        reason = f"there is no folder {Path(path).parent}"
-    elif isinstance(error, ValueError):
-        reason = "the system allows no such name"
-    return FileError(str(path), f"cannot be written: {reason}")
 
 
 class Records:
@@ -169,7 +85,7 @@ class Records:
     def close(self) -> None:
         """No more records."""
         if self._stream is not None:
-            _own.discard(os.path.realpath(self.target))
+            released(self.target)
             self._stream.close()
             self._stream = None
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import InputError, nearest
-from sorosim.io.results import check_path, write_whole
+from sorosim.io.writing import check_path, write_whole
 
 FORMAT, FORMAT_VERSION = "sorosim linear motion", 1
 SUFFIXES = (".npz", ".mat", ".h5", ".hdf5", ".mtx")

@@ -11,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import platform
-import secrets
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -24,17 +22,10 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io.journal import (
-    check_path,
-    check_target,
-    is_journal,
-    journal_of,
-    read_journal,
-    reserved,
-    unwritable,
-)
+from sorosim.io.journal import is_journal, read_journal
 from sorosim.io.meshes import checksums
 from sorosim.io.result_checks import KINDS, check_stored
+from sorosim.io.writing import check_path, journal_of, reserved, write_whole
 
 FORMAT, FORMAT_VERSION = "sorosim result", 2
 CHECKED_SINCE = 2  # version from which on files have checksums
@@ -274,31 +265,6 @@ def write_result(content: Mapping[str, Any], kind: str, path: str | Path) -> Non
         # the journal of an older run would be opened in the place of this result
         with contextlib.suppress(OSError):
             journal_of(path).unlink(missing_ok=True)
-
-
-def write_whole(path: str | Path, content: Any) -> None:
-    """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it."""
-    check_path(path)
-    try:
-        target = Path(os.path.realpath(path))
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from None
-    beside = target.parent / f".{secrets.token_hex(6)}.part"
-    try:
-        check_target(target)
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
-        with open(beside, "xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if mode is not None:
-            os.chmod(beside, mode)
-        os.replace(beside, target)
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from None
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def checksum(value: Any) -> int:

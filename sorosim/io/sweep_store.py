@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import FileError
-from sorosim.io.journal import Records, is_journal, journal_of, records
-from sorosim.io.results import FORMAT, check_path, read_result, versions, write_result
+from sorosim.io.journal import Records, is_journal, records
+from sorosim.io.results import FORMAT, read_result, versions, write_result
+from sorosim.io.writing import check_path, journal_of
 
 MAGIC = b"sorosim sweep journal 1\n"
 KIND = "sweep"

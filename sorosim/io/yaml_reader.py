@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
@@ -55,10 +56,17 @@ class Document(NamedTuple):
     text: str
 
 
-def read_file(path: str | FilePath, label: str = "", what: str = ROBOT) -> Document:
-    """Read a file; `label` is its name in messages, `what` what it should hold."""
+def read_file(path: str | FilePath, label: str = "", what: str = ROBOT, keys: Sequence[str] = ()) -> Document:
+    """Read a file; `label` is its name in messages, `what` what it should hold.
+
+    Where `keys` are given, a file that has none of them at the begin of a line is refused, and no message quotes it.
+    """
     file = label or str(path)
-    return read_text(_decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file), file, what)
+    text = _decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file)
+    first = rf"""^(?:\{{\s*|\s*(?="))["']?(?:{"|".join(keys)})["']?\s*:"""
+    if keys and text.strip() and not re.search(first, text, re.MULTILINE):
+        raise FileError(file, f"expected blocks of a robot: {', '.join(keys)}; got another kind of file")
+    return read_text(text, file, what)
 
 
 def read_text(text: str, file: str, what: str = ROBOT) -> Document:

@@ -147,7 +147,10 @@ def simulate(
     -----
     The state is x = [q; qd], dx/dt = [qd; M^-1 (tau - c)], its Jacobian analytic (docs/theory.md, 4-6).
     """
+    from sorosim.io.writing import check_writable
+
     check_robot(robot)
+    check_writable(out)
     block = robot.description.simulate
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
@@ -228,6 +231,8 @@ def resume(
     ------
     As `simulate` does.
     """
+    from sorosim.io.writing import check_writable
+
     if isinstance(run, str | Path):
         from sorosim.io.sweep_store import KIND, kind_of
 
@@ -241,6 +246,7 @@ def resume(
         run = opened
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
+    check_writable(out)
     options = dict(run.options)
     if options.get("method") not in METHODS:
         hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
@@ -322,7 +328,7 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
     elif len(run.t):
         start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats)
     else:
-        raise InputError("run", "a run with at least one row", "an empty one")
+        raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")
     past = run[run.t <= start.t]
     return start, past if len(past.t) else None
 

@@ -16,7 +16,8 @@ import scipy.io
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.io.journal import MAGIC, Records, journal_of, records
+from sorosim.io.journal import MAGIC, Records, records
+from sorosim.io.writing import journal_of
 from sorosim.simulation.integration import restart_times
 
 ARM = sorosim.load("cable_manipulator")
