@@ -117,7 +117,7 @@ def number(
         raise error(where, expected, describe(value))
     seen = found.real
     if LARGEST < abs(seen) < math.inf:
-        raise error(where, f"{expected}, and none beyond {LARGEST:g}", describe(value))
+        raise error(where, f"{expected}, and none beyond {LARGEST:g}", describe(value), "look for a wrong unit")
     finite = math.isfinite(seen) or (infinite and not math.isnan(seen))
     if not (finite and above < seen and least <= seen <= upto):
         raise error(where, expected, describe(value))

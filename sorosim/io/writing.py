@@ -113,7 +113,10 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> FileError:
 
 
 def write_whole(path: str | Path, content: Any) -> None:
-    """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it."""
+    """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it.
+
+    `content` is bytes, or an iterator of parts of them.
+    """
     check_path(path)
     target = Path(os.path.realpath(path))
     beside = target.parent / f".{secrets.token_hex(6)}.part"
@@ -121,7 +124,8 @@ def write_whole(path: str | Path, content: Any) -> None:
         check_target(target)
         mode = target.stat().st_mode & 0o777 if target.exists() else None
         with open(beside, "xb") as stream:
-            stream.write(content)
+            for part in content if isinstance(content, Iterator) else (content,):
+                stream.write(part)
             stream.flush()
             os.fsync(stream.fileno())
         if mode is not None:
