@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.errors import FileError, InputError
+from sorosim.errors import FileError, InputError, SorosimWarning
 from sorosim.io.writing import check_path, write_whole
 
 ROWS_AT_ONCE = 10_000  # of a table
+LARGE = 500_000_000  # bytes of a table, some ten seconds of writing
+BYTES_OF_A_NUMBER = 20
 
 
 def write_csv(run: Any, path: str | Path) -> None:
@@ -34,14 +37,20 @@ def write_csv(run: Any, path: str | Path) -> None:
 def write_table(path: str | Path, header: Sequence[str], columns: Sequence[Any]) -> None:
     """Write a table of blocks of columns (n, k) as CSV, a part of its rows at a time: memory does not grow with it.
 
-    Numbers have the fewest digits that give the very same number again.
+    A table of more than LARGE bytes gives a SorosimWarning before it is written.
     """
+    size = BYTES_OF_A_NUMBER * len(columns[0]) * len(header)
+    if size > LARGE:
+        hint = "run[::10] has every tenth row, and the result file itself is HDF5, which many programs read"
+        told = f"{path}: a table of {len(columns[0])} rows and {len(header)} columns, about {size / 1e9:.1f} GB; {hint}"
+        warnings.warn(told, SorosimWarning, stacklevel=4)
+    line = ",".join(["%.17g"] * len(header)) + "\n"
 
     def lines() -> Iterator[bytes]:
         yield (",".join(header) + "\n").encode()
         for first in range(0, len(columns[0]), ROWS_AT_ONCE):
             rows = np.hstack([block[first : first + ROWS_AT_ONCE] for block in columns]).tolist()
-            yield "".join(",".join(map(repr, row)) + "\n" for row in rows).encode()
+            yield "".join(line % tuple(row) for row in rows).encode()
 
     write_whole(path, lines())
 
