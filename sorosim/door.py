@@ -15,16 +15,19 @@ from sorosim.varied import is_varying
 
 Array = NDArray[np.float64]
 
+# larger numbers are refused: the sixth power of this one is still finite, as are products that mechanics makes of it
+LARGEST = 1e50
+
 
 def vector(where: str, value: ArrayLike, n: int) -> Array:
     """Return a fresh (n,) array of finite numbers, refusing anything else."""
     array = _reals(where, value, f"{n} numbers")
     if array.shape != (n,):
         raise InputError(where, f"{n} numbers, shape ({n},)", f"shape {array.shape}")
-    finite = np.isfinite(array)
-    if np.count_nonzero(finite) < n:  # half the time of all()
-        bad = int(np.argmin(finite))
-        raise InputError(where, "finite numbers", f"{array[bad]} at index {bad}")
+    fit = np.abs(array) <= LARGEST
+    if np.count_nonzero(fit) < n:  # half the time of all()
+        bad = int(np.argmin(fit))
+        raise InputError(where, _finite(array[bad]), f"{array[bad]} at index {bad}")
     return array
 
 
@@ -33,11 +36,17 @@ def columns(where: str, value: ArrayLike, n: int) -> Array:
     array = _reals(where, value, f"{n} numbers, or columns of them")
     if array.ndim not in (1, 2) or len(array) != n:
         raise InputError(where, f"{n} numbers or columns of them, shape ({n},) or ({n}, m)", f"shape {array.shape}")
-    if not np.isfinite(array).all():
-        bad = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+    fit = np.abs(array) <= LARGEST
+    if not fit.all():
+        bad = np.unravel_index(int(np.argmin(fit)), array.shape)
         index = ", ".join(str(int(i)) for i in bad)
-        raise InputError(where, "finite numbers", f"{array[bad]} at index {index}")
+        raise InputError(where, _finite(array[bad]), f"{array[bad]} at index {index}")
     return array
+
+
+def _finite(number: float) -> str:
+    """What is expected in the place of a number that is none, or too large."""
+    return f"finite numbers up to {LARGEST:g}" if np.isfinite(number) else "finite numbers"
 
 
 def _reals(where: str, value: ArrayLike, expected: str) -> Array:
@@ -107,6 +116,8 @@ def number(
     if found is None:
         raise error(where, expected, describe(value))
     seen = found.real
+    if LARGEST < abs(seen) < math.inf:
+        raise error(where, f"{expected}, and none beyond {LARGEST:g}", describe(value), "look for a wrong unit")
     finite = math.isfinite(seen) or (infinite and not math.isnan(seen))
     if not (finite and above < seen and least <= seen <= upto):
         raise error(where, expected, describe(value))

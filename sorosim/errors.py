@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
+
+# what neither files nor terminals take: control characters, halves of surrogate pairs, marks that turn the direction
+UNPRINTABLE = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+def printable(text: str) -> str:
+    """The text with a backslash and a number in the place of every character that cannot be printed."""
+    return UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 class SorosimError(Exception):
@@ -30,7 +41,7 @@ class _Described(SorosimError, ValueError):
 
     def __str__(self) -> str:
         tail = f"; {self.hint}" if self.hint else ""
-        return f"{self.where}: expected {self.expected}, got {self.got}{tail}"
+        return printable(f"{self.where}: expected {self.expected}, got {self.got}{tail}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.where, self.expected, self.got, self.hint)
@@ -68,7 +79,7 @@ class FileError(SorosimError):
 
     def __str__(self) -> str:
         position = f":{self.line}:{self.column}" if self.line else ""
-        return f"{self.file}{position}: {self.message}"
+        return printable(f"{self.file}{position}: {self.message}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.file, self.message, self.line, self.column)

@@ -11,7 +11,8 @@ import numpy as np
 
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.errors import FileError
-from sorosim.io.results import save_curve, write_whole
+from sorosim.io.results import save_curve
+from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
 from sorosim.results.stored import robot_of
 from sorosim.robot import Robot

@@ -67,23 +67,25 @@ def continuation(
     Example: sorosim continuation column.yaml --along "loads.tip.wrench.force[0]" --to -40N --branches --plot column.png
     """  # fmt: skip
     import sorosim
+    from sorosim.io.writing import reserved
 
     loaded = load_changed(robot, changes)
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
     way = _way(along, to, begin)
-    try:
-        found = sorosim.continuation(
-            loaded, **way, u=inputs, driven=held, branches=branches, both=both, step=step, max_step=max_step,
-            max_points=max_points,
-        )  # fmt: skip
-    except (ConvergenceError, Interrupted) as error:
-        if isinstance(error, Interrupted):
-            err.print(str(error), markup=False, soft_wrap=True)
-        if hasattr(error.partial, "points"):
-            _report(error.partial, output, picture, json)
-        raise
-    _report(found, output, picture, json)
+    with reserved(output):
+        try:
+            found = sorosim.continuation(
+                loaded, **way, u=inputs, driven=held, branches=branches, both=both, step=step, max_step=max_step,
+                max_points=max_points,
+            )  # fmt: skip
+        except (ConvergenceError, Interrupted) as error:
+            if isinstance(error, Interrupted):
+                err.print(str(error), markup=False, soft_wrap=True)
+            if hasattr(error.partial, "points"):
+                _report(error.partial, output, picture, json)
+            raise
+        _report(found, output, picture, json)
 
 
 def _way(along: list[str], to: list[str], begin: list[str] | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from sorosim.errors import FileError, InputError, SorosimError, SorosimWarning
 
 def is_result(name: str) -> bool:
     """Whether a name is that of a result file rather than of a robot."""
-    from sorosim.io.journal import journal_of
+    from sorosim.io.writing import journal_of
 
     if name.endswith(RESULTS) or journal_of(name).exists():
         return True

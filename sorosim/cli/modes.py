@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,6 +59,7 @@ def modes(
     Example: sorosim modes cable_manipulator --u cable1=10 --out modes.npz --out modes.png
     """
     from sorosim.io.linear import SUFFIXES
+    from sorosim.io.writing import reserved
 
     if count < 1:
         raise InputError("--number", "a number of modes greater than 0", f"{count}")
@@ -73,20 +75,23 @@ def modes(
         paths.append(Path(f"{Path(robot).stem}_mode{film}.mp4"))
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
-    lin = _about(loaded, inputs, held, rates)
-    shown = range(1, min(count, len(lin.damped)) + 1)
-    as_json(_content(lin, shown, paths)) if json else _table(lin, shown)
-    for path in paths:
-        written = [path]
-        if path.suffix.lower() in FILMS:
-            lin.mode(film).movie(path)
-        elif path.suffix.lower() in PLOTS:
-            lin.plot(path, list(shown)[:24] or None)
-        else:
-            written = lin.save(path)
-        if not json:
-            for file in written:
-                out.print(str(file))
+    with ExitStack() as stack:
+        for path in dict.fromkeys(paths):
+            stack.enter_context(reserved(path))
+        lin = _about(loaded, inputs, held, rates)
+        shown = range(1, min(count, len(lin.damped)) + 1)
+        as_json(_content(lin, shown, paths)) if json else _table(lin, shown)
+        for path in paths:
+            written = [path]
+            if path.suffix.lower() in FILMS:
+                lin.mode(film).movie(path)
+            elif path.suffix.lower() in PLOTS:
+                lin.plot(path, list(shown)[:24] or None)
+            else:
+                written = lin.save(path)
+            if not json:
+                for file in written:
+                    out.print(str(file))
 
 
 def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:

@@ -50,9 +50,16 @@ def seconds(text: Any) -> float:
 
 def new_file(text: Any) -> Path:
     """A file to write, in a folder that is there."""
+    from sorosim.io.writing import check_target
+
     path = Path(text)
-    if path.is_dir():
-        raise mistake("a file", text, "it is a folder")
+    try:
+        check_target(path)
+        os.stat(path.parent)  # which a name with a zero does not survive
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        raise mistake("a file that can be written", text, getattr(error, "strerror", None) or str(error)) from None
     if not path.parent.is_dir():
         raise mistake("a file in a folder that is there", text, f"there is no folder {path.parent}; make it first")
     if not os.access(path.parent, os.W_OK):

@@ -309,19 +309,21 @@ def statics(
     Example: sorosim statics cable_manipulator --u cable1=10 --out equilibrium.h5
     """
     import sorosim
+    from sorosim.io.writing import reserved
 
     loaded = load_changed(robot, changes)
     inputs, held = values(loaded, u, driven)
     compile_engine(loaded)
-    try:
-        found = sorosim.statics(loaded, inputs, held, stable=stable)
-    except ConvergenceError as error:
-        if output and error.partial is not None:
-            error.partial.save(output)
-            err.print(f"where it stopped is in {output}", soft_wrap=True)
-        raise
-    if output:
-        found.save(output)
+    with reserved(output):
+        try:
+            found = sorosim.statics(loaded, inputs, held, stable=stable)
+        except ConvergenceError as error:
+            if output and error.partial is not None:
+                error.partial.save(output)
+                err.print(f"where it stopped is in {output}", soft_wrap=True)
+            raise
+        if output:
+            found.save(output)
     if json:
         content = {"robot": loaded.name, "message": found.message, "n_evaluations": found.n_evaluations}
         content |= {"residual_norm": found.residual_norm, "stable": found.stable, "stability": found.stability}

@@ -249,10 +249,9 @@ class OdeSystem:
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.turns = Turns(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
-        # what solvers with multipliers of their own found at rows: time -> accelerations and multipliers, which may not
-        # be the smallest where rows of loops depend on each other
-        self.rows: dict[float, tuple[Array, Array]] = {}
-        self.rows_depend = False
+        # what solvers with multipliers of their own found at rows: time -> accelerations, multipliers, and whether rows
+        # of loops depend on each other there, so that the multipliers may not be the smallest
+        self.rows: dict[float, tuple[Array, Array, bool]] = {}
         self.watch = LoopWatch(robot)
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
@@ -305,8 +304,8 @@ class OdeSystem:
             return np.zeros(0), np.zeros(0)
         q, qd, qdd = self.coordinates(t, x)
         if t in self.rows:
-            qdd, multiplier = self.rows[t]
-            if self.rows_depend:
+            qdd, multiplier, dependent = self.rows[t]
+            if dependent:
                 found = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
                 A = found.closure.matrix[CONSTRAINT][:, self.partition.free]
                 multiplier = smallest_multipliers(self.robot, A, multiplier)

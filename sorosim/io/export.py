@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from io import BytesIO, StringIO
+import warnings
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sorosim.errors import FileError, InputError
-from sorosim.io.results import check_path, write_whole
+from sorosim.errors import FileError, InputError, SorosimWarning
+from sorosim.io.writing import check_path, write_whole
+
+ROWS_AT_ONCE = 10_000  # of a table
+LARGE = 500_000_000  # bytes of a table, some ten seconds of writing
+BYTES_OF_A_NUMBER = 20
 
 
 def write_csv(run: Any, path: str | Path) -> None:
@@ -25,10 +31,28 @@ def write_csv(run: Any, path: str | Path) -> None:
         *(f"{'force' if unit == 'N' else 'moment'}({name})" for name, unit in zip(names, units, strict=True)),
         *(f"lam[{i}]" for i in range(run.lam.shape[1])),
     ]
-    table = np.column_stack([run.t, run.q, run.qd, run.u, forces, run.lam])
-    text = StringIO()
-    np.savetxt(text, table, delimiter=",", header=",".join(header), comments="", fmt="%.17g")
-    write_whole(path, text.getvalue().encode())
+    write_table(path, header, [run.t[:, None], run.q, run.qd, run.u, forces, run.lam])
+
+
+def write_table(path: str | Path, header: Sequence[str], columns: Sequence[Any]) -> None:
+    """Write a table of blocks of columns (n, k) as CSV, a part of its rows at a time: memory does not grow with it.
+
+    A table of more than LARGE bytes gives a SorosimWarning before it is written.
+    """
+    size = BYTES_OF_A_NUMBER * len(columns[0]) * len(header)
+    if size > LARGE:
+        hint = "run[::10] has every tenth row, and the result file itself is HDF5, which many programs read"
+        told = f"{path}: a table of {len(columns[0])} rows and {len(header)} columns, about {size / 1e9:.1f} GB; {hint}"
+        warnings.warn(told, SorosimWarning, stacklevel=4)
+    line = ",".join(["%.17g"] * len(header)) + "\n"
+
+    def lines() -> Iterator[bytes]:
+        yield (",".join(header) + "\n").encode()
+        for first in range(0, len(columns[0]), ROWS_AT_ONCE):
+            rows = np.hstack([block[first : first + ROWS_AT_ONCE] for block in columns]).tolist()
+            yield "".join(line % tuple(row) for row in rows).encode()
+
+    write_whole(path, lines())
 
 
 def write_readings(run: Any, folder: str | Path) -> list[Path]:
@@ -45,11 +69,8 @@ def write_readings(run: Any, folder: str | Path) -> list[Path]:
     for name, kept in run.readings.items():
         pairs = zip(kept.channels, kept.units, strict=True)
         header = ["t [s]", *(f"{channel} [{unit}]" for channel, unit in pairs)]
-        text = StringIO()
-        table = np.column_stack([kept.t, kept.values])
-        np.savetxt(text, table, delimiter=",", header=",".join(header), comments="", fmt="%.17g")
         written.append(Path(folder) / f"{name}.csv")
-        write_whole(written[-1], text.getvalue().encode())
+        write_table(written[-1], header, [kept.t[:, None], kept.values])
     return written
 
 

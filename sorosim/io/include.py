@@ -15,6 +15,7 @@ from sorosim.io.yaml_reader import read_file
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
 MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")
+NOT_MERGED = ("gravity", "initial", "simulate", "statics")  # which belong to the robot that includes
 OWN = ("sorosim", "name", "include", "import")  # keys that an included file may have for itself
 
 
@@ -72,7 +73,7 @@ class Includer:
             hint = "keep measured data in CSV files"
             raise refusal(entry.place, f"at most {MAX_TOTAL_BYTES // 10**6} MB of included files", "more", hint)
         label = str(path)
-        document = read_file(path, label)
+        document = read_file(path, label, keys=(*MERGED, "sorosim", "include", "import", *NOT_MERGED))
         root = nodes_of(document.data, label, document.positions)
         return self.merged(self.brought_by(root), path.parent, (*chain, real))
 
@@ -87,7 +88,7 @@ class Includer:
         for name, node in root.value.items():
             if name not in known:
                 hint = nearest(name, known)
-                if name in ("gravity", "initial", "simulate", "statics"):
+                if name in NOT_MERGED:
                     hint = "it belongs into the file that includes"
                 self.mistakes.note(
                     node.key or node.place, f"a block to include: {', '.join(MERGED)}", shown(name), hint

@@ -21,19 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import FileError
-from sorosim.io.lock import locked
+from sorosim.io.writing import claim, journal_of, released, unwritable
 
 Array = NDArray[np.float64]
 
 MAGIC = b"sorosim journal 1\n"
 _RECORD = struct.Struct("<cII")
 _FLOAT = np.dtype("<f8")
-SUFFIX = ".part"
-
-
-def journal_of(path: str | Path) -> Path:
-    """Where the journal of a result file is while its run is not finished."""
-    return Path(f"{path}{SUFFIX}")
 
 
 class Records:
@@ -49,43 +43,23 @@ class Records:
     Raises
     ------
     FileError
-        It cannot be written, or, of a journal that is `alone`, somebody else is writing it; what was written before
-        stays.
+        It cannot be written, or another process is writing it; what was written before stays.
     """
 
     magic = MAGIC
-    alone = False  # whether nobody else may write it meanwhile
 
     def __init__(self, path: str | Path, head: dict[str, Any]) -> None:
         self.target, self.path = Path(path), journal_of(path)
-        if self.target.is_dir():
-            raise FileError(str(path), "cannot be written: it is a folder")
         # an older journal is replaced only when the new one stands
         self._beside = Path(f"{self.path}.new")
-        self._stream: BinaryIO | None = None
+        self._stream: BinaryIO | None = claim(path)
         try:
-            self._stream = open(self._beside, "ab", buffering=0)  # noqa: SIM115
-            if self.alone:
-                self._claim()
             self._stream.truncate(0)
         except OSError as error:
             self.close()
-            raise self._failure(error) from None
+            raise unwritable(path, error) from None
         self._write(self.magic)
         self.record(b"h", json.dumps(head).encode())
-
-    def _claim(self) -> None:
-        """Refuse a journal that somebody is writing, new or in its place."""
-        assert self._stream is not None
-        mine = locked(self._stream)
-        with contextlib.suppress(FileNotFoundError), open(self.path, "rb+") as old:
-            if mine and not locked(old):
-                self._beside.unlink()
-                mine = False
-        if not mine:
-            self.close()
-            hint = "wait until it has ended, or give another name"
-            raise FileError(str(self.target), f"is being written by another process; {hint}")
 
     def begin(self) -> None:
         """Take the place of an older journal."""
@@ -97,18 +71,21 @@ class Records:
                 self._stream = open(self.path, "ab", buffering=0)  # noqa: SIM115
         except OSError as error:
             self.close()
-            raise self._failure(error) from None
+            raise unwritable(self.target, error) from None
 
     def remove(self) -> None:
         """There is a result file: the journal is not needed any more."""
-        self.close()
+        if sys.platform == "win32":  # it does not remove open files; elsewhere the lock outlives them
+            self.close()
         for path in (self.path, self._beside):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
+        self.close()
 
     def close(self) -> None:
         """No more records."""
         if self._stream is not None:
+            released(self.target)
             self._stream.close()
             self._stream = None
 
@@ -124,12 +101,7 @@ class Records:
                 rest = rest[self._stream.write(rest) :]
         except OSError as error:
             self.close()
-            raise self._failure(error) from None
-
-    def _failure(self, error: OSError) -> FileError:
-        folder = self.path.parent
-        reason = error.strerror or str(error) if folder.is_dir() else f"there is no folder {folder}"
-        return FileError(str(self.target), f"cannot be written: {reason}")
+            raise unwritable(self.target, error) from None
 
 
 class Journal(Records):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
@@ -82,7 +83,9 @@ def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
     if suffix == "dae" and find_spec("collada") is None:
         hint = "install it, pip install 'sorosim[urdf]', or turn the file into another format"
         raise ModelError("", "the package pycollada, which reads .dae", "none", hint)
-    if suffix == "dae" and b"<!DOCTYPE" in content:  # it could define entities without end
+    if suffix == "dae" and zipfile.is_zipfile(BytesIO(content)):  # which its reader would unpack to any size
+        raise ModelError("", "a mesh in DAE", "a zip archive", "unpack it, and name the .dae file that is in it")
+    if suffix == "dae" and b"<!DOCTYPE" in content.replace(b"\0", b""):  # it could define entities without end
         raise ModelError("", "a mesh without a document type", "a DOCTYPE", "leave it out")
     try:
         # materials and textures are not looked for: the content alone is read

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from sorosim.errors import ExpressionError, FileError, InputError, ModelError, SorosimError, nearest
+from sorosim.errors import UNPRINTABLE, ExpressionError, FileError, InputError, ModelError, SorosimError, nearest
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]  # line and column, from 1
@@ -215,6 +215,11 @@ def plain_data(value: Any, depth: int = 50) -> Any:
     return out
 
 
+def named_character(found: re.Match[str]) -> str:
+    """A character that no text may have, as messages name it."""
+    return f"the control character U+{ord(found.group()):04X}"
+
+
 class _Plain:
     """Converts data and notes what is no data."""
 
@@ -229,10 +234,14 @@ class _Plain:
             return None
         if isinstance(value, np.ndarray | np.generic):
             value = value.tolist()
+        if isinstance(value, str) and (wrong := UNPRINTABLE.search(value)):
+            self.found.append(Problem(path, "text", named_character(wrong)))
         if isinstance(value, Mapping):
             out = {}
             for key, entry in value.items():
-                if isinstance(key, str):
+                if isinstance(key, str) and (wrong := UNPRINTABLE.search(key)):
+                    self.found.append(Problem(path, "texts as keys", f"one with {named_character(wrong)}"))
+                elif isinstance(key, str):
                     out[str(key)] = self.convert(entry, (*path, str(key)))
                 else:
                     self.found.append(Problem(path, "texts as keys", shown(key)))

@@ -2,6 +2,7 @@
 
 Layout: attributes ``format`` and ``format_version`` of the root; numbers, texts and arrays as datasets under their own
 names; mappings (``driven``, ``options``, ``stats``, ``energy``, ``readings``...) as groups; an empty dataset is None.
+``checksums`` is JSON: the CRC-32 of every other dataset by its path, see `checksum`; files of version 1 have none.
 While a run is under way, there is its journal beside, see `sorosim.io.journal`.
 """
 
@@ -9,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
+import json
 import platform
-import secrets
+import zlib
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -21,11 +22,15 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io.journal import is_journal, journal_of, read_journal
+from sorosim.io.journal import is_journal, read_journal
 from sorosim.io.meshes import checksums
 from sorosim.io.result_checks import KINDS, check_stored
+from sorosim.io.writing import check_path, journal_of, reserved, write_whole
 
-FORMAT, FORMAT_VERSION = "sorosim result", 1
+FORMAT, FORMAT_VERSION = "sorosim result", 2
+CHECKED_SINCE = 2  # version from which on files have checksums
+CHECKSUMS = "checksums"
+RESTORE = "restore it from a copy or compute it again"
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
 MAX_NESTING = 20
 
@@ -45,17 +50,17 @@ def save_run(run: Any, path: str | Path) -> None:
     FileError
         The file cannot be written.
     """
-    _write(_content(run, "run"), "run", path)
+    write_result({**_content(run, "run"), "versions": versions()}, "run", path)
 
 
 def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
     """Write an equilibrium; see `save_run`."""
-    _write(_content(equilibrium, "equilibrium"), "equilibrium", path)
+    write_result({**_content(equilibrium, "equilibrium"), "versions": versions()}, "equilibrium", path)
 
 
 def save_curve(content: Mapping[str, Any], robot: Any, path: str | Path) -> None:
     """Write a continuation of a robot."""
-    _write({**content, **names_of(robot)}, "continuation", path)
+    write_result({**content, **names_of(robot), "versions": versions()}, "continuation", path)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -73,8 +78,6 @@ def read(path: str | Path) -> dict[str, Any]:
     FileError
         It cannot be read, is no result file, or is damaged.
     """
-    import h5py
-
     check_path(path)
     file = str(path)
     try:
@@ -92,6 +95,22 @@ def read(path: str | Path) -> dict[str, Any]:
         described = file.endswith((".yaml", ".yml", ".urdf"))
         got = "a description; simulate, statics or sweep makes results of one" if described else "another kind of file"
         raise FileError(file, f"expected a result file of sorosim (HDF5), got {got}")
+    out = read_result(path)
+    check_stored(out, file)
+    return out
+
+
+def read_result(path: str | Path) -> dict[str, Any]:
+    """What `write_result` has written, its checksums compared.
+
+    Raises
+    ------
+    FileError
+        It is no result file, is damaged, or a dataset is not as it was written.
+    """
+    import h5py
+
+    file = str(path)
     try:
         with h5py.File(path, "r") as root:
             if root.attrs.get("format") != FORMAT:
@@ -102,13 +121,29 @@ def read(path: str | Path) -> dict[str, Any]:
             if not 1 <= version <= FORMAT_VERSION:
                 hint = f"update sorosim, this is {__version__}"
                 raise FileError(file, f"expected a result of version {FORMAT_VERSION}, got version {version}; {hint}")
-            out = load_group(root)
+            sums: dict[str, int] = {}
+            out = load_group(root, sums)
+            stored = out.pop(CHECKSUMS, None)
+            if version >= CHECKED_SINCE:
+                if not isinstance(stored, str):
+                    raise FileError(file, "expected a complete result file, got one without checksums")
+                _check_sums(json.loads(stored), sums, file)
     except FileError:
         raise
     except Exception as error:  # h5py raises what it likes on a damaged file
-        raise FileError(file, f"expected a complete result file, got a damaged one: {_line(error)}") from None
-    check_stored(out, file)
+        what = f"expected a complete result file, got a damaged one: {_line(error)}; {RESTORE}"
+        raise FileError(file, what) from None
     return out
+
+
+def _check_sums(stored: Mapping[str, int], sums: Mapping[str, int], file: str) -> None:
+    """Refuse a file of which something is lost or not as it was written; what others have added does no harm."""
+    changed = [name for name, value in stored.items() if sums.get(name) != value]
+    if lost := [name for name in changed if name not in sums]:
+        raise FileError(file, f"expected a complete result file, got one without '{lost[0]}'")
+    if changed:
+        names = ", ".join(f"'{name}'" for name in changed[:3]) + (" and others" if len(changed) > 3 else "")
+        raise FileError(file, f"expected {names} as written, got another checksum; the file is damaged: {RESTORE}")
 
 
 def _content(thing: Any, kind: str) -> dict[str, Any]:
@@ -209,75 +244,69 @@ def versions() -> dict[str, str]:
     return {"sorosim": __version__, **numeric, "python": platform.python_version()}
 
 
-def _write(content: dict[str, Any], kind: str, path: str | Path) -> None:
+def write_result(content: Mapping[str, Any], kind: str, path: str | Path) -> None:
+    """Write a result file whole, with the checksums of all that is in it, in the place of any journal.
+
+    Raises
+    ------
+    FileError
+        It cannot be written, or another process is writing it.
+    """
     import h5py
 
-    check_path(path)
-    image = io.BytesIO()
-    with h5py.File(image, "w", track_order=True) as root:
-        root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
-        store(root, {**content, "kind": kind, "versions": versions()})
-    write_whole(path, image.getbuffer())
-
-
-def write_whole(path: str | Path, content: Any) -> None:
-    """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it."""
-    check_path(path)
-    try:
-        target = Path(os.path.realpath(path))
-    except (OSError, ValueError) as error:
-        raise FileError(str(path), f"cannot be written: {error}") from None
-    beside = target.parent / f".{secrets.token_hex(6)}.part"
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(None, "it is a folder")
-        if target.exists() and not target.is_file():
-            raise OSError(None, "it is no ordinary file")
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
-        with open(beside, "xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if mode is not None:
-            os.chmod(beside, mode)
-        os.replace(beside, target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if not target.parent.is_dir():
-            reason = f"there is no folder {target.parent}"
-        raise FileError(str(path), f"cannot be written: {reason}") from None
-    finally:
+    with reserved(path):
+        image, sums = io.BytesIO(), dict[str, int]()
+        with h5py.File(image, "w", track_order=True) as root:
+            root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
+            entries = {name: value for name, value in content.items() if name != CHECKSUMS}
+            store(root, {**entries, "kind": kind}, sums)
+            store(root, {CHECKSUMS: json.dumps(sums)}, {})
+        write_whole(path, image.getbuffer())
+        # the journal of an older run would be opened in the place of this result
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+            journal_of(path).unlink(missing_ok=True)
 
 
-def check_path(path: Any) -> None:
-    """Refuse what is no path."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
-        raise InputError("path", "a path", repr(path)[:60])
+def checksum(value: Any) -> int:
+    """CRC-32 of what a dataset gives when it is read: of the type, the shape and the numbers, or of the text."""
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        return zlib.crc32(value.encode())
+    if isinstance(value, list):
+        return zlib.crc32(json.dumps(value).encode())
+    array = np.ascontiguousarray(value)
+    return zlib.crc32(array.data if array.size else b"", zlib.crc32(f"{array.dtype.str} {np.shape(value)}".encode()))
 
 
-def store(group: Any, content: Mapping[str, Any], depth: int = 0) -> None:
-    """Write a mapping into a group of HDF5."""
+def store(group: Any, content: Mapping[str, Any], sums: dict[str, int], depth: int = 0) -> None:
+    """Write a mapping into a group of HDF5; `sums` takes the checksums of its datasets by their paths."""
     import h5py
 
     for name, value in content.items():
         key = _escaped(str(name))
         if isinstance(value, Mapping) and depth < MAX_NESTING:
-            store(group.create_group(key, track_order=True), value, depth + 1)
-        elif isinstance(value, str):
-            group.create_dataset(key, data=_text(value), dtype=h5py.string_dtype())
-        elif value is None:
-            group.create_dataset(key, data=h5py.Empty("f8"))
-        elif _is_list_of_texts(value):
-            group.create_dataset(key, data=[_text(entry) for entry in value], dtype=h5py.string_dtype())
+            store(group.create_group(key, track_order=True), value, sums, depth + 1)
+            continue
+        kept = _storable(value)
+        if isinstance(kept, str | list):
+            item = group.create_dataset(key, data=kept, dtype=h5py.string_dtype())
         else:
-            array = _as_numbers(value)
-            if array is None:
-                # a function, for example: what is known of it, rather than no file at all
-                group.create_dataset(key, data=_text(repr(value)[:1000]), dtype=h5py.string_dtype())
-            else:
-                group.create_dataset(key, data=array)
+            item = group.create_dataset(key, data=h5py.Empty("f8") if kept is None else kept)
+        sums[item.name[1:]] = checksum(kept)
+
+
+def _storable(value: Any) -> Any:
+    """A value as it will be read: a text, a list of texts, numbers, or None."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _text(value)
+    if _is_list_of_texts(value):
+        return [_text(entry) for entry in value]
+    array = _as_numbers(value)
+    # a function, for example: what is known of it, rather than no file at all
+    return _text(repr(value)[:1000]) if array is None else array
 
 
 def _text(value: str) -> str:
@@ -315,8 +344,8 @@ def _unescaped(name: str) -> str:
 # -- reading
 
 
-def load_group(group: Any, depth: int = 0) -> dict[str, Any]:
-    """What `store` has written."""
+def load_group(group: Any, sums: dict[str, int], depth: int = 0) -> dict[str, Any]:
+    """What `store` has written, and its checksums as they are now."""
     import h5py
 
     if depth > MAX_NESTING:
@@ -326,8 +355,16 @@ def load_group(group: Any, depth: int = 0) -> dict[str, Any]:
         # links to other files are not followed
         if not isinstance(group.get(key, getlink=True), h5py.HardLink):
             raise ValueError(f"{key!r} is a link")
-        item = group[key]
-        out[_unescaped(key)] = load_group(item, depth + 1) if isinstance(item, h5py.Group) else _data(item)
+        item, name = group[key], _unescaped(key)
+        if isinstance(item, h5py.Group):
+            out[name] = load_group(item, sums, depth + 1)
+        else:
+            try:
+                value = _data(item)
+            except Exception as error:  # h5py raises what it likes on a damaged file
+                raise ValueError(f"'{item.name[1:]}' cannot be read ({_line(error)})") from None
+            sums[item.name[1:]] = checksum(value)
+            out[name] = value.item() if isinstance(value, np.generic) else value
     return out
 
 
@@ -336,7 +373,7 @@ def _data(dataset: Any) -> Any:
 
     if h5py.check_string_dtype(dataset.dtype) is None:
         value = dataset[()]
-        return None if isinstance(value, h5py.Empty) else value.item() if isinstance(value, np.generic) else value
+        return None if isinstance(value, h5py.Empty) else value
     texts = dataset.asstr()[()]
     return texts if isinstance(texts, str) else [str(entry) for entry in texts]
 

@@ -18,6 +18,7 @@ from sorosim.io.fields import FORMAT_VERSION
 from sorosim.io.load_writer import actuator_block, load_block
 from sorosim.io.sensors import sensor_block
 from sorosim.io.value_writer import formula, inexpressible, place, signal
+from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.model.anchor import Anchor
 from sorosim.model.basis import STRAINS
@@ -57,10 +58,7 @@ def write(robot: Robot, path: str | Path | None) -> str:
     """
     text = text_of(robot)
     if path is not None:
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise FileError(str(path), f"cannot be written: {getattr(error, 'strerror', None) or error}") from None
+        write_whole(path, text.encode("utf-8"))
     return text
 
 

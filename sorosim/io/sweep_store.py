@@ -6,7 +6,6 @@ line of JSON (its number, messages, names, types and shapes of its arrays), and 
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim import __version__
 from sorosim.errors import FileError
-from sorosim.io.journal import Records, is_journal, journal_of, records
-from sorosim.io.results import FORMAT, FORMAT_VERSION, check_path, load_group, store, versions, write_whole
+from sorosim.io.journal import Records, is_journal, records
+from sorosim.io.results import FORMAT, read_result, versions, write_result
+from sorosim.io.writing import check_path, journal_of
 
 MAGIC = b"sorosim sweep journal 1\n"
 KIND = "sweep"
@@ -29,7 +28,6 @@ class SweepJournal(Records):
     """The journal of a sweep."""
 
     magic = MAGIC
-    alone = True
 
     def block(self, number: int, arrays: Mapping[str, NDArray[Any]], messages: list[str]) -> None:
         """Append what was found in a block."""
@@ -99,15 +97,8 @@ def read_blocks(path: str | Path) -> tuple[dict[str, Any], dict[int, tuple[dict[
 
 def save_sweep(content: Mapping[str, Any], path: str | Path) -> None:
     """Write a sweep whole: the names of `NAMES`, and what else there is."""
-    import h5py
-
-    check_path(path)
-    image = io.BytesIO()
-    with h5py.File(image, "w", track_order=True) as root:
-        root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
-        plan, columns = _without_columns(content["plan"])
-        store(root, {**content, "parameters": columns, "plan": json.dumps(plan), "kind": KIND})
-    write_whole(path, image.getbuffer())
+    plan, columns = _without_columns(content["plan"])
+    write_result({**content, "parameters": columns, "plan": json.dumps(plan)}, KIND, path)
 
 
 def read_whole(path: str | Path) -> dict[str, Any]:
@@ -118,25 +109,14 @@ def read_whole(path: str | Path) -> dict[str, Any]:
     FileError
         It is no complete result of a sweep.
     """
-    import h5py
-
+    out = read_result(path)
+    missing = [name for name in NAMES if name not in out]
+    if missing:
+        raise FileError(str(path), f"expected a complete result file, got one without '{missing[0]}'")
     try:
-        with h5py.File(path, "r") as root:
-            version = int(root.attrs["format_version"])
-            if not 1 <= version <= FORMAT_VERSION:
-                hint = f"update sorosim, this is {__version__}"
-                raise FileError(
-                    str(path), f"expected a result of version {FORMAT_VERSION}, got version {version}; {hint}"
-                )
-            out = load_group(root)
-            missing = [name for name in NAMES if name not in out]
-            if missing:
-                raise FileError(str(path), f"expected a complete result file, got one without '{missing[0]}'")
-            out["plan"] = _with_columns(json.loads(out["plan"]), out.get("parameters", {}))
-            out["messages"] = [out["messages"]] if isinstance(out["messages"], str) else list(out["messages"])
-    except FileError:
-        raise
-    except Exception as error:  # h5py raises what it likes on a damaged file
+        out["plan"] = _with_columns(json.loads(out["plan"]), out.get("parameters", {}))
+        out["messages"] = [out["messages"]] if isinstance(out["messages"], str) else list(out["messages"])
+    except Exception as error:  # of a damaged file
         got = " ".join(str(error).split())[:200]
         raise FileError(str(path), f"expected a complete result file, got a damaged one: {got}") from None
     return out

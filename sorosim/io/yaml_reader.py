@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import yaml
 
-from sorosim.errors import FileError
+from sorosim.errors import UNPRINTABLE, FileError
 from sorosim.io.bounded import read_bounded
-from sorosim.io.problems import Path, Position, dotted, shown
+from sorosim.io.problems import Path, Position, dotted, named_character, shown
 
 ROBOT, EMPTY = "a robot", "; begin with the line 'sorosim: 1'"
 MAX_BYTES, MAX_NESTING, MAX_NODES = 1_000_000, 50, 100_000
@@ -28,7 +29,6 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _INFINITE = re.compile(r"([-+])?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
@@ -55,10 +55,19 @@ class Document(NamedTuple):
     text: str
 
 
-def read_file(path: str | FilePath, label: str = "", what: str = ROBOT) -> Document:
-    """Read a file; `label` is its name in messages, `what` what it should hold."""
+def read_file(path: str | FilePath, label: str = "", what: str = ROBOT, keys: Sequence[str] = ()) -> Document:
+    """Read a file; `label` is its name in messages, `what` what it should hold.
+
+    Where `keys` are given, a file that has none of them as a key of its own is refused, and no message quotes it.
+    """
     file = label or str(path)
-    return read_text(_decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file), file, what)
+    text = _decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file)
+    margin = re.search(r"^ *(?=[^\s#])", text, re.MULTILINE)
+    if keys and margin is not None:
+        first = rf"""^(?:{margin.group()}|\s*\{{\s*|\s*(?="))["']?(?:{"|".join(keys)})["']?\s*:"""
+        if not re.search(first, text, re.MULTILINE):
+            raise FileError(file, f"expected blocks of a robot: {', '.join(keys)}; got another kind of file")
+    return read_text(text, file, what)
 
 
 def read_text(text: str, file: str, what: str = ROBOT) -> Document:
@@ -71,10 +80,8 @@ def read_text(text: str, file: str, what: str = ROBOT) -> Document:
     """
     if len(text) > MAX_BYTES:
         raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB, got more; {TOO_LARGE}")
-    wrong = _UNPRINTABLE.search(text)
-    if wrong:
-        message = f"expected text, got the control character U+{ord(wrong.group()):04X}"
-        raise FileError(file, message, *_place(text, wrong.start()))
+    if wrong := UNPRINTABLE.search(text):
+        raise FileError(file, f"expected text, got {named_character(wrong)}", *_place(text, wrong.start()))
     try:
         loader = _Composer(text)
         node = loader.get_single_node()
@@ -162,6 +169,8 @@ class _Reader:
         self.open.add(id(node))
         if isinstance(node, yaml.ScalarNode):
             out = resolve(node.value) if not node.style else node.value
+            if isinstance(out, str) and (wrong := UNPRINTABLE.search(out)):  # that an escape stood for
+                raise _Refused(f"expected text, got {named_character(wrong)}", node.start_mark, path)
         elif isinstance(node, yaml.SequenceNode):
             out = [self.convert(entry, (*path, i)) for i, entry in enumerate(node.value)]
         else:
@@ -183,6 +192,8 @@ class _Reader:
             got = "a tag" if node.tag else "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
             raise _Refused(f"expected a text as key, got {got}", node.start_mark, path)
         key = resolve(node.value) if not node.style else node.value
+        if isinstance(key, str) and (wrong := UNPRINTABLE.search(key)):
+            raise _Refused(f"expected text, got {named_character(wrong)}", node.start_mark, path)
         if key == "<<":
             hint = "merge keys are not part of YAML 1.2"
             raise _Refused(f"expected a key, got '<<'; {hint}", node.start_mark, path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
+from sorosim.door import LARGEST, describe
 from sorosim.errors import ModelError
 from sorosim.model.material import real_number
 from sorosim.varied import number_type
@@ -30,6 +30,8 @@ def check_pose(where: str, value: Any) -> NDArray[np.float64]:
         raise ModelError(where, "a pose, a (4, 4) array", describe(value)) from None
     if g.shape != (4, 4) or not np.isfinite(g).all():
         raise ModelError(where, "a pose, a (4, 4) array of finite numbers", f"shape {g.shape}")
+    if np.abs(g).max() > LARGEST:
+        raise ModelError(where, f"a pose of numbers up to {LARGEST:g}", f"{np.abs(g).max():g}", "look for a wrong unit")
     R = g[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0 or not np.array_equal(g[3], [0, 0, 0, 1]):
         raise ModelError(where, "a rotation matrix, a position and the row 0 0 0 1", describe(g.tolist()))

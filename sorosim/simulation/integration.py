@@ -118,11 +118,22 @@ class Integration:
 
     def run(self) -> Run:
         """Integrate, keep what comes about, and hand it over."""
+        try:
+            return self.integrated()
+        finally:
+            if self.journal is not None:  # others may write the file now
+                self.journal.close()
+
+    def integrated(self) -> Run:
+        """What `run` does, the journal left open."""
         options, start = self.options, self.start
         self.trials.window = self.edges.window(start.t)
         self.system.turns.begin(start.q)
         state = self.prepared(start.t, self.system.state(start.q, start.qd))
-        self.system.begin(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
+        # a coordinate without inertia is an error of the model, to be raised as such; the rank of the loops is that at
+        # the first row, also where the run is resumed
+        past = self.past
+        self.system.begin(*(start.t, state) if past is None else (past.t[0], self.system.state(past.q[0], past.qd[0])))
         times = output_times(options["t_end"], options["dt_out"])
         problem = OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,

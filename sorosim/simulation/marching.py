@@ -327,9 +327,10 @@ class _Course:
             pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
             states = np.array([self.method.system.state(*pair) for pair in pairs])
             # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
-            self.method.system.rows_depend |= bool(self.state.counts[m.RANK] < self.engine.closed.m)
-            for k in range(self.reported, 0 if self.method.projection else done):
-                self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k]
+            dependent = bool(self.state.counts[m.RANK] < self.engine.closed.m)
+            # the first row is the start, which forward dynamics has found, or belongs to the segment before
+            for k in range(max(self.reported, 1), 0 if self.method.projection else done):
+                self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k], dependent
             first, self.reported = self.reported, done
             self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
 

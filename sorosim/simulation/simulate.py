@@ -156,7 +156,10 @@ def simulate(
     -----
     The state is x = [q; qd], dx/dt = [qd; M^-1 (tau - c)], its Jacobian analytic (docs/theory.md, 4-6).
     """
+    from sorosim.io.writing import check_writable
+
     check_robot(robot)
+    check_writable(out)
     block = robot.description.simulate
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
@@ -245,6 +248,8 @@ def resume(
     ------
     As `simulate` does.
     """
+    from sorosim.io.writing import check_writable
+
     if isinstance(run, str | Path):
         from sorosim.io.sweep_store import KIND, kind_of
 
@@ -258,6 +263,7 @@ def resume(
         run = opened
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
+    check_writable(out)
     options = dict(run.options)
     if options.get("method") not in METHODS:
         hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
@@ -326,19 +332,27 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
     return closed.q, closed.qd
 
 
-def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
-    """Where a run goes on to an end, and its rows until there."""
+def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
+    """Where a run goes on to an end, and its rows until there; None: it begins anew at the first checkpoint.
+
+    A process may have been killed after it wrote a checkpoint and before the row of the same time: then the checkpoint
+    before is the one to go on from.
+    """
     points = run.checkpoints
     if points is not None and len(points.t):
-        k = max(int(np.searchsorted(points.t, t_end)) - 1, 0)  # the last one before the end
+        times = output_times(t_end, run.options["dt_out"])
+        last = times[np.searchsorted(times, points.t, side="right") - 1]  # the row before each of them, or at it
+        there = last <= run.t[-1] if len(run.t) else np.zeros(len(last), dtype=bool)
+        k = max(int(np.sum((points.t < t_end) & there)) - 1, 0)
         counts = {name: values[k].item() for name, values in points.stats.items()}
         start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts)
         run = replace(run, checkpoints=points.first(k + 1))
     elif len(run.t):
         start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats)
     else:
-        raise InputError("run", "a run with at least one row", "an empty one")
-    return start, run[run.t <= start.t]
+        raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")
+    past = run[run.t <= start.t]
+    return start, past if len(past.t) else None
 
 
 def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:

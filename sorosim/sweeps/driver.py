@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
 from sorosim.io import load
-from sorosim.io.journal import journal_of
-from sorosim.io.results import check_path, names_of, versions
+from sorosim.io.results import names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
+from sorosim.io.writing import check_path, check_writable, journal_of
 from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.assemble import joined, taken_apart
 from sorosim.sweeps.plan import Plan, plan_of
@@ -105,6 +105,7 @@ def sweep(
     said = {"points": points, "task": task, "u": u, "driven": driven, "outputs": outputs, "summary": summary,
             "start": start, "block": block}  # fmt: skip
     jobs = _jobs(jobs)
+    check_writable(out)
     if resume and (force or out is None):
         raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
     # processes start while the robot is loaded

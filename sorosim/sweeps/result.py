@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sorosim.equilibria.statics import statics
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io import load_text
-from sorosim.io.journal import journal_of
 from sorosim.io.meshes import check_unchanged
 from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
+from sorosim.io.writing import journal_of
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import InputError
-from sorosim.io.results import write_whole
+from sorosim.io.writing import write_whole
 from sorosim.sensors.quaternion import quaternion_of
 from sorosim.sweeps.task import ENERGIES, STATICS
 from sorosim.sweeps.units import units_of

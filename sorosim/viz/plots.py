@@ -21,6 +21,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
 from sorosim.robot import Robot
 from sorosim.viz.figures import FORMATS, STYLE, UNITS, finish, kind_of_inputs, line_style, mark, new_figure
@@ -322,6 +323,7 @@ def plot_run(
         if suffix not in FORMATS:
             raise InputError("formats", "a format of plots", f"'{suffix}'", nearest(str(suffix), FORMATS))
     if folder is not None:
+        check_path(folder)
         if Path(folder).suffix.lower().removeprefix(".") in FORMATS:
             hint = "the plots in it are called by their names; what and formats choose them"
             raise InputError("folder", "a folder", f"'{folder}'", hint)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import describe, number
-from sorosim.errors import FileError, InputError, nearest
+from sorosim.errors import InputError, nearest
+from sorosim.io.writing import check_path, check_target, unwritable
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -90,22 +91,19 @@ def written(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Iterator[P
     FileError
         The file cannot be written.
     """
+    check_path(path)
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         raise InputError("path", "a file name that ends in " + " or ".join(suffixes), f"'{target.name}'")
-    if target.is_dir():
-        raise FileError(str(path), "cannot be written: it is a folder")
-    if not target.parent.is_dir():
-        raise FileError(str(path), f"cannot be written: there is no folder '{target.parent}'; make it first")
     draft = target.with_name(f".{target.stem}.part{target.suffix}")
     try:
+        check_target(target)
         # refused now, not after the work
         draft.open("wb").close()
         yield draft
         os.replace(draft, target)
     except OSError as error:
-        reason = error.strerror or str(error).strip().partition("\n")[0]
-        raise FileError(str(path), f"cannot be written: {reason}") from None
+        raise unwritable(path, error) from None
     finally:
         with suppress(OSError):
             draft.unlink()

@@ -1,5 +1,6 @@
 """Rigid bodies, visuals and frames of files: every form, meshes from files and in texts, there and back."""
 
+import zipfile
 from dataclasses import replace
 
 import jsonschema
@@ -385,3 +386,11 @@ def test_a_large_mesh_from_no_file_is_written_if_a_text_can_hold_it(monkeypatch)
         "mesh: expected at most 30 triangles that are from no file, got more; write it to a file and read it with "
         "sorosim.io.meshes.read_mesh"
     )
+
+
+def test_a_collada_file_that_is_a_zip_is_not_unpacked(tmp_path):
+    pytest.importorskip("collada", reason="the extra urdf is not installed")
+    with zipfile.ZipFile(tmp_path / "box.dae", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("box.dae", b"\0" * 1_000_000)
+    with pytest.raises(FileError, match="expected a mesh in DAE, got a zip archive; unpack it"):
+        read_mesh(tmp_path / "box.dae")

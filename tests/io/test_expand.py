@@ -381,11 +381,12 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
         ("common.yaml", RUBBER + "gravity: [0, 0, 0]\n",
          "common.yaml:2:1: gravity: expected a block to include: parameters, materials, prefabs, links, parts, loops, "
          "actuators, loads, sensors, got 'gravity'; it belongs into the file that includes"),
-        ("common.yaml", "material: 1\n", "common.yaml:1:1: material: expected a block to include: parameters, materials, "
+        ("common.yaml", RUBBER + "material: 1\n", "common.yaml:2:1: material: expected a block to include: parameters, materials, "
                                          "prefabs, links, parts, loops, actuators, loads, sensors, got 'material'; did you mean "
                                          "materials?"),
-        ("common.yaml", "[1]", "common.yaml:1:1: expected a mapping with the keys sorosim, name, include, import, parameters, "
-                               "materials, prefabs, links, parts, loops, actuators, loads, sensors, got [1]"),
+        ("common.yaml", "[links: 1]", "common.yaml: expected blocks of a robot: parameters, materials, prefabs, links, parts, "
+                                      "loops, actuators, loads, sensors, sorosim, include, import, gravity, initial, "
+                                      "simulate, statics; got another kind of file"),
         ("common.yaml", "sorosim: 2\nwhatever: 3", "common.yaml:1:10: sorosim: expected 1, the version of the format, got "
                                                    "2; this file is for a newer sorosim"),
     ],
@@ -555,3 +556,24 @@ def test_independent_mistakes_of_all_kinds_are_one_report():
         "robot.yaml:23:18: links.palm.body.mass",
         "robot.yaml:25:35: parts.thumb.parent (as part 'thumb')",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["root:x:0:0\ndaemon:x:1\n", "secret: [1,\n", "!secret x\n", "a: &secret 1\nb: *secreu\n"]
+)
+def test_no_message_quotes_an_included_file_that_is_none_of_a_robot(text, tmp_path):
+    (tmp_path / "other.txt").write_text(text)
+    (tmp_path / "robot.yaml").write_text("sorosim: 1\ninclude: [other.txt]\n")
+    with pytest.raises(FileError, match=r"expected blocks of a robot: .*; got another kind of file$") as caught:
+        load(tmp_path / "robot.yaml")
+    assert "root" not in caught.value.message
+    assert "secre" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text", ["# a robot\n\n  links: {}\n", '{"links": {}}', '{\n  "links": {}\n}\n', "---\n'links': {}\n"]
+)
+def test_blocks_of_a_robot_are_included_however_they_are_written(text, tmp_path):
+    (tmp_path / "other.yaml").write_text(text)
+    (tmp_path / "robot.yaml").write_text("sorosim: 1\ninclude: [other.yaml]\nlinks: {a: {joint: fixed}}\n")
+    assert [link.name for link in load(tmp_path / "robot.yaml").links] == ["a"]

@@ -84,3 +84,26 @@ def test_mistakes(lin, tmp_path):
         lin.save(tmp_path / "x.npz", outputs=["leg"])
     with pytest.raises(FileError):
         lin.save(tmp_path / "nowhere" / "x.npz")
+
+
+def test_no_flipped_bit_of_an_hdf5_file_changes_a_number_unseen(lin, tmp_path, rng):
+    path = tmp_path / "x.h5"
+    lin.save(path)
+
+    def numbers():
+        with h5py.File(path) as root:
+            return {name: root[name][()] for name in content(lin)}
+
+    data, whole, seen = path.read_bytes(), numbers(), 0
+    for bit in rng.integers(8 * len(data), size=200):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(flipped)
+        try:
+            found = numbers()
+        except (OSError, KeyError, RuntimeError, ValueError, TypeError):  # of h5py
+            seen += 1
+        else:
+            for name, array in whole.items():
+                assert_array_equal(found[name], array)
+    assert seen > 50

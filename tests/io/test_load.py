@@ -1,6 +1,7 @@
 """Robots from files: the right robot from a right file, one sentence for each mistake in a wrong one."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -460,3 +461,19 @@ def test_an_installed_package_has_its_robots_inside(tmp_path, monkeypatch):
 
 def test_the_public_name_is_this_function():
     assert sorosim.load is load
+
+
+@pytest.mark.parametrize("character", ["\ud800", "\x1b", "\x7f", "\u202e"])
+def test_texts_that_no_file_can_hold_are_refused_where_they_come_in(character, tmp_path):
+    named = {"sorosim": 1, "name": f"a{character}b", "links": {"a": {"joint": "fixed"}}}
+    got = re.escape(f"the control character U+{ord(character):04X}")
+    with pytest.raises(ModelError, match=rf"^name: expected text, got {got}$"):
+        sorosim.load(named)
+    with pytest.raises(ModelError, match=rf"expected texts as keys, got one with {got}"):
+        sorosim.load({"sorosim": 1, "links": {character: {"joint": "fixed"}}})
+    (tmp_path / "r.yaml").write_text(f'sorosim: 1\nname: "a\\u{ord(character):04x}b"\nlinks: {{a: {{joint: fixed}}}}\n')
+    with pytest.raises(FileError, match=rf"r.yaml:2:7: name: expected text, got {got}"):
+        sorosim.load(tmp_path / "r.yaml")
+    with pytest.raises(sorosim.InputError) as caught:
+        sorosim.statics(sorosim.load("cable_manipulator"), u={character: 1.0})
+    assert character not in str(caught.value)

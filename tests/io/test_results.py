@@ -12,7 +12,7 @@ import sorosim
 from sorosim import __version__
 from sorosim.errors import FileError, InputError
 from sorosim.io import load
-from sorosim.io.results import FORMAT_VERSION, read, save_equilibrium, save_run
+from sorosim.io.results import FORMAT_VERSION, read, read_result, save_equilibrium, save_run
 
 
 @pytest.fixture
@@ -187,9 +187,10 @@ def test_what_is_no_result_is_refused(tmp_path):
         read(tmp_path)
 
 
-def damaged(run, path, damage):
+def damaged(run, path, damage, version=1):
     save_run(run, path)
     with h5py.File(path, "r+") as file:
+        file.attrs["format_version"] = version  # 1: without checksums
         damage(file)
     with pytest.raises(FileError) as caught:
         read(path)
@@ -222,7 +223,70 @@ def test_a_newer_or_incomplete_file_is_refused(run, tmp_path):
     assert damaged(run, path, without_rates) == "expected a complete result file, got one without 'qd'"
     assert damaged(run, path, short) == "expected 5 rows of 'q', shape (5, 3), got shape (2, 3); the file is damaged"
     assert damaged(run, path, flat) == "expected 'driven' to be a group, got a value; the file is damaged"
-    assert damaged(run, path, linked) == "expected a complete result file, got a damaged one: 'elsewhere' is a link"
+    assert damaged(run, path, without_rates, FORMAT_VERSION) == "expected a complete result file, got one without 'qd'"
+    assert damaged(run, path, short, FORMAT_VERSION) == (
+        "expected 'q' as written, got another checksum; the file is damaged: restore it from a copy or compute it again"
+    )
+    assert damaged(run, path, linked) == (
+        "expected a complete result file, got a damaged one: 'elsewhere' is a link; "
+        "restore it from a copy or compute it again"
+    )
+
+
+def test_files_of_version_1_have_no_checksums_and_open(run, tmp_path):
+    save_run(run, tmp_path / "run.h5")
+    now = read(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["format_version"] = 1
+        del file["checksums"]
+    assert_array_equal(read(tmp_path / "run.h5")["q"], now["q"])
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["format_version"] = 2
+    with pytest.raises(FileError, match=r"expected a complete result file, got one without checksums$"):
+        read(tmp_path / "run.h5")
+
+
+def saved_run(path):
+    sorosim.simulate(sorosim.load("four_bar"), 0.1, checkpoint=0.05).save(path)
+
+
+def saved_equilibrium(path):
+    sorosim.statics(sorosim.load("double_pendulum")).save(path)
+
+
+def saved_sweep(path):
+    sorosim.sweep(sorosim.load("cable_manipulator"), {"grid": {"u.cable1": [0.0, 1.0]}}, out=path)
+
+
+def saved_continuation(path):
+    sorosim.continuation(sorosim.load("cable_manipulator"), {"u.cable1": 1.0}).save(path)
+
+
+def leaves(content, path=""):
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{path}/{name}")
+        else:
+            yield f"{path}/{name}", value.tobytes() if isinstance(value, np.ndarray) else repr(value)
+
+
+@pytest.mark.parametrize("make", [saved_run, saved_equilibrium, saved_sweep, saved_continuation])
+def test_no_flipped_bit_changes_what_is_read_unseen(make, tmp_path, rng):
+    path = tmp_path / "result.h5"
+    make(path)
+    content, whole, errors = path.read_bytes(), dict(leaves(read_result(path))), []
+    for bit in rng.integers(8 * len(content), size=200):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(flipped)
+        try:
+            found = dict(leaves(read_result(path)))
+        except FileError as error:
+            errors.append(str(error))
+        else:
+            assert {name: found.get(name) for name in whole} == whole  # of free space, or of times and sizes of HDF5
+    assert len(errors) > 50
+    assert not any("\n" in error for error in errors)
 
 
 def test_a_damaged_file_is_a_file_error_or_a_result(run, tmp_path, rng):
@@ -263,6 +327,7 @@ def test_a_file_that_was_tampered_with_is_refused(run, tmp_path, name, value, me
         {**run, **names, "q": np.zeros((5, 3)), "qd": np.zeros((5, 3)), "u": np.zeros((5, 0))}, tmp_path / "run.h5"
     )
     with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["format_version"] = 1
         del file[name]
         file[name] = value
     with pytest.raises(FileError) as caught:

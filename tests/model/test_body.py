@@ -105,7 +105,7 @@ BALL = Sphere(0.1)
         (lambda: Solid(BALL, mass=1, at=np.eye(3)),
          "body.at: expected a pose, a (4, 4) array of finite numbers, got shape (3, 3)"),
         (lambda: Solid(Sphere(1e150), density=1.0),
-         "sphere: expected sizes that can be computed with, got a volume of inf m^3; look for a wrong unit"),
+         "sphere.radius: expected a positive length [m], and none beyond 1e+50, got 1e+150; look for a wrong unit"),
         (lambda: Solid(Box((1e-110, 1, 1e-110)), mass=1.0),
          "box: expected sizes that can be computed with, got a volume of 1e-220 m^3; look for a wrong unit"),
         (lambda: Solid(Mesh(np.eye(3), [[0, 1, 2]]), mass=1.0),

@@ -16,7 +16,9 @@ import scipy.io
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.io.journal import MAGIC, journal_of
+from sorosim.io.journal import MAGIC, Records, records
+from sorosim.io.writing import journal_of, reserved
+from sorosim.results.result import Run
 from sorosim.simulation.integration import restart_times
 
 ARM = sorosim.load("cable_manipulator")
@@ -37,7 +39,7 @@ actuators:
 
 
 def assert_same_run(a, b):
-    for name in ("t", "q", "qd", "u"):
+    for name in ("t", "q", "qd", "u", "lam"):
         assert_array_equal(getattr(a, name), getattr(b, name), strict=True)
     assert a.driven.keys() == b.driven.keys()
     for name in a.driven:
@@ -231,14 +233,14 @@ def test_a_journal_cut_anywhere_opens_with_what_is_whole(tmp_path, whole_runs):
         .replace('print("done", flush=True)', "")
         .replace(
             "sorosim.simulate(",
-            "from sorosim.io.journal import Journal\nJournal.remove = Journal.close\nsorosim.simulate(",
+            "from sorosim.io.journal import Journal\nfrom sorosim.results.result import Run\n"
+            "Journal.remove, Run.save = Journal.close, lambda *_: None\nsorosim.simulate(",
         )
     )
     process = start_process(script, file, "bdf")
     _, problems = process.communicate()
     assert process.returncode == 0, problems
     journal = journal_of(file).read_bytes()
-    file.unlink()
     rows = len(sorosim.open(file).t)
     assert rows == 101
     rng = np.random.default_rng(5)
@@ -255,6 +257,91 @@ def test_a_journal_cut_anywhere_opens_with_what_is_whole(tmp_path, whole_runs):
     damaged[len(journal) // 2] ^= 1
     journal_of(file).write_bytes(damaged)
     assert 1 < len(sorosim.open(file).t) < rows
+
+
+def journalled(file, *arguments, **options):
+    """A run, and its journal, which is left beside the file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Records, "remove", Records.close)
+        patch.setattr(Run, "save", lambda *_: None)  # which would remove the journal, too
+        run = sorosim.simulate(*arguments, **options, out=file)
+    return run, journal_of(file).read_bytes()
+
+
+def pull(t, q, qd):
+    return [50.0 * t * (1.0 + q[0]), 0.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("four_bar", {"t_end": 0.4, "checkpoint": 0.2}),
+        ("four_bar", {"t_end": 0.4, "checkpoint": 0.137, "method": "ida", "projection": False}),
+        # multipliers of restarts, and where rows of the loop depend on each other
+        ("four_bar", {"t_end": 0.4, "checkpoint": 0.1, "projection": False}),
+        # a row at a sample is written after the checkpoint there, or after later ones
+        ("cable_manipulator", {"t_end": 0.1, "checkpoint": 0.04, "controller": pull, "dt_control": 0.02}),
+        ("cable_manipulator", {"t_end": 0.2, "dt_out": 0.06, "checkpoint": 0.02, "controller": pull, "dt_control": 0.02,
+                               "method": "generalized-alpha"}),
+    ],
+)  # fmt: skip
+def test_a_run_resumed_after_any_record_of_its_journal_ends_with_the_same_bits(name, options, tmp_path):
+    robot, file = sorosim.load(name), tmp_path / "run.h5"
+    whole, journal = journalled(file, robot, **options)
+    ends = len(MAGIC) + np.cumsum([9 + len(content) for _, content in records(journal, MAGIC, b"hrc")])
+    assert len(ends) > 5
+    kinds = [kind for kind, _ in records(journal, MAGIC, b"hrc")]
+    # next to checkpoints: what is between them is no other start
+    near = [k for k in range(1, len(kinds)) if b"c" in kinds[k - 1 : k + 2]]
+    for end in ends[near[::2] + near[-1:]]:
+        journal_of(file).write_bytes(journal[:end])
+        again = sorosim.resume(file, controller=options.get("controller"))
+        assert_same_run(again, whole)
+        assert_same_run(sorosim.open(file), whole)
+        for part, wanted in zip(again.checkpoints[:3], whole.checkpoints[:3], strict=True):
+            assert_array_equal(part, wanted)
+
+
+def forked(work, *arguments, **options):
+    """A process that does some work in the robots and compiled code of this one."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*arguments, **options)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
+
+
+@pytest.mark.parametrize("n", [6, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_linkage_killed_at_any_moment_and_again_while_resumed_ends_with_the_same_bits(n, tmp_path):
+    robot, file, rng = sorosim.load("four_bar"), tmp_path / "run.h5", np.random.default_rng(n)
+    options = {"t_end": 1.0, "checkpoint": 0.05}
+    begin = time.perf_counter()
+    whole = sorosim.simulate(robot, **options)
+    wall_time, resumed = time.perf_counter() - begin, 0
+    for _ in range(n):
+        work, arguments = sorosim.simulate, (robot,)
+        for _ in range(rng.integers(1, 4)):
+            child = forked(work, *arguments, **(options if work is sorosim.simulate else {}), out=file)
+            until = time.perf_counter() + 10.0
+            while not (journal_of(file).exists() or file.exists()) and time.perf_counter() < until:
+                pass
+            time.sleep(wall_time * rng.choice([0.02, 1.0]) * rng.uniform())  # some of them amid the first records
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            if not journal_of(file).exists() or not len(sorosim.open(file).checkpoints.t):
+                break
+            work, arguments = sorosim.resume, (file,)
+        if work is sorosim.resume and journal_of(file).exists():
+            sorosim.resume(file)
+            resumed += 1
+        if file.exists():
+            assert_same_run(sorosim.open(file), whole)
+        file.unlink(missing_ok=True)
+        journal_of(file).unlink(missing_ok=True)
+    assert resumed > n / 3
 
 
 def test_an_older_result_stays_until_the_new_one_is_complete(tmp_path):
@@ -354,3 +441,103 @@ def test_a_run_that_fails_before_it_begins_leaves_no_journal(tmp_path):
     with pytest.raises(sorosim.InputError):
         sorosim.simulate(sorosim.load("pendulum"), 0.1, events=[lambda t, q, qd: "x"], out=tmp_path / "run.h5")
     assert list(tmp_path.iterdir()) == []
+
+
+# -- one writer at a time ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda file: sorosim.simulate(ARM, 0.02, out=file),
+        lambda file: sorosim.resume(sorosim.simulate(ARM, 0.02), 0.04, out=file),
+        lambda file: sorosim.sweep(ARM, {"grid": {"u.cable1": [0.0, 1.0]}}, out=file, force=True),
+        lambda file: sorosim.statics(ARM).save(file),
+        lambda file: sorosim.continuation(ARM, {"u.cable1": 1.0}).save(file),
+    ],
+    ids=["simulate", "resume", "sweep", "statics", "continuation"],
+)
+def test_a_file_that_a_run_is_writing_is_refused_until_its_process_ends(other, tmp_path):
+    file = tmp_path / "run.h5"
+    child = forked(sorosim.simulate, ARM, 1e4, out=file)
+    try:
+        while not journal_of(file).exists():
+            time.sleep(0.01)
+        with pytest.raises(sorosim.FileError, match=r"run\.h5: is being written by another process; wait until it has"):
+            other(file)
+        assert journal_of(file).exists()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    other(file)
+    assert not journal_of(file).exists()
+    assert sorosim.open(file).robot.ndof == ARM.ndof
+
+
+@pytest.mark.parametrize("command", ["statics", "modes", "continuation"])
+def test_commands_refuse_a_file_that_is_being_written_before_they_compute(command, tmp_path, call, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("computed")
+
+    for name in ("statics", "continuation"):
+        monkeypatch.setattr(sorosim, name, never, raising=False)
+    file = tmp_path / "run.h5"
+    child = forked(hold, file, tmp_path / "ready")
+    try:
+        while not (tmp_path / "ready").exists():
+            time.sleep(0.01)
+        way = ("--along", "u.cable1", "--to", "1") if command == "continuation" else ()
+        code, _, problems = call(command, "cable_manipulator", *way, "--out", str(file))
+        assert code == 2
+        assert "is being written by another process" in " ".join(problems.split())
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    with reserved(file):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["ready"]
+
+
+def hold(file, ready):
+    with reserved(file):
+        ready.touch()
+        time.sleep(60.0)
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("", "path: expected a path, got ''"),
+        ("a\0b.h5", "path: expected a path that the system can have, got "),
+        ("\ud800.h5", "path: expected a path that the system can have, got "),
+        ("x" * 300 + ".h5", "cannot be written: File name too long"),
+        ("none/x.h5", "none/x.h5: cannot be written: there is no folder none; make it first"),
+        ("plain/x.h5", "plain/x.h5: cannot be written: there is no folder plain; make it first"),
+        (".", "cannot be written: it is a folder"),
+        ("/dev/null", "/dev/null: cannot be written: it is no ordinary file"),
+        ("read_only.h5", "read_only.h5: cannot be written: it is read-only"),
+        (3, "path: expected a path, got 3"),
+    ],
+)
+def test_an_impossible_target_is_one_error_before_anything_is_computed(out, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("plain").touch()
+    Path("read_only.h5").touch(0o444)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for work in (
+        lambda: sorosim.simulate(ARM, 1e4, out=out),
+        lambda: sorosim.resume(sorosim.simulate(ARM, 0.01), 1e4, out=out),
+        lambda: sorosim.sweep(ARM, {"grid": {"u.cable1": list(range(10**5))}}, out=out),
+        lambda: sorosim.statics(sorosim.load("pendulum")).save(out),
+    ):
+        with pytest.raises(sorosim.SorosimError) as caught:
+            work()
+        assert message in str(caught.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_an_older_journal_does_not_hide_a_result_that_replaces_it(tmp_path):
+    file = tmp_path / "run.h5"
+    journalled(file, ARM, t_end=0.02)
+    sorosim.statics(ARM).save(file)
+    assert isinstance(sorosim.open(file), type(sorosim.statics(ARM)))

@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.io.journal import journal_of
 from sorosim.io.sweep_store import SweepJournal, read_blocks
+from sorosim.io.writing import journal_of
 
 ARM = """sorosim: 1
 name: arm
