@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, svd
+from scipy.linalg import cho_solve
 
 from sorosim.equations.system import OdeSystem, elastic_weight, independent_rows
 from sorosim.kernels import evaluate as task
@@ -33,7 +33,8 @@ class StabilisedIndex2:
         self.size = system.robot.engine.loops.size[:, None]
         system.closing[:2] = 0.0  # nothing drifts here; at rows 1/closing_time^2 would only magnify gaps
         self.rank = 0
-        self.near = np.zeros((0, 0))  # the basis P is the nearest to this one
+        self.near = np.zeros((0, 0))  # orthonormal in lengths; P is the nearest basis to it
+        self.last = np.zeros(0), np.zeros((0, 0))  # coordinates of the last residual, and P there
         self.B = np.eye(self.n)
 
     def integrate(self, problem: OdeProblem) -> OdeSolution:
@@ -43,7 +44,7 @@ class StabilisedIndex2:
         found = self.system.forward(task.FORWARD, t, q, qd, qdd)
         A = found.closure.matrix[CONSTRAINT][:, free]
         self.rank = k = len(independent_rows(self.system.robot, A))
-        self.near = svd(self.size * A)[0][:, :k]
+        self.near = np.linalg.svd(self.size * A)[0][:, :k]
         self.B = cho_solve((elastic_weight(self.system.robot, q, free), False), np.eye(n))
         multiplier = np.linalg.lstsq(A.T @ self.basis(A), A.T @ found.closure.multiplier, rcond=None)[0]
         y0 = np.concatenate([q[free], qd[free], multiplier, np.zeros(k)])
@@ -55,9 +56,11 @@ class StabilisedIndex2:
         """P (m, k) at a constraint matrix A (m, n): all rows, or the range of A where they depend on each other."""
         if self.rank == len(A):
             return np.eye(self.rank)
-        U = svd(self.size * A, full_matrices=False)[0][:, : self.rank]
-        # turned within the range by the polar factor: multipliers change smoothly along the motion
-        left, _, right = svd(U.T @ self.near)
+        if not np.isfinite(A).all():  # the step is refused
+            return self.size * self.near
+        U = np.linalg.svd(self.size * A, full_matrices=False)[0][:, : self.rank]
+        # turned within the range (by a polar factor), so that multipliers change smoothly along the motion
+        left, _, right = np.linalg.svd(U.T @ self.near)
         return np.asarray(self.size * (U @ left @ right))
 
     def split(self, t: float, y: Array, yd: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -73,6 +76,7 @@ class StabilisedIndex2:
         free = self.free
         found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
         P = self.basis(found.closure.matrix[CONSTRAINT][:, free])
+        self.last = q, P
         A, value = P.T @ found.closure.matrix[CONSTRAINT][:, free], found.closure.value @ P
         slip = yd[: self.n] - qd[free] - self.B @ (A.T @ mu)
         return np.concatenate([slip, found.tau[free] - A.T @ multiplier, value[RATE], value[ERROR]])
@@ -81,10 +85,9 @@ class StabilisedIndex2:
         """dF/dy + c dF/d(dy/dt) without the change of P, normal to its range, and that of A under mu, which is 0."""
         q, qd, qdd, multiplier, _ = self.split(t, y, yd)
         n, k, free = self.n, self.rank, self.free
-        P = np.eye(k)
-        if k < len(self.size):
-            P = self.basis(self.system.robot.loop_rows(q).A[:, free])
-            self.near = P / self.size
+        seen = np.array_equal(q, self.last[0])
+        P = self.last[1] if seen else self.basis(self.system.robot.loop_rows(q).A[:, free])
+        self.near = P / self.size
         found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
         A, E, V = (P.T @ found.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
         K, C, M = (X[np.ix_(free, free)] for X in (found.dq, found.dqd, found.mass))
