@@ -49,7 +49,7 @@ test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks,
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
 
 test-machines: $(INSTALLED) ## run the tests of numbers as other processors would; print error over tolerance
-	$(BIN)/python tests/machines.py $(MACHINES_ARGS)
+	$(BIN)/python tests/machines.py $(MACHINES_ARGS) $(PYTEST_ARGS)
 
 validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and write its tables anew
 	@mkdir -p build

@@ -5,7 +5,7 @@ NumPy's loops, and the mathematical functions of glibc (sin, exp, .. with or wit
 sorosim are compiled for the other processor as well; without fastmath they give the same bits. Writes
 docs/machines.json, from which docs/make_validation.py has a column.
 
-    python tests/machines.py [--only NAME] .. [--report] [arguments of pytest]
+    python tests/machines.py [--only NAME] .. [--report] [arguments of pytest, tests/solvers for instance]
 """
 
 import argparse
@@ -59,14 +59,18 @@ def machines() -> dict[str, dict[str, str]]:
     return found
 
 
-def run(name: str, environment: dict[str, str], arguments: list[str]) -> None:
-    """The tests on one of them; numba's cache keeps code of either kind apart."""
+def run(name: str, environment: dict[str, str], arguments: list[str]) -> bool:
+    """Run the tests on one of them; whether they ran. numba's cache keeps code of either kind apart."""
     print(f"\n{name}", flush=True)
+    found = BUILD / f"{name}.json"
+    found.unlink(missing_ok=True)
     # assertions are rewritten with the hook that hands their values over: compiled tests of their own
     environment = os.environ | environment | {"PYTHONPYCACHEPREFIX": str(BUILD / "pycache")}
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-o", "enable_assertion_pass_hook=true"]
-    command += [f"--margins={BUILD / name}.json", *(arguments or TESTS)]
+    named = any((ROOT / word.partition("::")[0]).exists() for word in arguments)
+    command += [f"--margins={found}", *arguments, *(() if named else TESTS)]
     subprocess.run(command, cwd=ROOT, env=environment, check=False)
+    return found.exists()
 
 
 def ratios(run: dict[str, Any]) -> dict[tuple[str, str], float]:
@@ -129,8 +133,6 @@ if __name__ == "__main__":
     parser.add_argument("--report", action="store_true", help="print what is there, run nothing")
     given, rest = parser.parse_known_args()
     BUILD.mkdir(parents=True, exist_ok=True)
-    if not given.report:
-        for machine, variables in machines().items():
-            if not given.only or machine in given.only:
-                run(machine, variables, rest)
-    sys.exit(report())
+    chosen = {} if given.report else {n: v for n, v in machines().items() if not given.only or n in given.only}
+    ran = [run(name, variables, rest) for name, variables in chosen.items()]
+    sys.exit(report() or int(not all(ran)))
