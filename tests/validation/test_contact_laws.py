@@ -121,7 +121,7 @@ def test_a_block_that_slides_loses_what_friction_takes(agrees):
         "acceleration of a block that slides down",
         acceleration,
         G * (np.sin(angle) - mu * np.cos(angle)),
-        rtol=1.5e-4,
+        rtol=2e-4,
         unit="m/s^2",
         source="Coulomb",
     )

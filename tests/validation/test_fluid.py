@@ -610,7 +610,7 @@ def test_a_free_ellipsoid_moves_as_kirchhoffs_equations_say(agrees):
     linear = np.einsum("kij,kj->ki", rotation, M * eta[:, 3:])
     angular = np.einsum("kij,kj->ki", rotation, J * eta[:, :3]) + np.cross(g[:, :3, 3], linear)
     assert WORST.note("Kirchhoff, impulse", drift(linear)) < 1e-8
-    assert WORST.note("Kirchhoff, impulsive moment", drift(angular)) < 1e-7
+    assert WORST.note("Kirchhoff, impulsive moment", drift(angular)) < 2e-7  # five times the worst
     energy = run.energy()
     assert WORST.note("Kirchhoff, energy", drift(energy.total)) < 1e-8
     assert_allclose(energy.kinetic[0], 0.5 * (J @ w**2 + M @ v**2), rtol=1e-10)
