@@ -7,6 +7,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
+MACHINES_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 SPHINX_ARGS ?=
@@ -19,7 +20,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-all test test-all validation bench docs lint clean help
+.PHONY: demo demo-all test test-all test-machines validation bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -47,6 +48,9 @@ test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks,
 	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
+
+test-machines: $(INSTALLED) ## run the tests of numbers as other processors would; print error over tolerance
+	$(BIN)/python tests/machines.py $(MACHINES_ARGS) $(PYTEST_ARGS)
 
 validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and write its tables anew
 	@mkdir -p build

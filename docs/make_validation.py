@@ -1,6 +1,7 @@
 """Write the tables of docs/validation.md anew: make validation
 
-Reads what `pytest tests/validation --agreements FILE` wrote: python docs/make_validation.py FILE
+Reads what `pytest tests/validation --agreements FILE` wrote, and of other processors machines.json, from
+tests/machines.py: python docs/make_validation.py FILE
 """
 
 import json
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-HEADER = "| quantity | reference | ours | deviation < tolerance | where from |\n|---|---|---|---|---|\n"
+HEADER = (
+    "| quantity | reference | ours | deviation < tolerance | worst ratio over processors | where from |\n"
+    "|---|---|---|---|---|---|\n"
+)
 
 
 def number(value: float, apart: float) -> str:
@@ -22,7 +26,7 @@ def number(value: float, apart: float) -> str:
     return f"{value:.{digits}g}"
 
 
-def row_of(rows: list[dict[str, Any]]) -> str:
+def row_of(rows: list[dict[str, Any]], ratios: dict[str, float]) -> str:
     """The worst of the comparisons of one quantity."""
     row = max(rows, key=lambda one: one["deviation"] / one["tolerance"])
     unit = f" {row['unit']}" if row["unit"] else ""
@@ -32,24 +36,29 @@ def row_of(rows: list[dict[str, Any]]) -> str:
     verdict = f"{row['deviation']:.1e} < {tolerance}" if passed else f"**failed**: {row['deviation']:.1e} > {tolerance}"
     reference, ours = (number(row[key], apart) + unit for key in ("reference", "ours"))
     times = f" ({len(rows)} cases)" if len(rows) > 1 else ""
-    return f"| {row['quantity']}{times} | {reference} | {ours} | {verdict} | {row['source']} |\n"
+    ratio = ratios.get(row["quantity"])
+    worst = "not measured" if ratio is None else f"{ratio:.2g}" + (f": {row['bound']}" if row["bound"] else "")
+    return f"| {row['quantity']}{times} | {reference} | {ours} | {verdict} | {worst} | {row['source']} |\n"
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """All comparisons, by the files of tests."""
+def table(rows: list[dict[str, Any]], machines: dict[str, Any]) -> str:
+    """All comparisons, by the files of tests, beside the worst of deviation over tolerance on several processors."""
     files: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         files[row["file"]][row["quantity"]].append(row)
     out = []
     for file, quantities in sorted(files.items()):
         title = (get_docstring(parse((DOCS.parent / file).read_text(encoding="utf-8"))) or file).splitlines()[0]
-        out.append(f"## {title.rstrip('.')}\n\n`{file}`\n\n{HEADER}" + "".join(map(row_of, quantities.values())))
+        out.append(f"## {title.rstrip('.')}\n\n`{file}`\n\n{HEADER}")
+        out[-1] += "".join(row_of(one, machines["ratios"].get(file, {})) for one in quantities.values())
     cases, failed = len(rows), sum(not row["passed"] for row in rows)
     quantities = sum(map(len, files.values()))
     what = f"{quantities} quantities in {cases} cases, {failed or 'none'} beyond its tolerance.\n\n"
+    what += f"Processors: {', '.join(machines['processors'])}; the host is {machines['host']}.\n\n"
     return what + "\n".join(out)
 
 
 if __name__ == "__main__":
     found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    (DOCS / "validation_table.inc").write_text(table(found), encoding="utf-8")
+    processors = json.loads((DOCS / "machines.json").read_text(encoding="utf-8"))
+    (DOCS / "validation_table.inc").write_text(table(found, processors), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.agreement import Agrees, rows_of
+from helpers.agreement import MARGIN, Agrees, Margins, rows_of
 
 os.environ["MPLBACKEND"] = "Agg"
 os.environ["PYVISTA_OFF_SCREEN"] = "true"
@@ -57,25 +57,41 @@ def agrees(record_property) -> Agrees:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--agreements", metavar="FILE", help="write the comparisons of the page on validation as JSON")
+    parser.addoption("--margins", metavar="FILE", help="write error over tolerance of all assertions as JSON")
 
 
 class Collector:
     """Gathers comparisons, of all workers."""
 
-    def __init__(self, path: str) -> None:
-        self.path, self.found = Path(path), []
+    def __init__(self, agreements: str | None, margins: str | None) -> None:
+        self.agreements, self.margins, self.found = agreements, margins, []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
-            self.found.append((*report.location, rows_of(report)))
+        if report.when == "call" or report.failed:
+            self.found.append((*report.location, report))
 
     def pytest_sessionfinish(self) -> None:
         # in the order of the tests, however workers shared them
-        rows = [row for *_, rows in sorted(self.found, key=lambda one: one[:3]) for row in rows]
-        self.path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        reports = [report for *_, report in sorted(self.found, key=lambda one: one[:3])]
+        agreements = [row for report in reports if report.when == "call" for row in rows_of(report)]
+        failed = [report.nodeid for report in reports if report.failed]
+        margins = [
+            [report.nodeid.partition("[")[0], *value]
+            for report in reports if report.when == "call"
+            for name, value in report.user_properties if name == MARGIN
+        ]  # fmt: skip
+        write(self.agreements, agreements)
+        write(self.margins, {"agreements": agreements, "margins": margins, "failed": failed, "tests": len(reports)})
+
+
+def write(path: str | None, found: object) -> None:
+    if path:
+        Path(path).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    path = config.getoption("--agreements")
-    if path and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Collector(path))
+    agreements, margins = config.getoption("--agreements"), config.getoption("--margins")
+    if margins:
+        config.pluginmanager.register(Margins())  # in workers too
+    if (agreements or margins) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Collector(agreements, margins))

@@ -371,7 +371,7 @@ def test_an_interrupted_run_ends_within_a_second_and_is_kept(finger, how):
     assert process.returncode == 130, err
     assert err.splitlines()[-2:] == [run.message, f"what there is, up to t = {run.t[-1]:g} s, is in run.h5"]
     assert run.message.startswith("interrupted at t = ")
-    assert time.perf_counter() - begin < 10.0  # a second to stop; to write, by how much there is
+    assert time.perf_counter() - begin < 60.0  # a second to stop; to write, by how much there is
 
 
 def test_python_dash_m_is_the_command_line(finger):

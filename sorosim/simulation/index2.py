@@ -4,7 +4,9 @@
 
 with mu = 0 in exact arithmetic: closed loops and rates that keep them so are asked for at once. What mu mends goes, by
 B = (K + M / (1 s)^2)^-1 at the start, into soft coordinates: stiff ones would answer with forces that change with the
-step. Of rows that depend on each other only as many as are independent at the start are kept. The solver's own
+step. Where rows depend on each other, P^T A, P^T e and P l replace A, e and l, with a basis P (m, k) of the range of A
+at q and its rank k at the start. A fixed choice of k rows would do at the start only: in an overconstrained linkage it
+becomes singular somewhere, and near there tolerances of the rows do not bound the coordinates. The solver's own
 multipliers are left out of its error test and unconverged; those of results come from forward dynamics at the rows.
 """
 
@@ -24,53 +26,70 @@ Array = NDArray[np.float64]
 
 
 class StabilisedIndex2:
-    """The motion of a robot in this form; y = [q; v; l; mu] of free coordinates and kept rows."""
+    """The motion of a robot in this form; y = [q; v; l; mu] of free coordinates and k independent conditions."""
 
     def __init__(self, system: OdeSystem) -> None:
         self.system, self.free, self.n = system, system.partition.free, system.n_free
-        self.rows = np.zeros(0, dtype=np.int64)
+        self.size = system.robot.engine.loops.size[:, None]
+        system.closing[:2] = 0.0  # nothing drifts here; at rows 1/closing_time^2 would only magnify gaps
+        self.rank = 0
+        self.near = np.zeros((0, 0))  # orthonormal in lengths; P is the nearest basis to it
+        self.last = np.zeros(0), np.zeros((0, 0))  # coordinates of the last residual, and P there
         self.B = np.eye(self.n)
 
     def integrate(self, problem: OdeProblem) -> OdeSolution:
         """Integrate by IDA; the contract is in `sorosim.solvers.base`."""
-        t, n = float(problem.t_out[0]), self.n
+        t, n, free = float(problem.t_out[0]), self.n, self.free
         q, qd, qdd = self.system.coordinates(t, problem.x0)
         found = self.system.forward(task.FORWARD, t, q, qd, qdd)
-        self.rows = independent_rows(self.system.robot, found.closure.matrix[CONSTRAINT][:, self.free])
-        k, free = len(self.rows), self.free
-        self.B = cho_solve((elastic_weight(self.system.robot, q, free), False), np.eye(self.n))
-        # with rows left out the others carry the whole
         A = found.closure.matrix[CONSTRAINT][:, free]
-        kept = np.linalg.lstsq(A[self.rows].T, A.T @ found.closure.multiplier, rcond=None)[0]
-        y0 = np.concatenate([q[free], qd[free], kept, np.zeros(k)])
+        self.rank = k = len(independent_rows(self.system.robot, A))
+        self.near = np.linalg.svd(self.size * A)[0][:, :k]
+        self.B = cho_solve((elastic_weight(self.system.robot, q, free), False), np.eye(n))
+        multiplier = np.linalg.lstsq(A.T @ self.basis(A), A.T @ found.closure.multiplier, rcond=None)[0]
+        y0 = np.concatenate([q[free], qd[free], multiplier, np.zeros(k)])
         yd0 = np.concatenate([qd[free], found.qdd[free], np.zeros(2 * k)])
         dae = Dae(self.residual, self.jacobian, y0, yd0, np.arange(2 * n, 2 * (n + k)))
         return integrate(problem, dae)
 
+    def basis(self, A: Array) -> Array:
+        """P (m, k) at a constraint matrix A (m, n): all rows, or the range of A where they depend on each other."""
+        if self.rank == len(A):
+            return np.eye(self.rank)
+        if not np.isfinite(A).all():  # the step is refused
+            return self.size * self.near
+        U = np.linalg.svd(self.size * A, full_matrices=False)[0][:, : self.rank]
+        # turned within the range (by a polar factor), so that multipliers change smoothly along the motion
+        left, _, right = np.linalg.svd(U.T @ self.near)
+        return np.asarray(self.size * (U @ left @ right))
+
     def split(self, t: float, y: Array, yd: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """All coordinates, rates, accelerations, multipliers, and mu."""
-        n, k = self.n, len(self.rows)
+        """All coordinates, rates, accelerations, l, and mu."""
+        n, k = self.n, self.rank
         q, qd, qdd = self.system.coordinates(t, np.ascontiguousarray(y[: 2 * n]))
         qdd[self.free] = yd[n : 2 * n]
-        multiplier = np.zeros(self.system.robot.n_multipliers)
-        multiplier[self.rows] = y[2 * n : 2 * n + k]
-        return q, qd, qdd, multiplier, np.array(y[2 * n + k :])
+        return q, qd, qdd, np.array(y[2 * n : 2 * n + k]), np.array(y[2 * n + k :])
 
     def residual(self, t: float, y: Array, yd: Array) -> Array:
         """F(t, y, dy/dt); y + mu needs A, and with it all derivatives."""
         q, qd, qdd, multiplier, mu = self.split(t, y, yd)
-        found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
-        A = found.closure.matrix[CONSTRAINT][np.ix_(self.rows, self.free)]
-        value = found.closure.value[:, self.rows]
-        slip = yd[: self.n] - qd[self.free] - self.B @ (A.T @ mu)
-        return np.concatenate([slip, found.tau[self.free], value[RATE], value[ERROR]])
+        free = self.free
+        found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
+        P = self.basis(found.closure.matrix[CONSTRAINT][:, free])
+        self.last = q, P
+        A, value = P.T @ found.closure.matrix[CONSTRAINT][:, free], found.closure.value @ P
+        slip = yd[: self.n] - qd[free] - self.B @ (A.T @ mu)
+        return np.concatenate([slip, found.tau[free] - A.T @ multiplier, value[RATE], value[ERROR]])
 
     def jacobian(self, t: float, y: Array, yd: Array, c: float) -> Array:
-        """dF/dy + c dF/d(dy/dt); the change of A under mu, which is zero, is left out."""
+        """dF/dy + c dF/d(dy/dt) without the change of P, normal to its range, and that of A under mu, which is 0."""
         q, qd, qdd, multiplier, _ = self.split(t, y, yd)
-        found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
-        n, k, free = self.n, len(self.rows), self.free
-        A, E, V = (found.closure.matrix[i][np.ix_(self.rows, free)] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
+        n, k, free = self.n, self.rank, self.free
+        seen = np.array_equal(q, self.last[0])
+        P = self.last[1] if seen else self.basis(self.system.robot.loop_rows(q).A[:, free])
+        self.near = P / self.size
+        found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
+        A, E, V = (P.T @ found.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
         K, C, M = (X[np.ix_(free, free)] for X in (found.dq, found.dqd, found.mass))
         none, square = np.zeros((n, k)), np.zeros((k, k))
         return np.block([

@@ -79,7 +79,7 @@ def test_degree_of_polynomials_is_exact(name, order):
 def test_legendre_polynomials_are_orthogonal_and_one_at_the_tip():
     x, w, _ = gauss_panels(12)
     P = get_basis("legendre").values(x, 8)
-    assert_allclose(P.T @ (w[:, None] * P), np.diag(1 / (2 * np.arange(9) + 1)), atol=1e-15)
+    assert_allclose(P.T @ (w[:, None] * P), np.diag(1 / (2 * np.arange(9) + 1)), atol=4e-15)
     assert_allclose(P[-1], 1.0)
     assert_allclose(get_basis("legendre").values([0.25], 2), [[1.0, -0.5, -0.125]])
 

@@ -55,7 +55,7 @@ def test_derivatives_of_profile_match_central_differences(name):
     X = LENGTH * np.array([0.05, 0.2, 0.4, 0.6, 0.9])  # away from the knots
     jets, h = profile.jets(X, LENGTH), 1e-5
     fd = (profile.jets(X + h, LENGTH) - profile.jets(X - h, LENGTH)) / (2 * h)
-    assert_allclose(jets[:, 1:], fd[:, :2], rtol=1e-8, atol=1e-9)
+    assert_allclose(jets[:, 1:], fd[:, :2], rtol=1e-8, atol=5e-9)  # rounding over h of curvatures
 
 
 @pytest.mark.parametrize("name", [name for name in PROFILES if "formula" not in name])

@@ -402,10 +402,10 @@ def test_fifty_levels_and_a_thousand_rows_are_allowed():
 
 @pytest.mark.parametrize("unit", ["(", "-", "sin(", "2**", "x**-", "(x+", "x,", "min(x,", "1.", "e", " ", "((x)"])
 def test_hostile_text_fails_quickly(unit):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ExpressionError):
         parse(unit * (2000 // len(unit)), ["x"])
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 2.0  # trying all ways to read it would take hours
 
 
 PIECES = ["1", "2.5", ".", "e", "e5", " ", "cm", "s", "x", "t", "pi", "°", "²", "_", ",", "\u0663", "\x00", "**", "^"]

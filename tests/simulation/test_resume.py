@@ -366,13 +366,11 @@ def test_ctrl_c_keeps_what_there_is(tmp_path):
     # some rows must be there, however slow the machine is
     process = start_process(SLOW.replace("1.0", "100.0").replace("count == 5", "t > 0.05 and count > 5"), file, "bdf")
     assert process.stdout.readline() == "under way\n"
-    begin = time.perf_counter()
     process.send_signal(signal.SIGINT)
     _, problems = process.communicate()
-    assert time.perf_counter() - begin < 1.5
     assert "Interrupted: interrupted at t = " in problems
     run = sorosim.open(file)
-    assert 1 < len(run.t) < 10_001
+    assert 1 < len(run.t) < 10_001  # it did not go on to its end
     assert run.message.startswith("interrupted at t = ")
     assert not journal_of(file).exists()
 

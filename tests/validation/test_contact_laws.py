@@ -116,12 +116,12 @@ def test_a_block_that_slides_loses_what_friction_takes(agrees):
     mu, angle = 0.3, 0.5
     robot = block_on_incline(angle, mu, slip_speed=1e-4)
     _, acceleration = settled(robot)
-    # it still sinks in while that is measured: 3e-5
+    # five times the 3e-5 by which it still sinks in while that is measured
     agrees(
         "acceleration of a block that slides down",
         acceleration,
         G * (np.sin(angle) - mu * np.cos(angle)),
-        rtol=1e-4,
+        rtol=2e-4,
         unit="m/s^2",
         source="Coulomb",
     )
@@ -143,8 +143,8 @@ def test_a_ball_rolls_down(agrees, method):
     speed = np.linalg.norm(np.diff(run.positions(), axis=0), axis=1) / 0.01
     half = len(speed) // 2
     found = (speed[-1] - speed[half]) / (run.t[-1] - run.t[half + 1])
-    # a solid ball: g sin / (1 + 2/5); friction is a constant force, so the slip is constant too
-    agrees("acceleration of a ball that rolls down", found, G * np.sin(angle) * 5 / 7, rtol=5e-5, unit="m/s^2",
+    # a solid ball: g sin / (1 + 2/5); friction is a constant force, so the slip is constant too; five times 1.7e-5
+    agrees("acceleration of a ball that rolls down", found, G * np.sin(angle) * 5 / 7, rtol=1e-4, unit="m/s^2",
            source="closed form")  # fmt: skip
     assert abs(w) * 0.1 == pytest.approx(speed[-1], rel=1e-2)
 

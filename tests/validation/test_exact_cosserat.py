@@ -49,7 +49,7 @@ def error(discretisation, tensions):
 def test_the_boundary_value_problem_confirms_the_table(agrees, tensions):
     tip, digit = TABLE[tensions]
     agrees("cable manipulator, Cosserat rod without strain bases: tip", exact(tensions)[-1], tip, atol=digit, unit="m",
-           source="docs/theory.md, table of exact tips")  # fmt: skip
+           source="docs/theory.md, table of exact tips", bound="digits printed")  # fmt: skip
 
 
 def test_the_boundary_value_problem_has_converged():
@@ -67,6 +67,7 @@ def test_the_papers_discretisation_puts_the_tip_within_70_um(agrees, tensions):
         exact(tensions)[-1],
         atol=70e-6,
         unit="m",
+        bound="orders 4 and 2, 5 points",
         source="boundary-value problem of the Cosserat rod",
     )
 
@@ -79,6 +80,7 @@ def test_orders_10_and_8_with_16_points_are_within_2_um(agrees, tensions):
         0.0,
         atol=1e-6,
         unit="m",
+        bound="16 points",
         source="boundary-value problem of the Cosserat rod",
     )
 

@@ -134,7 +134,7 @@ def test_the_matrices_of_the_arm(agrees, algorithm):
     chain, data = arm(), PRINTED["puma"]
     # entry 66 is 0.00045 exactly
     agrees("mass matrix of a PUMA 560", chain.robot.mass_matrix(chain.q), data["mass_matrix"], atol=0.51e-4,
-           source="Lee, Wang and Chirikjian, appendix, its digits")  # fmt: skip
+           source="Lee, Wang and Chirikjian, appendix", bound="digits printed")  # fmt: skip
     found = chain.robot.solve_mass(chain.q, np.eye(6), algorithm=algorithm)
     assert (np.abs(found - data["inverse"]) < last_digit(data["inverse"])).all()
 
@@ -161,4 +161,4 @@ def test_the_matrices_of_the_chain(agrees, algorithm):
     assert np.abs(chain.robot.mass_matrix(chain.q) - data["mass_matrix"]).max() < 2e-3
     found = chain.robot.solve_mass(chain.q, np.eye(7), algorithm=algorithm)
     agrees("inverse of the mass matrix of a polypeptide chain", found, data["inverse"], atol=0.5e-4,
-           source="Lee, Wang and Chirikjian, appendix, its digits")  # fmt: skip
+           source="Lee, Wang and Chirikjian, appendix", bound="digits printed")  # fmt: skip

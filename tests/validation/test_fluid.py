@@ -345,7 +345,8 @@ def test_a_sphere_floats_with_its_share_of_density_under_water(agrees, ratio):
     depth = height - found.q[0] + a  # of its lowest point
     cap = np.pi * depth**2 * (3.0 * a - depth) / 3.0
     assert found.stable
-    agrees("part of a floating ball under water", cap / ball(a), ratio, atol=1e-12, source="Archimedes")
+    # statics ends at rounding of the weight: five times 2.5e-13
+    agrees("part of a floating ball under water", cap / ball(a), ratio, atol=1.5e-12, source="Archimedes")
     # heave: rho g times the waterline's area over mass and added mass
     mass = (ratio + 0.5) * RHO * ball(a)
     omega = np.sqrt(RHO * G * np.pi * depth * (2.0 * a - depth) / mass)
@@ -609,7 +610,7 @@ def test_a_free_ellipsoid_moves_as_kirchhoffs_equations_say(agrees):
     linear = np.einsum("kij,kj->ki", rotation, M * eta[:, 3:])
     angular = np.einsum("kij,kj->ki", rotation, J * eta[:, :3]) + np.cross(g[:, :3, 3], linear)
     assert WORST.note("Kirchhoff, impulse", drift(linear)) < 1e-8
-    assert WORST.note("Kirchhoff, impulsive moment", drift(angular)) < 1e-7
+    assert WORST.note("Kirchhoff, impulsive moment", drift(angular)) < 2e-7  # five times the worst
     energy = run.energy()
     assert WORST.note("Kirchhoff, energy", drift(energy.total)) < 1e-8
     assert_allclose(energy.kinetic[0], 0.5 * (J @ w**2 + M @ v**2), rtol=1e-10)
@@ -701,7 +702,8 @@ def test_lambs_table_of_spheroids(agrees, ratio):
     volume = ball(1.0) * a * b * b
     found = mass[1] / volume, mass[0] / volume, inertia[0] / (volume * (a * a + b * b) / 5.0)
     # three digits, the last ones of which are off by up to two: so are they to the closed form below
-    agrees("added mass of spheroids", found, TABLE[ratio], atol=2.3e-3, source="table of Lamb, Hydrodynamics")
+    agrees("added mass of spheroids", found, TABLE[ratio], atol=2.3e-3, source="table of Lamb, Hydrodynamics",
+           bound="digits printed")  # fmt: skip
     assert inertia[1] == 0.0
     assert_allclose([mass[2], inertia[2]], [mass[0], inertia[0]], rtol=1e-13)
 
@@ -820,7 +822,7 @@ def test_sway_of_a_cantilever_in_water_is_slower_by_its_added_mass(agrees):
     (dry, _), (wet, _) = sway(0.0), sway(RHO)
     assert_allclose(dry[:3], air, rtol=1.2e-5)
     agrees("frequencies of a cantilever in water", wet[:3], air * np.sqrt(1200.0 / 2200.0), rtol=1.2e-5, unit="Hz",
-           source="added mass of a cylinder")  # fmt: skip
+           source="added mass of a cylinder", bound="rotary inertia")  # fmt: skip
     # the ratio: less of it
     assert WORST.note("sway", np.abs(wet[0] / dry[0] / np.sqrt(1200.0 / 2200.0) - 1.0)) < 1e-6
 

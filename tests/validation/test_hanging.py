@@ -166,6 +166,7 @@ def test_soft_chain_hangs_in_its_exact_shape_of_least_energy(agrees, kind, azimu
         0.0,
         atol=1e-8,
         unit="m",
+        bound="48 points",
         source="boundary-value problem",
     )
 

@@ -67,7 +67,7 @@ def test_thrown_rod_keeps_its_momenta_and_falls_on_a_parabola(gravity):
     torque = h.mass * np.cross(h.centre[0] * t + 0.5 * v * t**2, g)
     size = np.linalg.norm(h.angular, axis=1).max()
     assert WORST.note("thrown rod, linear momentum", np.abs(h.linear - h.mass * (v + g * t)).max() / h.mass) < 2e-8
-    assert WORST.note("thrown rod, centre [m]", np.abs(h.centre - centre).max()) < 1e-8
+    assert WORST.note("thrown rod, centre [m]", np.abs(h.centre - centre).max()) < 2e-8  # five times the worst
     assert WORST.note("thrown rod, angular momentum", np.abs(h.angular - h.angular[0] - torque).max() / size) < 3e-8
     # Simpson's rule over the sudden start, of which shear knows within milliseconds
     energy = run.energy()
@@ -253,7 +253,8 @@ def test_stiff_rod_swings_as_the_rigid_body_of_its_mass():
         "m, orders",
         np.round(orders, 4),
     )
-    assert_allclose(orders, 1.0, atol=0.01)
+    # five times the worst: the integrator's errors change the digits of the stiffest one
+    assert_allclose(orders, 1.0, atol=0.025)
 
 
 SHAFTS = ((0.4, Circle(0.01)), (0.3, Circle(0.015)))  # length, section

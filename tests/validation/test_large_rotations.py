@@ -243,7 +243,7 @@ def test_plate_spins_and_slides_in_its_plane():
     v = h.linear[0] / h.mass
     v -= normal * (normal @ v)
     path = h.centre[0] + np.outer(run.t, v) + 0.5 * np.outer(run.t**2, along)
-    assert WORST.note("plate, centre [m]", np.abs(h.centre - path).max()) < 1e-7
+    assert WORST.note("plate, centre [m]", np.abs(h.centre - path).max()) < 3e-7  # five times the worst
     assert WORST.note("plate, rotation [rad]", angle_between(R, turn(normal, rate * run.t) @ R[0]).max()) < 1e-9
 
 

@@ -73,8 +73,8 @@ def test_closed_form_of_planar_linkages(make):
         assert WORST.note("accelerations", np.abs(found - a).max() / np.abs(qdd).max()) < 1e-12
 
 
-# coordinates [rad; m], rates and torque [N m] of 0.9 at most
-TOLERANCES = {"bdf": (3e-8, 1e-6, 2e-6), "ida": (1e-8, 3e-7, 3e-4), "generalized-alpha": (1e-12, 1e-4, 4e-5)}
+# coordinates [rad; m], rates and torque [N m] of 0.9 at most; five times the worst
+TOLERANCES = {"bdf": (4e-8, 2e-6, 3.5e-6), "ida": (1.5e-8, 4e-7, 2e-8), "generalized-alpha": (1e-12, 3e-4, 1e-4)}
 
 
 @pytest.mark.parametrize("method", OPTIONS)
@@ -99,7 +99,7 @@ def test_a_driven_linkage_goes_round_as_the_closed_form(agrees, make, method):
 def test_redundant_rows_change_nothing(make, kind, method):
     run, other = full_turn(make, method), full_turn(make, method, kind)
     # ida weighs all rows in its norm, and takes other steps; the march ends Newton's method a step earlier or later
-    atol = {"ida": 1e-4, "generalized-alpha": 1e-6, "bdf": 1e-9}[method]
+    atol = {"ida": 1e-6, "generalized-alpha": 1e-6, "bdf": 1e-9}[method]
     assert_allclose(other.q, run.q, rtol=0, atol=1e-8 if method == "ida" else 1e-10)
     assert_allclose(other.driven["crank"], run.driven["crank"], rtol=0, atol=atol)
     in_plane = PLANAR_KINDS[kind]
@@ -235,9 +235,13 @@ def turning_bennett(method):
     return run_of(robot, TURNS, 0.02, (start, None), method=method, driven={"crank": LATER_DRIVE}, **SPATIAL[method])
 
 
+TURNED = {"bdf": 2.5e-6, "ida": 1.5e-6, "generalized-alpha": 1e-10}
+
+
 @pytest.mark.parametrize("method", SPATIAL)
 def test_bennetts_linkage_turns_ten_times(agrees, method):
-    # five rows, of which two are independent, others from place to place; the joint of the loop turns with the crank
+    # five rows, of which two are independent, others from place to place; the joint of the loop turns with the crank;
+    # five times the worst
     run = turning_bennett(method)
     phi, speed, _ = jets(drive, run.t + LATER)
     rates = speed[:, None] * bennett_rates(phi)[:, :3]
@@ -245,7 +249,7 @@ def test_bennetts_linkage_turns_ten_times(agrees, method):
         f"ten turns of Bennett's linkage, {method}: angles",
         run.q,
         bennett_angles(phi)[:, :3],
-        atol=1e-5,
+        atol=TURNED[method],
         unit="rad",
         source="Bennett, 1903",
     )
@@ -254,13 +258,15 @@ def test_bennetts_linkage_turns_ten_times(agrees, method):
 
 
 @pytest.mark.parametrize("method", ["bdf", "ida"])
-def test_torque_that_turns_bennetts_linkage(method):
+def test_torque_that_turns_bennetts_linkage(agrees, method):
     run = turning_bennett(method)
     torque = bennett_torque(run.robot, run.t)
     assert np.abs(torque).max() > 0.5
-    # ida keeps the loop to 4e-6 only, and its torque is what forward dynamics asks for there
-    most = {"bdf": 1e-4, "ida": 3e-4}[method]
-    assert WORST.note(f"Bennett's, {method}, torque [N m]", np.abs(run.driven["crank"] - torque).max()) < most
+    # bdf lets the loop open and close within the closing time, ida keeps it to its tolerance; five times the worst
+    agrees(
+        f"torque that turns Bennett's linkage, {method}", run.driven["crank"], torque, unit="N m",
+        atol={"bdf": 2e-4, "ida": 2.5e-6}[method], source="power, closed form",
+    )  # fmt: skip
 
 
 def test_multipliers_of_bennetts_linkage_stay_small_where_it_lies_flat():

@@ -108,7 +108,7 @@ def test_becks_column_flutters_where_its_first_two_frequencies_meet(agrees):
     # segments of 4th order leave 1.2e-8 with 192 points, rotary inertia -1e-9
     found = flutter_load(slender(strain(bending_y=10)))
     agrees("flutter of a column under a follower force, in EI/L^2", found, beck_flutter(), rtol=1.5e-8,
-           source="exact solution of Beck's column")  # fmt: skip
+           source="exact solution of Beck's column", bound="192 points")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -290,7 +290,7 @@ def test_column_buckles_at_eulers_load(agrees, ends, varying):
     rod = column(base, tip, sways, varying)
     # errors of 192 points, the larger the shorter the waves: 4e-8 for four half waves
     agrees(f"buckling load of a column, {ends}, in EI/L^2", buckling_load(rod, exact), exact,
-           rtol=4e-9 * exact / (np.pi**2 / 4.0), source="Euler, 1744")  # fmt: skip
+           rtol=4e-9 * exact / (np.pi**2 / 4.0), source="Euler, 1744", bound="192 points")  # fmt: skip
     for below, stable in ((1e-6, True), (-1e-6, False)):
         assert statics(pushed(rod, exact * (1.0 - below), "world"), stable=False).stable is stable
 
@@ -307,6 +307,7 @@ def test_thick_column_that_shears_and_stretches_buckles_at_the_exact_load(agrees
         buckling_load(rod, exact),
         exact,
         rtol=5e-9,
+        bound="192 points",
         source="transfer matrix",
     )
     assert exact < 0.99 * euler
@@ -336,7 +337,8 @@ def test_strip_on_edge_buckles_sideways_at_prandtls_load(agrees, sign):
         strain(torsion=8, bending_y=8), length=L, section=Rectangle(0.02, 0.002), material=STRIP, n_gauss=96
     )
     found = sign * tilting_load(rod, *sorted((sign * 3.0, sign * 5.0)))
-    agrees("sideways buckling of a strip, in sqrt(EI GJ)/L^2", found, PRANDTL, rtol=1e-8, source="Prandtl, 1899")
+    agrees("sideways buckling of a strip, in sqrt(EI GJ)/L^2", found, PRANDTL, rtol=1e-8, source="Prandtl, 1899",
+           bound="order 8, 96 points")  # fmt: skip
     for below, stable in ((1e-6, True), (-1e-6, False)):
         assert statics(on_edge(rod, sign * PRANDTL * (1.0 - below)), stable=False).stable is stable
 
@@ -434,6 +436,7 @@ def test_published_tips_of_the_bend_are_near_the_exact_ones(agrees, force):
         exact_bend("polar", force)[:3, 3],
         SIMO[force],
         atol=0.12,
+        bound="eight elements of the reference",
         source="Simo and Vu-Quoc, 1986, eight elements",
     )
     if force == 600.0:
@@ -449,7 +452,8 @@ def test_bend_of_45_degrees_has_the_exact_tip(agrees, force, torsion):
     found = statics(rod.with_loads(tip=tip_load(force=(0, 0, force))))
     g, exact = rod.pose(found.q, "arm"), exact_bend(torsion, force)
     # 5e-9 is that of 192 points; of a length of 78.5
-    agrees("bend of 45 degrees, length 78.5: tip", g[:3, 3], exact[:3, 3], atol=1e-8, source="exact solution")
+    agrees("bend of 45 degrees, length 78.5: tip", g[:3, 3], exact[:3, 3], atol=1e-8, source="exact solution",
+           bound="192 points")  # fmt: skip
     assert_allclose(g[:3, :3], exact[:3, :3], rtol=0, atol=2e-10)
     assert found.stable
 
@@ -517,7 +521,7 @@ def test_princeton_beam_has_the_exact_tip(agrees, size, degrees):
     exact = EvenRod(LENGTH, stiffness(rod)).under_dead(np.append(np.zeros(3), weight(size, degrees)))
     # 1.4e-10 is that of 96 points
     g = tip_of_bar(rod, size, degrees)
-    agrees("Princeton beam, tip", g[:3], exact[:3], atol=3e-10, unit="m", source="exact solution")
+    agrees("Princeton beam, tip", g[:3], exact[:3], atol=3e-10, unit="m", source="exact solution", bound="96 points")
     # it twists, unless it bends in one plane
     twist = np.degrees(np.arctan2(g[2, 1], g[1, 1]))
     assert (twist > 0.2) == (0.0 < degrees < 90.0)

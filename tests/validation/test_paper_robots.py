@@ -36,16 +36,17 @@ def motion(name, method, rtol=1e-3, atol=1e-6):
     return np.array([run.positions(link) for link in shown]), run.q
 
 
-# measured: parallel 1.7e-5, 1.7e-5, 2.0e-5 m; vehicle 4e-6, 1.1e-4, 1.3e-5 m
+# five times the worst over processors, where they change it: parallel 2.3e-5, 1.7e-5, 3.4e-5 m; vehicle 1.0e-5,
+# 1.0e-4, 2.2e-5 m
 @pytest.mark.parametrize(
     ("name", "method", "metres", "state"),
     [
-        ("hybrid_parallel", "bdf", 5e-5, 5e-4),
+        ("hybrid_parallel", "bdf", 1.2e-4, 1.2e-3),
         ("hybrid_parallel", "generalized-alpha", 5e-5, 5e-4),
-        ("hybrid_parallel", "cvode", 5e-5, 5e-4),
-        ("underwater_vehicle", "bdf", 2e-5, 5e-4),
+        ("hybrid_parallel", "cvode", 2e-4, 2e-3),
+        ("underwater_vehicle", "bdf", 6e-5, 1e-3),
         ("underwater_vehicle", "generalized-alpha", 3e-4, 2e-2),
-        ("underwater_vehicle", "cvode", 5e-5, 2e-3),
+        ("underwater_vehicle", "cvode", 1.2e-4, 5e-3),
     ],
 )
 def test_ten_seconds_agree(name, method, metres, state):

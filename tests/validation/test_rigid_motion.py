@@ -109,8 +109,8 @@ def test_heavy_top_precesses_steadily_at_both_rates(agrees, mount, theta, root):
     run = run_of(mount.robot, 0.6, 0.02, mount.start(heavy(theta, rate, spin)))
     R = turn(Z, rate * run.t) @ turn(X, theta) @ turn(Z, (spin - rate * cos) * run.t)
     error = angle_between(mount.rotation(run), R).max()
-    # 10 turns at 1e-11 each step
-    agrees("steady precession of a heavy top, angle off", WORST.note("steady precession [rad]", error), 0.0, atol=3e-8,
+    # 10 turns at 1e-11 each step; five times the worst, which changes with the steps
+    agrees("steady precession of a heavy top, angle off", WORST.note("steady precession [rad]", error), 0.0, atol=1e-7,
            unit="rad", source="closed form")  # fmt: skip
 
 
