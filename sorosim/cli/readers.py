@@ -59,7 +59,7 @@ def new_file(text: Any) -> Path:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        raise mistake("a file that can be written", text, getattr(error, "strerror", None) or str(error)) from None
+        raise mistake("a file", text, getattr(error, "strerror", None) or str(error)) from None
     if not path.parent.is_dir():
         raise mistake("a file in a folder that is there", text, f"there is no folder {path.parent}; make it first")
     if not os.access(path.parent, os.W_OK):
