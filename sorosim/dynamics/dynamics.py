@@ -338,8 +338,10 @@ class Dynamics:
             hint = "the same pose has other coordinates, without the turn"
             raise ModelError(first, "coordinates that are not singular", "a rotation by a whole turn", hint)
         factor, failed = dpotrf(mass)
-        if failed and len(mass) < len(rows):
-            raise ModelError(self.description.name, "a mass matrix that is positive definite", "a singular one")
+        if len(mass) < len(rows):  # closed loops may well move what moves no mass by itself
+            if failed:
+                raise ModelError(self.description.name, "a mass matrix that is positive definite", "a singular one")
+            return
         if failed or (np.diag(factor) ** 2 <= CLEAR * np.diag(mass)).any():  # names the coordinate, or finds it good
             zero, none = np.zeros(self.ndof), self.inputs(None)
             self.engine.inertial.evaluate(task.FORWARD, q, zero, zero.copy(), none, known=held)
