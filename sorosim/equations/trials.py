@@ -101,9 +101,12 @@ class StaticTrials:
         system, robot = self.system, self.system.robot
         nodes, free, zero = np.arange(len(robot.engine.tree.inertia)), system.partition.free, np.zeros(robot.ndof)
 
+        extent = 0.0  # of the robot where the descent begins: a scale that shrank on the way would stop it
+
         def reach(x: Array) -> Array:
+            nonlocal extent
             g, _, J, _ = robot.engine.jacobians(nodes, system.q(x), zero, False)
-            extent = float(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max(initial=0.0)) or 1.0
+            extent = extent or max(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max(), _gyration(robot)) or 1.0
             rows = J[:, :, free] * (np.repeat([1.0, 1.0 / extent], 3) / LONGEST_STEP)[:, None]
             return rows.reshape(2 * len(nodes), 3, system.n_free)
 
@@ -120,3 +123,10 @@ class StaticTrials:
             return STABLE
         growth = growing(linear.M, linear.D, linear.K)
         return DIVERGES if growth.buckling or not growth.flutter else FLUTTERS
+
+
+def _gyration(robot: Robot) -> float:
+    """The largest radius of gyration of a body or section about its node [m]."""
+    inertia = robot.engine.tree.inertia
+    turning, mass = np.trace(inertia[:, :3, :3], axis1=1, axis2=2), inertia[:, 5, 5]
+    return float(np.sqrt(np.divide(turning, 2.0 * mass, out=np.zeros(len(mass)), where=mass > 0.0)).max(initial=0.0))
