@@ -42,7 +42,7 @@ ROUNDING = 1e-6
 SAME = 1e-6
 MAX_STEPS, MAX_HALVES = 300, 60
 # constraints are closed after each step, until that takes no more than this part of the longest step
-CLOSED, MAX_CLOSING = 1e-7, 8
+CLOSED, MAX_CLOSING = 1e-11, 8
 # a descent that has gone so many of the longest steps without an end falls
 FALLEN = 300.0
 

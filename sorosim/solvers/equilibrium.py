@@ -199,7 +199,7 @@ def _is_positive(J: Array, n: int) -> bool:
         return False
     d = scale(K)
     factor, info = dpotrf(d[:, None] * K * d)
-    return info == 0 and bool(np.diag(factor).min(initial=np.inf) > POSITIVE)
+    return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE)
 
 
 def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point, str] | None:

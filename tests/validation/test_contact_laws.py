@@ -73,7 +73,8 @@ def test_restitution_is_what_was_asked_for(agrees, e, method):
 def test_a_ball_rests_as_deep_as_its_weight_presses():
     robot = ball_on(floor(), stiffness=1e5)
     eq = sorosim.statics(robot, q0=[0, 0, 0, 0, 0, 0.0999])
-    assert 0.1 - eq.q[5] == pytest.approx((G / 1e5) ** (2 / 3), rel=1e-9)
+    assert 0.1 - robot.pose(eq.q, "ball")[2, 3] == pytest.approx((G / 1e5) ** (2 / 3), rel=1e-9)
+    assert "neutral" in eq.message  # it may roll on
     assert eq.contacts.force[0] == pytest.approx([0, 0, G], abs=1e-9)
     assert eq.contacts.pressure.sum() == pytest.approx(G, rel=1e-10)
 
