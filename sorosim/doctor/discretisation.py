@@ -93,7 +93,7 @@ def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibriu
     Raises ConvergenceError where none is found.
     """
     held = _held(robot, state)
-    found = statics(fine, state.u, held, T @ state.q)
+    found = statics(fine, state.u, held, T @ state.q, stable=False)
     if state.stable and not found.stable:  # what is next to it is not where it would go
         try:
             other = statics(fine, state.u, held, fine.initial_q)

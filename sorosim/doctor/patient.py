@@ -36,6 +36,7 @@ class Patient:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
+        self.unstable: Equilibrium | None = None  # the first equilibrium, if it is not stable
         self.gave_way = ""  # the coordinate that is most out of balance where no rest was found
 
     # -- as it is built --------------------------------------------------------------------------------------------
@@ -177,13 +178,13 @@ class Patient:
 
         It is one of many where rigid-body motions are neutral, as those of a turntable.
         """
-        if self.floating and self.robot.engine.loading.touches:
-            return f"{self.loose}: where it comes to rest on what it touches was not looked for"
+        if self.floating:
+            return f"{self.loose}: none was looked for"
         none = np.zeros(len(self.robot.actuator_names))
         try:
-            rest = statics(self.robot, none, self.held)
-            if not rest.stable:  # near the initial state, but perhaps not near the state without any load
-                rest = statics(self.robot, none, self.held, np.zeros(self.robot.ndof))
+            rest = statics(self.robot, none, self.held, stable=False)
+            if not rest.stable:
+                self.unstable, rest = rest, statics(self.robot, none, self.held)
         except ConvergenceError as error:
             self.gave_way = error.report.where if error.report is not None else ""
             return str(error)

@@ -29,22 +29,16 @@ def equilibrium(patient: Patient) -> Iterator[Finding]:
     rest = patient.rest
     if isinstance(rest, str):
         if patient.loose:
-            yield Finding(
-                OK,
-                "equilibrium",
-                f"{patient.loose}, and nothing balances the forces there" if patient.loose not in rest else rest,
-            )
+            nothing = f"{patient.loose}, and nothing balances the forces there"
+            yield Finding(OK, "equilibrium", rest if patient.floating else nothing)
         else:
             yield _none(patient, rest)
         return
-    rounding = DIGITS * patient.extent
-    tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in rest.tip())
-    what = f"without inputs the tip rests at {tip} mm"
+    neutral = f", and anywhere that it drifts to: {patient.loose}" if patient.loose else ""
     if rest.stable:
-        neutral = f", and anywhere that it drifts to: {patient.loose}" if patient.loose else ""
-        yield Finding(OK, "equilibrium", what + neutral)
-    else:
-        yield from _unstable(patient, what)
+        yield Finding(OK, "equilibrium", _rests(patient, rest) + neutral)
+    if patient.unstable is not None:
+        yield from _unstable(patient, patient.unstable)
     loads = "weight and loads" if patient.gravity else "its loads"
     when = f"under {loads}" if patient.robot.description.loads else "under its own weight"
     yield from _strain(patient, rest, when if patient.gravity or patient.robot.description.loads else "without inputs")
@@ -69,13 +63,19 @@ def _none(patient: Patient, why: str) -> Finding:
     return Finding(ODD, "equilibrium", why, "gravity may be too much for the stiffness")
 
 
-def _unstable(patient: Patient, what: str) -> Iterator[Finding]:
-    linear = patient.linear
-    growth = float(linear.eigenvalues.real.max(initial=0.0)) if linear is not None else np.inf
-    if linear is not None and linear.growth.flutter and not linear.growth.buckling:
+def _rests(patient: Patient, found: Equilibrium) -> str:
+    rounding = DIGITS * patient.extent
+    tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in found.tip())
+    return f"without inputs the tip rests at {tip} mm"
+
+
+def _unstable(patient: Patient, found: Equilibrium) -> Iterator[Finding]:
+    linear, what = found.linearize(), _rests(patient, found)
+    if linear.growth.flutter and not linear.growth.buckling:
         yield _flutter(patient, linear, what)
         return
-    if linear is None or growth <= SLOW or not linear.growth.buckling:
+    growth = float(linear.eigenvalues.real.max(initial=0.0))
+    if growth <= SLOW or not linear.growth.buckling:
         yield Finding(
             NOTE, "equilibrium", f"{what}, and may drift along something that nothing holds", "", growth, "1/s"
         )
