@@ -393,7 +393,7 @@ def test_what_cannot_be_written_is_said(run, tmp_path):
     assert str(caught.value) == f"{tmp_path / 'file'}: cannot be made: File exists"
     with pytest.raises(FileError) as caught:
         plot_tip(run, path=tmp_path / "none" / "tip.png")
-    said = f"cannot be written: there is no folder '{tmp_path / 'none'}'; make it first"
+    said = f"cannot be written: there is no folder {tmp_path / 'none'}; make it first"
     assert str(caught.value) == f"{tmp_path / 'none' / 'tip.png'}: {said}"
 
 

@@ -350,7 +350,7 @@ def test_messages_of_scenes(manipulator, tmp_path):
         with pytest.raises(FileError) as missing:
             scene.still(tmp_path / "none" / "robot.png")
         folder = tmp_path / "none"
-        expected = f"cannot be written: there is no folder '{folder}'; make it first"
+        expected = f"cannot be written: there is no folder {folder}; make it first"
         assert str(missing.value) == f"{folder / 'robot.png'}: {expected}"
     assert os.listdir(tmp_path) == []
 
