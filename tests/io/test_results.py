@@ -153,7 +153,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(run, tmp_path, monk
 def test_a_place_that_is_none_is_one_sentence(run, tmp_path):
     (tmp_path / "file").write_text("")
     for path, reason in [
-        (tmp_path / "none" / "run.h5", f"there is no folder {tmp_path / 'none'}"),
+        (tmp_path / "none" / "run.h5", f"there is no folder {tmp_path / 'none'}; make it first"),
         (tmp_path / "file" / "run.h5", f"there is no folder {tmp_path / 'file'}"),
         (tmp_path, "it is a folder"),
         (tmp_path / ("x" * 300), "File name too long"),
