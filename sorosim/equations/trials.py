@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sorosim.equations.system import OdeSystem, StaticSystem, elastic_weight
 from sorosim.errors import ModelError, PlugInError
 from sorosim.linear.growth import growing
+from sorosim.robot import Robot
 from sorosim.solvers.descent import Descent
 from sorosim.solvers.equilibrium import DIVERGES, FLUTTERS, STABLE
 
