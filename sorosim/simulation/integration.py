@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,9 +17,10 @@ from sorosim.engine.drive import Held
 from sorosim.equations.failure import Failure, of_motion, with_last
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
-from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
+from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.results.result import Checkpoints, Run
 from sorosim.signals.edges import Edges, edges
+from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
@@ -80,6 +82,7 @@ class Start:
     q: Array
     qd: Array
     stats: Mapping[str, Any] = field(default_factory=dict)
+    exchanged: Array = field(default_factory=lambda: np.zeros(2))  # work and dissipation until then [J]
 
 
 class Integration:
@@ -117,10 +120,11 @@ class Integration:
         state = self.prepared(start.t, self.system.state(start.q, start.qd))
         self.system.begin(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
         times = output_times(options["t_end"], options["dt_out"])
+        t_out = np.concatenate([[start.t], times[times > start.t]])
+        self.work = WorkIntegral(self.trials, t_out, start.exchanged)
         problem = OdeProblem(
-            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,
-            np.concatenate([[start.t], times[times > start.t]]), options["rtol"], options["atol"], options["max_step"],
-            self.events, self.dense, self.report,
+            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
+            options["rtol"], options["atol"], options["max_step"], self.events, self.dense, self.report, self.work,
         )  # fmt: skip
         if self.out is not None:
             self.open_journal(self.out)
@@ -158,6 +162,9 @@ class Integration:
         if not (found.success or interrupted):
             found = with_last(self.system, found, options["dt_out"])
         run = self.assembled(found)
+        if found.success and (off := imbalance(run)):
+            warnings.warn(f"simulate '{run.robot.name}': {off}", SorosimWarning, stacklevel=3)
+            run = replace(run, message=f"{run.message}; {off}")
         if found.success and (lost := self.system.watch.lost):
             found = replace(found, success=False, message=lost)
             hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
@@ -283,9 +290,9 @@ class Integration:
 
     def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
-        self.points.append((t, np.concatenate([q, qd]), counts))
+        self.points.append((t, np.concatenate([q, qd, self.work.at(t)]), counts))
         if self.journal is not None:
-            self.journal.checkpoint(np.concatenate([[t], q, qd]), counts)
+            self.journal.checkpoint(np.concatenate([[t], self.points[-1][1]]), counts)
 
     def summed(self, stats: Mapping[str, Any]) -> dict[str, Any]:
         """Counts and wall time since t = 0."""
@@ -317,9 +324,9 @@ class Integration:
         return driven, multipliers
 
     def table(self, t: Array, x: Array) -> Array:
-        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers."""
+        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers, work, dissipation."""
         inputs = self.system.inputs.sample(t)
-        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x)])
+        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x), self.work.of_rows(t)])
 
     def assembled(self, found: OdeSolution) -> Run:
         """The run from t = 0 on."""
@@ -334,6 +341,7 @@ class Integration:
             message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
+            self.work.of_rows(t),
         )  # fmt: skip
         return run if past is None else past.followed_by(run)
 
@@ -345,11 +353,13 @@ class Integration:
 
         self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
         if (past := self.past) is not None:
-            self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam]))
+            columns = past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam, past.exchanged
+            self.journal.rows(np.column_stack(columns))
             if (points := past.checkpoints) is not None:
                 for k, t in enumerate(points.t):
                     counts = {name: values[k].item() for name, values in points.stats.items()}
-                    self.journal.checkpoint(np.concatenate([[t], points.q[k], points.qd[k]]), counts)
+                    row = [[t], points.q[k], points.qd[k], points.exchanged[k]]
+                    self.journal.checkpoint(np.concatenate(row), counts)
         self.journal.begin()
 
     def finish(self, run: Run) -> None:

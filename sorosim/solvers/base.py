@@ -9,13 +9,15 @@
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
 5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,
    in order, each once, no later than the integrator's next step after them.
+6. `steps` of the problem, if any, gets every step of the integration before rows within it are reported: its end and
+   the state there, and stages inside it where those are of the method's own accuracy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,16 @@ class Event:
     direction: float = 0.0  # sign of the crossings that count; 0: both
 
 
+class Steps(Protocol):
+    """What follows an integration step by step (`sorosim.solvers.quadrature`)."""
+
+    def begin(self, t: float, x: Array) -> None:
+        """The integrator starts, or starts anew."""
+
+    def step(self, t: float, x: Array, inside: Sequence[tuple[float, Array]] = ()) -> None:
+        """A step has come to t."""
+
+
 @dataclass(frozen=True)
 class OdeProblem:
     """dx/dt = rhs(t, x) from x0 at t_out[0]."""
@@ -48,6 +60,7 @@ class OdeProblem:
     events: Sequence[Event] = ()
     dense: bool = False
     report: Callable[[Array, Array], None] | None = None
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             out[:] = jacobian(t, x)
 
         options["jacfn"] = fill_jacobian
-    if problem.events:
-
-        def events(t: float, x: Array, out: Array) -> None:
-            for i, event in enumerate(problem.events):
-                out[i] = event.function(t, x)
-
-        events.terminal = [event.terminal for event in problem.events]  # type: ignore[attr-defined]
-        events.direction = [int(np.sign(event.direction)) for event in problem.events]  # type: ignore[attr-defined]
-        options |= {"eventsfn": events, "num_events": len(problem.events)}
+    options |= event_options(problem, march := March(problem))
 
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
@@ -56,39 +48,92 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=MAX_STEPS, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
-        march = March(solver, problem)
-        march.run()
+        march.run(solver)
     return march.solution({"n_rhs": counts["n_rhs"], "n_jacobian": counts["n_jacobian"]})
+
+
+def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
+    """Options of the library for the events of a problem, or of differential-algebraic equations with states y[:n].
+
+    The library evaluates events at the end of each of its steps, which it does not tell otherwise. So `march` follows
+    the steps as one event more, which has no zero.
+    """
+    if not problem.events and problem.steps is None:
+        return {}
+
+    def values(t: float, y: Array, out: Array) -> None:
+        x = np.array(y[:n])
+        for i, event in enumerate(problem.events):
+            out[i] = event.function(t, x)
+        if problem.steps is not None:
+            out[-1] = 1.0
+            march.stepped(t, x)
+
+    def values_of_dae(t: float, y: Array, yd: Array, out: Array) -> None:
+        values(t, y, out)
+
+    function: Any = values if n is None else values_of_dae  # the library looks at the names of arguments
+    followed = problem.steps is not None
+    function.terminal = [event.terminal for event in problem.events] + [False] * followed
+    function.direction = [int(np.sign(event.direction)) for event in problem.events] + [0] * followed
+    return {"eventsfn": function, "num_events": len(problem.events) + followed}
 
 
 class March:
     """From one output time to the next, until the end, a terminal event or a failure."""
 
     def __init__(
-        self, solver: Any, problem: OdeProblem, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
+        self, problem: OdeProblem, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
     ) -> None:  # fmt: skip
-        self.solver, self.problem, self.state_of = solver, problem, state_of
+        self.solver: Any = None
+        self.problem, self.state_of = problem, state_of
+        self.reporter: Any = None
+        self.target = float(problem.t_out[0])  # where the library is asked to go
+        self.at = self.target  # where its steps have come to
         self.x: list[Array] = [problem.x0]  # at the output times so far
         self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
         self.last: tuple[float, Array] | None = None
         self.success, self.message = True, "The solver successfully reached the end of the integration interval."
 
-    def run(self) -> None:
-        reporter = Reporter(self.problem)
+    def stepped(self, t: float, x: Array, anyway: bool = False) -> None:
+        """The library evaluates events: at ends of steps, at output times within them, and where it looks for zeros."""
+        if t > self.at and (anyway or t != self.target or t == self.problem.t_out[-1]):
+            self.at = t
+            if self.problem.steps is not None:
+                self.problem.steps.step(t, x)
+
+    def run(self, solver: Any) -> None:
+        """Integrate by a solver of the library that has been given its start."""
+        self.solver, self.reporter = solver, Reporter(self.problem)
+        self._go()
+        # rows after the last step that was followed, where it ended early
+        for k in range(self.reporter.done, len(self.x)):
+            self.stepped(float(self.problem.t_out[k]), self.x[k], True)
+        if self.hits:
+            self.stepped(*self.hits[-1][1:], True)
+        self.report(float(self.problem.t_out[len(self.x) - 1]))
+
+    def _go(self) -> None:
         for moment in self.problem.t_out[1:]:
+            self.target = float(moment)
             found = self.step(moment)
             while self.success and found.status == _ROOT:
                 self.hits.append((np.asarray(found.i_events[-1]), float(found.t), self.state(found)))
-                if any(
-                    which and event.terminal for which, event in zip(self.hits[-1][0], self.problem.events, strict=True)
-                ):
+                which = self.hits[-1][0][: len(self.problem.events)]
+                if any(hit and event.terminal for hit, event in zip(which, self.problem.events, strict=True)):
                     self.message = "A termination event occurred."
                     return
                 found = self.step(moment)
             if not self.success:
                 return
             self.x.append(self.state(found))
-            reporter.passed(float(moment), lambda times: self.x[-1][None])
+            # where steps are followed, a row comes before the end of the step that it lies in
+            self.report(float(moment) if self.problem.steps is None else self.at)
+
+    def report(self, t: float) -> None:
+        """Hand on the rows up to t."""
+        reporter = self.reporter
+        reporter.passed(t, lambda times: np.array(self.x[reporter.done - len(times) : reporter.done]))
 
     def solution(self, stats: dict[str, int]) -> OdeSolution:
         """What came of it."""

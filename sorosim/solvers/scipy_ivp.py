@@ -9,15 +9,19 @@ from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, Steps, one_blas_thread
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01
+# stages of Radau's method inside its step
+RADAU_STAGES = (4.0 - 6.0**0.5) / 10.0, (4.0 + 6.0**0.5) / 10.0
 
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
-def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]]) -> type:
+def _watched(
+    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], follow: Steps | None
+) -> type:  # fmt: skip
     """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
@@ -69,6 +73,11 @@ def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tup
                 self.last_good = J
             return self.last_good
 
+        def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
+            if method != "Radau":
+                return []
+            return [(t + c * (self.t - t), y + z) for c, z in zip(RADAU_STAGES, self.Z, strict=False)]
+
         def dense_output(self) -> Any:
             return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))
 
@@ -87,6 +96,8 @@ def _watched(method: str, steps: list[float], reporter: Reporter, last: list[tup
                 steps.append(float(self.t))
                 if self.status == "failed":
                     last.append((float(t), y, step))
+                elif follow is not None:
+                    follow.step(float(self.t), self.y, self.stages(t, y))
                 return message
             self.status = "failed"
             last.append((float(t), y, step))
@@ -135,7 +146,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
         reporter = Reporter(problem)
-        watched = _watched(method, steps, reporter, last)
+        watched = _watched(method, steps, reporter, last, problem.steps)
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,

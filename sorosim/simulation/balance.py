@@ -1,0 +1,98 @@
+"""Work and dissipation along an integration, and whether the energies of the robot agree with them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.dynamics.energies import Exchange, Exchanges
+from sorosim.equations.trials import Trials
+from sorosim.kernels import evaluate as task
+from sorosim.results.result import Run
+from sorosim.solvers.quadrature import StepIntegral
+from sorosim.solvers.registry import MARCHES
+
+Array = NDArray[np.float64]
+
+# a balance may be off by this many square roots of rtol, of the energy moved
+EXPLAINED = 3.0
+LOOKS = 33  # at rows of a run
+
+
+class WorkIntegral(StepIntegral):
+    """Work (of actuators, loads and driven joints) and dissipation (2,) [J] along an integration."""
+
+    def __init__(self, trials: Trials, times: Array, begin: Array) -> None:
+        super().__init__(self._powers, times, begin)
+        self.trials, self.system = trials, trials.system
+        self.exchanges = Exchanges(self.system.robot.engine)
+
+    def _powers(self, t: float, x: Array) -> Array:
+        return self.exchange(t, x).powers()
+
+    def exchange(self, t: float, x: Array) -> Exchange:
+        """What is exchanged in a state."""
+        q, qd, qdd = self.system.coordinates(t, x)
+        time = self.trials.within(t)
+        multiplier = None
+        if len(self.system.partition.driven):
+            multiplier = self.system.forward(task.FORWARD, time, q, qd, qdd).closure.multiplier
+        reaction = self.reaction(time, q, qd, qdd, multiplier)
+        return self.exchanges(time, q, qd, self.system.inputs.value(time), reaction)
+
+    def reaction(self, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array | None) -> Array | None:
+        """Generalised forces (ndof,) that drive coordinates; None: there are no such coordinates."""
+        driven = self.system.partition.driven
+        if not len(driven) or multiplier is None:
+            return None
+        out = np.zeros(self.system.robot.ndof)
+        out[driven] = self.system.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[driven]
+        return out
+
+    @property
+    def beside_tree(self) -> bool:
+        """Whether more than actuators and damping of the tree exchanges energy."""
+        return self.exchanges.beside_tree or bool(len(self.system.partition.driven))
+
+    def marched(self, t: float, value: Array, rows: Array) -> None:
+        """A march has come to t, with the integrals there and at the output times on its way."""
+        self.value, self._nodes = value, [(t, ())]
+        self.rows += list(rows)
+
+    def of_rows(self, times: Array) -> Array:
+        """Work and dissipation (k, 2) at output times that have been passed, or after the last step."""
+        k = np.searchsorted(self.times, times)
+        known = [i < len(self.rows) and self.times[i] == t for i, t in zip(k, times, strict=True)]
+        found = [self.rows[i] if is_row else self.at(t) for i, t, is_row in zip(k, times, known, strict=True)]
+        return np.array(found).reshape(len(times), 2)
+
+
+def imbalance(run: Run) -> str:
+    """Why the energy balance of a run is not to be trusted, and what to try, in words; "" where it is.
+
+    An integrator of order p takes steps of size h ~ rtol^(1/(p + 1)), each with an error of up to rtol of the state. So
+    what they sum up to over a time, and with it the error of the energy, is of size rtol^(p/(p + 1)), for p = 1 the
+    square root of rtol. Beside it, a step may change the energy by what an error `atol` of each coordinate and rate
+    does. The factor EXPLAINED is measured (tests/validation/test_energy.py).
+    """
+    n = len(run.t)
+    rows = np.unique(np.linspace(0, n - 1, min(n, LOOKS)).round().astype(int))
+    energy, options, engine = run[rows].energy(), run.options, run.robot.engine
+    off = float(np.abs(energy.balance).max())
+    parts = energy.kinetic, energy.elastic, energy.gravity, energy.work, energy.dissipated
+    moved = float(sum(np.ptp(part) for part in parts))
+    rtol, atol, zero = options["rtol"], options["atol"], np.zeros(engine.ndof)
+    if not off > EXPLAINED * np.sqrt(rtol) * moved:
+        return ""
+    slope = 0.0
+    for q, qd in zip(run.q[rows], run.qd[rows], strict=True):
+        found = engine.evaluate(task.MASS, q, zero, zero.copy(), np.zeros(engine.n_actuators))
+        potential = found.tau - engine.idle.internal(q, zero, np.zeros(engine.n_actuators)).tau
+        slope = max(slope, float(np.abs(potential).sum() + np.abs(found.mass @ qd).sum()))
+    if not off > EXPLAINED * (np.sqrt(rtol) * moved + atol / np.sqrt(rtol) * slope):
+        return ""
+    size = f"the energy balance is off by {off:.2g} J of {moved:.2g} J moved"
+    if options["method"] in MARCHES and options["step"] is not None:
+        return f"{size}: steps of {options['step']:g} s are too large for this motion; try a smaller step, or none"
+    other = "radau" if options["method"] != "radau" else "bdf"
+    return f"{size}, more than rtol = {rtol:g} explains; try rtol={rtol / 10:g}, method='{other}' or a smaller max_step"
