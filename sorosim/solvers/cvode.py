@@ -15,6 +15,7 @@ from sorosim.solvers.quiet import quiet
 # the library's own limit of 500 steps between two outputs is reached by any stiff start
 MAX_STEPS = 100_000
 _ROOT = 2  # CVODE's status where an event stopped it
+ERROR_TEST, CONVERGENCE = -3, -4  # and where one step failed too often
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -48,8 +49,9 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=MAX_STEPS, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
+        march.afresh = ERROR_TEST, CONVERGENCE
         march.run(solver)
-    return march.solution({"n_rhs": counts["n_rhs"], "n_jacobian": counts["n_jacobian"]})
+    return march.solution(counts)
 
 
 def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
@@ -90,6 +92,9 @@ class March:
         self.reporter: Any = None
         self.target = float(problem.t_out[0])  # where the library is asked to go
         self.at = self.target  # where its steps have come to
+        self.afresh: tuple[int, ...] = ()  # failures after which the library is started anew where it stopped
+        self.known = self.at, problem.x0  # the last state that was followed
+        self.restarted = -np.inf
         self.x: list[Array] = [problem.x0]  # at the output times so far
         self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
         self.last: tuple[float, Array] | None = None
@@ -97,8 +102,8 @@ class March:
 
     def stepped(self, t: float, x: Array, anyway: bool = False) -> None:
         """The library evaluates events: at ends of steps, at output times within them, and where it looks for zeros."""
-        if t > self.at and (anyway or t != self.target or t == self.problem.t_out[-1]):
-            self.at = t
+        if t > self.at and np.isfinite(x).all() and (anyway or t != self.target or t == self.problem.t_out[-1]):
+            self.at, self.known = t, (t, x)
             if self.problem.steps is not None:
                 self.problem.steps.step(t, x)
 
@@ -151,6 +156,14 @@ class March:
     def step(self, moment: float) -> Any:
         """Go on towards an output time."""
         found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
+        while self.afresh and (found.status in self.afresh or not np.isfinite(found.y).all()):
+            # after seven failures in one step the library gives up: a step of order 1 without its past may do
+            t, x = (float(found.t), np.array(found.y)) if np.isfinite(found.y).all() else self.known
+            if not self.restarted < t < moment:
+                break
+            self.restarted = t
+            self.solver.init_step(t, x)
+            found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
         finite = bool(np.isfinite(found.y).all())
         if not (found.success and finite):
             why = str(found.message).rstrip(".") if finite else "the state became infinite or NaN"

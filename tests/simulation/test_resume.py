@@ -39,6 +39,7 @@ actuators:
 def assert_same_run(a, b):
     for name in ("t", "q", "qd", "u"):
         assert_array_equal(getattr(a, name), getattr(b, name), strict=True)
+    assert_array_equal(a.exchanged, b.exchanged, strict=True)
     assert a.driven.keys() == b.driven.keys()
     for name in a.driven:
         assert_array_equal(a.driven[name], b.driven[name])
@@ -339,6 +340,7 @@ def test_a_plain_hdf5_reader_and_matlab_find_everything(tmp_path):
         assert_array_equal(file["q"], run.q)
         assert_array_equal(file["checkpoints/t"], [0.0, 0.1, 0.2])
         assert_array_equal(file["energy/balance"], run.energy().balance)
+        assert_array_equal(file["exchanged"], run.exchanged)
         assert file["options/u/cable1"].asstr()[()] == "5*(1 - cos(pi*t))"
         assert_array_equal(file["events/0/t"], run.events[0][0])
     opened = sorosim.open(tmp_path / "run.h5")
