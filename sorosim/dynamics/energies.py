@@ -12,7 +12,7 @@ from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.external import clear_external
-from sorosim.kernels.joints import BRAKE, LAW, MOTOR, SERVO
+from sorosim.kernels.joints import BRAKE, LAW, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
@@ -60,7 +60,7 @@ class Exchanges:
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
         motors, brakes = (kind == MOTOR) | (kind == SERVO), kind == BRAKE
 
-        def only(rows: NDArray[np.bool_]) -> NamedTuple:
+        def only(rows: NDArray[np.bool_]) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
 
         self.passive = elastic._replace(laws=only(~motors))

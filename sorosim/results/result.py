@@ -256,14 +256,15 @@ class Run(Filmed):
     @cached_property
     def _energy(self) -> EnergyHistory:
         engine, n = self.robot.engine, len(self.t)
-        parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
+        parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3).T
         if self.exchanged is not None:
-            return EnergyHistory(*parts.T, *self.exchanged.T)
+            return EnergyHistory(parts[0], parts[1], parts[2], self.exchanged[:, 0], self.exchanged[:, 1])
         exchanges, rows = Exchanges(engine), zip(self.t, self.q, self.qd, self.u, strict=True)
         power_in, power_lost = np.array([exchanges(*row).powers() for row in rows]).reshape(n, 2).T
         for name, force in self.driven.items():
             power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
-        return EnergyHistory(*parts.T, self._integral(power_in), self._integral(power_lost))
+        work, dissipated = self._integral(power_in), self._integral(power_lost)
+        return EnergyHistory(parts[0], parts[1], parts[2], work, dissipated)
 
     def _integral(self, power: Array) -> Array:
         from scipy.integrate import cumulative_simpson, cumulative_trapezoid

@@ -14,8 +14,8 @@ from sorosim.solvers.registry import MARCHES
 
 Array = NDArray[np.float64]
 
-# a balance may be off by this many square roots of rtol, of the energy moved
-EXPLAINED = 3.0
+# a balance may be off by this many times the square root of rtol, of the energy moved
+EXPLAINED = 1.0
 LOOKS = 33  # at rows of a run
 
 

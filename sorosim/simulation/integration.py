@@ -353,9 +353,10 @@ class Integration:
 
         self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
         if (past := self.past) is not None:
+            assert past.exchanged is not None  # see `_restart`
             columns = past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam, past.exchanged
             self.journal.rows(np.column_stack(columns))
-            if (points := past.checkpoints) is not None:
+            if (points := past.checkpoints) is not None and points.exchanged is not None:
                 for k, t in enumerate(points.t):
                     counts = {name: values[k].item() for name, values in points.stats.items()}
                     row = [[t], points.q[k], points.qd[k], points.exchanged[k]]

@@ -307,19 +307,20 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
 def _restart(run: Run, t_end: float) -> tuple[Start, Run]:
     """Where a run goes on to an end, and its rows until there."""
     if run.exchanged is None and len(run.t):  # of an older version: work and dissipation are known at rows only
-        run = replace(run, exchanged=np.column_stack([run.energy().work, run.energy().dissipated]))
+        both = run.energy().work, run.energy().dissipated
+        run = replace(run, exchanged=np.column_stack(both))
         if (points := run.checkpoints) is not None:
-            exchanged = np.column_stack([np.interp(points.t, run.t, column) for column in run.exchanged.T])
-            run = replace(run, checkpoints=points._replace(exchanged=exchanged))
+            then = np.column_stack([np.interp(points.t, run.t, one) for one in both])
+            run = replace(run, checkpoints=points._replace(exchanged=then))
     points = run.checkpoints
     if points is not None and len(points.t):
         k = max(int(np.searchsorted(points.t, t_end)) - 1, 0)  # the last one before the end
         counts = {name: values[k].item() for name, values in points.stats.items()}
-        exchanged = np.array(points.exchanged[k])
+        exchanged = np.array(np.zeros(2) if points.exchanged is None else points.exchanged[k])
         start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts, exchanged)
         run = replace(run, checkpoints=points.first(k + 1))
     elif len(run.t):
-        exchanged = np.array(run.exchanged[-1])
+        exchanged = np.array(np.zeros(2) if run.exchanged is None else run.exchanged[-1])
         start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats, exchanged)
     else:
         raise InputError("run", "a run with at least one row", "an empty one")
