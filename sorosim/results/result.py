@@ -42,13 +42,14 @@ class EnergyHistory(NamedTuple):
 
     @property
     def balance(self) -> Array:
-        """total - total[0] - work + dissipated: what is not accounted for.
+        """What work and dissipation do not account for in the change of `total` since the first time.
 
         It is the error of the integration: work and dissipation are integrated with its steps, whatever the output
         times are. In files of older versions, and where a run was not simulated, they are sums by Simpson's rule over
         the output times, with the error of that rule.
         """
-        return self.total - self.total[:1] - self.work + self.dissipated
+        exchanged = self.work - self.dissipated
+        return self.total - self.total[:1] - exchanged + exchanged[:1]
 
 
 @dataclass(frozen=True, eq=False)
