@@ -1,8 +1,8 @@
 """Integrals of powers along an integration, by the integrator's own steps.
 
-Over a step the integral is that of the polynomial through the powers at its ends and at up to two further times: the
+Over a step the integral is that of the polynomial through the powers at its ends and at up to three further times: the
 stages inside the step of Radau's method (its own quadrature, of order 5), or the ends of the steps before, as a
-multistep method of up to order 4 would integrate them.
+multistep method of up to order 5 would integrate them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Node = tuple[float, tuple[float, ...]]
 
-MOST_NODES = 4
+MOST_NODES = 5
 # ends of steps before count where each lies farther back by at least this part of the step: none is extrapolated from
 # steps that are much shorter
 SPACING = 0.5
-GAUSS = 0.5 / sqrt(3.0)
+GAUSS = (0.5 - 0.5 * sqrt(0.6), 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.5 + 0.5 * sqrt(0.6), 5.0 / 18.0)  # places, weights
 
 
 class StepIntegral:
@@ -42,12 +42,13 @@ class StepIntegral:
         self.value = np.array(begin, dtype=float)  # where the last step begins
         self._before: list[Node] = []  # ends of steps before the last one, the latest first
         self._nodes: list[Node] = []  # of the last step: its begin, its end, further ones
+        self._polynomials: list[tuple[list[float], list[float]]] = []  # through them, once they are needed
 
     def begin(self, t: float, x: Array) -> None:
         """The integrator starts anew at a time within the last step, or at its end."""
         self.value = self.at(t)
         del self.rows[int(np.searchsorted(self.times, t, side="right")) :]
-        self._before, self._nodes = [], [(t, self._power(t, x))]
+        self._before, self._nodes, self._polynomials = [], [(t, self._power(t, x))], []
         self._pass(t)
 
     def step(self, t: float, x: Array, inside: Sequence[tuple[float, Array]] = ()) -> None:
@@ -58,7 +59,7 @@ class StepIntegral:
         self.value, h = self.at(begin[0]), t - begin[0]
         if len(self._nodes) > 1 and not inside:
             self._before = [self._nodes[0], *self._before[: MOST_NODES - 3]]
-        self._nodes = [begin, (t, self._power(t, x))]
+        self._nodes, self._polynomials = [begin, (t, self._power(t, x))], []
         self._nodes += [(time, self._power(time, state)) for time, state in inside]
         if not inside:
             for k, node in enumerate(self._before):
@@ -73,9 +74,11 @@ class StepIntegral:
             return self.value
         begin, h = self._nodes[0][0], self._nodes[1][0] - self._nodes[0][0]
         s = min((t - begin) / h, 1.0)
-        places = [(time - begin) / h for time, _ in self._nodes]
-        powers = zip(*(values for _, values in self._nodes), strict=True)
-        return self.value + h * np.array([_integral(places, list(column), s) for column in powers])
+        if not self._polynomials:
+            places = [(time - begin) / h for time, _ in self._nodes]
+            powers = zip(*(values for _, values in self._nodes), strict=True)
+            self._polynomials = [(places, _differences(places, list(column))) for column in powers]
+        return self.value + h * np.array([_integral(*polynomial, s) for polynomial in self._polynomials])
 
     def _power(self, t: float, x: Array) -> tuple[float, ...]:
         return tuple(self.power(t, x).tolist())
@@ -86,16 +89,21 @@ class StepIntegral:
             self.rows.append(self.at(float(time)))
 
 
-def _integral(places: list[float], values: list[float], s: float) -> float:
-    """Integral from 0 to s of the polynomial, of degree 3 at most, through values at places."""
+def _differences(places: list[float], values: list[float]) -> list[float]:
+    """Divided differences, in the place of the values."""
     n = len(places)
-    for k in range(1, n):  # divided differences
+    for k in range(1, n):
         for i in range(n - 1, k - 1, -1):
             values[i] = (values[i] - values[i - 1]) / (places[i] - places[i - k])
-    total = 0.0
-    for x in (s * (0.5 - GAUSS), s * (0.5 + GAUSS)):
-        value = values[-1]
+    return values
+
+
+def _integral(places: list[float], values: list[float], s: float) -> float:
+    """Integral from 0 to s of the polynomial, of degree 4 at most, with these divided differences at places."""
+    n, total = len(places), 0.0
+    for place, weight in GAUSS:
+        x, value = s * place, values[-1]
         for i in range(n - 2, -1, -1):
             value = value * (x - places[i]) + values[i]
-        total += value
-    return 0.5 * s * total
+        total += weight * value
+    return s * total

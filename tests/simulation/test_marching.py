@@ -117,6 +117,7 @@ def test_balance_of_generalized_alpha_is_its_numerical_dissipation(rho):
         assert energy.balance[-1] < -1e-4
 
 
+@pytest.mark.filterwarnings("ignore:.*energy balance")  # it is damped away, as it should
 @pytest.mark.parametrize("rho", [0.9, 0.8, 0.5])
 def test_stiff_motions_shrink_by_the_spectral_radius(rho):
     """At omega h = 10^4 what is left after a step is rho of it."""
