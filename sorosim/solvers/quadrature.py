@@ -19,7 +19,7 @@ Node = tuple[float, tuple[float, ...]]
 MOST_NODES = 5
 # ends of steps before count where each lies farther back by at least this part of the step: none is extrapolated from
 # steps that are much shorter
-SPACING = 0.5
+SPACING = 0.25
 GAUSS = (0.5 - 0.5 * sqrt(0.6), 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.5 + 0.5 * sqrt(0.6), 5.0 / 18.0)  # places, weights
 
 

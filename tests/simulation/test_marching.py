@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.constraints.loop import Anchor, Loop
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.loads.base import LoadValues
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
@@ -327,3 +327,13 @@ def test_wrong_options_are_refused():
     for options, name in (({"step": -1.0}, "step"), ({"spectral_radius": 1.5}, "spectral_radius")):
         with pytest.raises(InputError, match=name):
             sorosim.simulate(robot, 1.0, method=ALPHA, **options)
+
+
+def test_a_balance_that_is_not_explained_warns_and_says_what_to_try():
+    """Steps a thousand periods long damp the energy away; those that are chosen by the tolerances keep it."""
+    start = {"q0": [1e-3], "qd0": [0.0], "method": ALPHA}
+    with pytest.warns(SorosimWarning, match=r"balance is off by .* J of .* J moved: steps of 0.01 s are too large"):
+        run = sorosim.simulate(oscillator(stiffness=2e12), 0.1, 0.01, step=0.01, **start)
+    assert "the energy balance is off by" in run.message
+    assert "try a smaller step" in run.message
+    assert "balance" not in sorosim.simulate(oscillator(), 1.0, 0.1, **start).message
