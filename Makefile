@@ -1,5 +1,5 @@
 # Every target sets itself up: it makes .venv from PYTHON (3.11 or newer) and installs sorosim there, editable,
-# with the extra `test` (`make docs` adds the extra `docs`, `make test-all` and `make validation` the extra `robots`); again only when pyproject.toml has changed.
+# with the extra that a target needs (`film`, `test`, `docs`, `robots`); again only when pyproject.toml has changed.
 #
 #   make test PYTEST_ARGS="-n 0 -k tendon"
 #
@@ -13,6 +13,7 @@ SPHINX_ARGS ?=
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+INSTALLED_TEST := .venv/.installed_test
 INSTALLED_DOCS := .venv/.installed_docs
 INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
@@ -33,7 +34,7 @@ demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, f
 demo-all: $(INSTALLED) ## simulate the robots of Mathew et al., with snapshots, plots, film, page and glTF of each, into demo/
 	$(BIN)/python docs/make_paper_robots.py $(DEMO_ARGS)
 
-test: $(INSTALLED) ## run the tests that are not slow
+test: $(INSTALLED_TEST) ## run the tests that are not slow
 	$(PYTEST) -m "not slow" --ignore=tests/benchmarks $(PYTEST_ARGS)
 
 # The checked and the uncompiled subset say where an index runs out of an array; a folder that is not there yet is left out.
@@ -52,7 +53,7 @@ validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and
 	$(PYTEST) tests/validation --agreements=build/agreements.json $(PYTEST_ARGS)
 	$(BIN)/python docs/make_validation.py build/agreements.json
 
-bench: $(INSTALLED) ## time the operations of tests/benchmarks, as a table
+bench: $(INSTALLED_TEST) ## time the operations of tests/benchmarks, as a table
 	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
 		--benchmark-columns=min,median,mean,stddev,rounds $(BENCH_ARGS)
 
@@ -60,7 +61,7 @@ docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a war
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs $(SPHINX_ARGS)
 	@echo "$(CURDIR)/build/docs/index.html"
 
-lint: $(INSTALLED) ## ruff check, ruff format --check, mypy
+lint: $(INSTALLED_TEST) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy sorosim
@@ -78,13 +79,17 @@ help: ## list the targets
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 $(INSTALLED): pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[film]'
+	@touch $@
+
+$(INSTALLED_TEST): pyproject.toml $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-$(INSTALLED_ROBOTS): pyproject.toml $(INSTALLED)
+$(INSTALLED_ROBOTS): pyproject.toml $(INSTALLED_TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[robots]'
 	@touch $@
 
-$(INSTALLED_DOCS): pyproject.toml $(INSTALLED)
+$(INSTALLED_DOCS): pyproject.toml $(INSTALLED_TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

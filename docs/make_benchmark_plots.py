@@ -1,14 +1,14 @@
 """Measure rigid trees beside Pinocchio and draw the figures anew: python docs/make_benchmark_plots.py
 
-Takes some minutes. Writes images/rigid_trees.png, and the table of docs/speed.md with the yardstick of this run.
+Takes some minutes. Writes images/rigid_trees.png, and the table of docs/speed.md with processor, versions and
+yardstick of this run.
 """
 
 from pathlib import Path
-from statistics import median
 
 from make_pictures import write_figure
 
-from sorosim.benchmark.cases import REFERENCE_YARDSTICK, amount
+from sorosim.benchmark.cases import amount, measured_here
 from sorosim.benchmark.rigid import NUMBERS, SHAPES, figures, tree
 from sorosim.benchmark.rigid_plots import plot, table
 from sorosim.benchmark.setting import Setting
@@ -29,9 +29,8 @@ def main() -> None:
                 measured[shape][n] = figures(tree(n, branching))
                 print(shape, n, {name: amount(value, "s") for name, value in measured[shape][n].public.items()})
     write_figure(plot(measured), "rigid_trees")
-    yardstick = f"{amount(median(setting.yardsticks), 's')}; the machine of the targets has"
-    note = f"Yardstick of this run: {yardstick} {amount(REFERENCE_YARDSTICK, 's')}.\n\n"
-    (DOCS / "speed_table.inc").write_text(note + table(measured, SHOWN), encoding="utf-8")
+    note = measured_here(setting.yardsticks, "pin")
+    (DOCS / "speed_table.inc").write_text(f"{note}\n\n" + table(measured, SHOWN), encoding="utf-8")
 
 
 if __name__ == "__main__":

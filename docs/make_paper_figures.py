@@ -1,7 +1,8 @@
 """Measure and draw figures of papers anew: python docs/make_paper_figures.py [recursions] [robots] [inversion]
 
 All of them unless some are named; takes some minutes. Each writes its picture in images/, and the table under it on
-figures_of_papers.md with the yardstick of its run. The robots need the package example-robot-data and Pinocchio.
+figures_of_papers.md with processor, versions and yardstick of its run. The robots need the
+package example-robot-data and Pinocchio.
 """
 
 import sys
@@ -16,7 +17,7 @@ from make_pictures import write_figure
 from matplotlib.figure import Figure
 
 from sorosim.benchmark import inversion
-from sorosim.benchmark.cases import REFERENCE_YARDSTICK, amount
+from sorosim.benchmark.cases import amount, measured_here
 from sorosim.benchmark.rigid import Call, again, caught, seconds
 from sorosim.benchmark.setting import Setting
 from sorosim.compiled import entry
@@ -50,8 +51,7 @@ class Yardstick:
         self.setting.measure_yardstick()
 
     def __str__(self) -> str:
-        here = amount(median(self.setting.yardsticks), "s")
-        return f"Yardstick of this run: {here}; the machine of the targets has {amount(REFERENCE_YARDSTICK, 's')}."
+        return measured_here(self.setting.yardsticks)
 
 
 def write_table(

@@ -11,7 +11,6 @@ code; all requests of one round go to the codes in turn, so that other work on t
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from make_pictures import write_figure
 from peers_workers import LENGTH
+
+from sorosim.benchmark.setting import processor
 
 DOCS = Path(__file__).resolve().parent
 RECORD = DOCS.parent / ".benchmarks" / "peers.json"
@@ -120,7 +121,7 @@ def measure(peers: str) -> dict[str, Any]:
     with workers(peers) as team:
         found: dict[str, Any] = {
             "date": date.today().isoformat(),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores shared with other work",
+            "machine": f"{processor()} shared with other work",
             "versions": {name: worker.versions for name, worker in team.items()},
         }
         for name, (code, request) in (("reference", REFERENCE), ("finest", FINEST)):

@@ -6,8 +6,11 @@ A file names a registered type, never a path of Python: loading one runs no code
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -86,7 +89,8 @@ class Registry:
         return None
 
     def _points(self) -> list[metadata.EntryPoint]:
-        return [point for point in metadata.entry_points(group=self.group) if point.name not in self.reserved]
+        points = _entry_points(metadata.entry_points, self.group, _installed())
+        return [point for point in points if point.name not in self.reserved]
 
     def _load(self, name: str) -> Any:
         points = [point for point in self._points() if point.name == name]
@@ -105,6 +109,19 @@ class Registry:
             raise ModelError(where, "a plug-in that loads", f"{type(error).__name__}: {error}") from error
         self.check(where, name, found)
         return found
+
+
+def _installed() -> tuple[tuple[str, int], ...]:
+    """Folders of packages and when they changed last: what is installed since is found."""
+    return tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
+
+
+@lru_cache(maxsize=32)
+def _entry_points(
+    scan: Callable[..., Iterable[metadata.EntryPoint]], group: str, installed: tuple[tuple[str, int], ...]
+) -> tuple[metadata.EntryPoint, ...]:
+    """Entry points of a group; a scan reads a file of every package that is installed."""
+    return tuple(scan(group=group))
 
 
 def _makes_things(where: str, name: str, kind: Any) -> None:

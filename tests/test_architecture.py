@@ -61,7 +61,7 @@ LAZY["linear"] = {"io", "viz", "results"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "pydantic", "trimesh"}
-LONGEST_FILE = 400  # lines
+LONGEST_FILE = 600  # lines
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,16 @@ def test_a_method_of_fixed_steps(finger, call):
     assert np.array_equal(run.q, sorosim.simulate(sorosim.load("finger.yaml"), **options).q)
 
 
+def test_limits_of_the_work_end_a_run_and_resume_goes_on(finger, call):
+    code, _, err = call("simulate", "finger.yaml", "--out", "run.h5", "--max-steps", "5", "--max-wall-time", "1 h")
+    assert code != 0
+    assert "it has taken max_steps = 5 steps" in " ".join(err.split())
+    assert call("resume", "run.h5", "--max-steps", "1e5")[0] == 0
+    run = sorosim.open("run.h5")
+    assert run.t[-1] == run.options["t_end"]
+    assert (run.options["max_steps"], run.options["max_wall_time"]) == (1e5, 3600.0)
+
+
 def test_simulate_without_out_names_the_file_after_the_robot(finger, call):
     assert call("simulate", "finger.yaml", "--t-end", "0.05")[0] == 0
     with h5py.File(finger / "finger.h5") as file:

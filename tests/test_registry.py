@@ -37,8 +37,9 @@ def installed(fresh, monkeypatch):
         point = Point()
         point.group, point.name, point.value = group, name, value
         found.append(point)
+        # another function: what is installed since is another scan
+        monkeypatch.setattr(metadata, "entry_points", lambda *, group: [p for p in found if p.group == group])
 
-    monkeypatch.setattr(metadata, "entry_points", lambda *, group: [p for p in found if p.group == group])
     return install
 
 

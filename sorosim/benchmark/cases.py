@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import platform
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.benchmark.setting import N_TENSIONS, OPENING, Action, Array, Setting, start_python
+from sorosim.benchmark.setting import N_TENSIONS, OPENING, Action, Array, Setting, processor, start_python
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import evaluate as task
@@ -32,6 +35,14 @@ def amount(value: float | None, unit: str) -> str:
     number = value / scale
     digits = 0 if number >= 100.0 else 1 if number >= 10.0 else 2
     return f"{number:.{digits}f} {name}"
+
+
+def measured_here(yardsticks: list[float], *packages: str) -> str:
+    """When and where something was measured, with which versions, and the yardstick of the run: a line of a page."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("sorosim", "numpy", "scipy", "numba", *packages))
+    where = f"Measured on {date.today()}, {processor()}, Python {platform.python_version()}, {versions}"
+    here = amount(statistics.median(yardsticks), "s")
+    return f"{where}; yardstick {here}, where the targets are for {amount(REFERENCE_YARDSTICK, 's')}."
 
 
 class Target(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,18 @@ class Setting:
             samples = times(lambda: np.linalg.solve(A, b), rounds, iterations)
         self.yardsticks += samples
         return samples
+
+
+def processor() -> str:
+    """Name of the processor, its architecture, and how many cores of it there are."""
+    name = ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    except OSError:  # not Linux
+        name = platform.processor()
+    cores = f"{platform.machine()}, {os.cpu_count()} cores"
+    return f"{name} ({cores})" if name and name != platform.machine() else cores
 
 
 def times(action: Action, rounds: int, iterations: int) -> list[float]:

@@ -81,7 +81,7 @@ def _stability(state: Any) -> str:
         try:
             if left := open_loops(state.robot, state.q, 1e3 * OPEN):
                 return f"no equilibrium, {left} open"
-            return "yes" if state.stable else "no"
+            return "yes" if state.stable else f"no: {state.stability}"
         except (SorosimWarning, SorosimError):
             return "no equilibrium, the search for one stopped here"
 

@@ -30,6 +30,7 @@ for command in (
     files.robots, files.new, files.schema, runs.bench,
 ):  # fmt: skip
     app.command()(command)
+app.command("compile")(runs.compile_)
 
 
 def _print_version(asked: bool) -> None:

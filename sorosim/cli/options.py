@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sorosim.cli.readers import result_file
+from sorosim.cli.readers import number, result_file, seconds
 from sorosim.errors import InputError
 from sorosim.solvers.registry import METHODS
 
@@ -62,6 +62,20 @@ MethodOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME", help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}; default: that of the file, or bdf."
+    ),
+]
+StepsOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        parser=number,
+        help="Most steps of the integrator; default: that of the file, or until the run stalls.",
+    ),
+]
+ClockOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TIME", parser=seconds, help="Most time on the clock; default: that of the file, or no limit."
     ),
 ]
 SetOption = Annotated[

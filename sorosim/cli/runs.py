@@ -12,6 +12,7 @@ from rich.table import Table
 
 from sorosim.cli.kinds import kind_of
 from sorosim.cli.options import (
+    ClockOption,
     DrivenOption,
     InputOption,
     JsonOption,
@@ -22,11 +23,24 @@ from sorosim.cli.options import (
     RobotArgument,
     SetOption,
     SignalOption,
+    StepsOption,
     assignments,
 )
 from sorosim.cli.prescribed import resumed, signals, values
 from sorosim.cli.readers import number, result_file, seconds
-from sorosim.cli.show import as_json, err, facts, needed, out, position, progress, run_facts, run_summary
+from sorosim.cli.show import (
+    QUIET_INTERVAL,
+    as_json,
+    err,
+    facts,
+    needed,
+    out,
+    position,
+    progress,
+    run_facts,
+    run_summary,
+    status_lines,
+)
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
@@ -40,25 +54,51 @@ def load_changed(robot: str, changes: list[str] | None) -> Any:
     return load(robot, set=changed) if changed else load(robot)
 
 
-def compile_engine(robot: Any, method: str | None = None) -> None:
-    """Compile the engine if it is not yet, and the steps of a method: apart from the run, whose time is told."""
-    from sorosim.compiled import is_cold
+def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
+    """Compile what a robot and a method need, apart from the run, whose time is told; returns whether anything was."""
+    import sorosim
+    from sorosim.compiled import EVERY_PART, reporting
+    from sorosim.dynamics.forward import ALGORITHMS
+    from sorosim.simulation.marching import compile_march
     from sorosim.solvers.registry import MARCHES
 
-    if is_cold():
-        begin = time.monotonic()
-        err.print("compiling the engine, once after each installation; this takes a minute or two ...", soft_wrap=True)
-        zero = [0.0] * robot.ndof
+    begin, zero = time.monotonic(), [0.0] * robot.ndof
+    with status_lines() as report, reporting(report, EVERY_PART if everything else frozenset()):
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
+        if method in MARCHES or everything:
+            compile_march(robot.engine.parts)
+        if everything:
+            rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
+            for algorithm in ALGORITHMS:
+                rigid.forward_dynamics(rest, rest, algorithm=algorithm)
+            derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
+            derivatives.inverse_dynamics(rest, rest, rest)
+    if report.n_lines:
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
-    if method in MARCHES and is_cold("march.march"):
-        begin = time.monotonic()
-        import sorosim
+    return bool(report.n_lines)
 
-        err.print(f"compiling the steps of {method}, once; this takes a minute or two ...", soft_wrap=True)
-        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method=method)
-        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+
+def compile_(
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")
+    ] = "cable_manipulator",
+    everything: Annotated[
+        bool, typer.Option("--all", metavar="", help="For all robots, methods, algorithms and sensitivities.")
+    ] = False,
+    method: MethodOption = None,
+) -> None:
+    """Compile the engine ahead of its use: in images of machines, on clusters, before tests.
+
+    Compiled code is kept in the folder SOROSIM_CACHE_DIR, or in the user's cache.
+
+    Example: sorosim compile --all
+    """
+    from sorosim.io import load
+
+    loaded = load(robot)
+    if not compile_engine(loaded, method or loaded.description.simulate.get("method"), everything=everything):
+        err.print("everything was compiled before")
 
 
 def as_built(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
@@ -166,6 +206,8 @@ def simulate(
             help="Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never.",
         ),
     ] = None,
+    max_steps: StepsOption = None,
+    max_wall_time: ClockOption = None,
     jacobian: Annotated[str, typer.Option(metavar="NAME", help="analytic or finite-difference.")] = "analytic",
     output: Annotated[
         Path | None,
@@ -194,7 +236,8 @@ def simulate(
     _compute(
         lambda report: sorosim.simulate(
             loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
-            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, progress=report, out=path,
+            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, max_steps=max_steps,
+            max_wall_time=max_wall_time, progress=report, out=path,
         ),
         loaded, path, json, end,
     )  # fmt: skip
@@ -213,6 +256,8 @@ def resume(
             help="Input of an actuator, a number or an expression of t; may come again. Others stay as they were.",
         ),
     ] = None,
+    max_steps: StepsOption = None,
+    max_wall_time: ClockOption = None,
     output: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", parser=result_file, help="HDF5 file to write, .h5; default: the same."),
@@ -236,7 +281,9 @@ def resume(
     end = t_end if t_end is not None else before.options["t_end"]
     begin = float(before.t[-1]) if len(before.t) else 0.0
     _compute(
-        lambda report: sorosim.resume(before, t_end, u=inputs, progress=report, out=path),
+        lambda report: sorosim.resume(
+            before, t_end, u=inputs, max_steps=max_steps, max_wall_time=max_wall_time, progress=report, out=path
+        ),
         before.robot, path, json, end, begin,
     )  # fmt: skip
 
@@ -269,13 +316,14 @@ def statics(
         found.save(output)
     if json:
         content = {"robot": loaded.name, "message": found.message, "n_evaluations": found.n_evaluations}
-        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "tip": found.tip(), "q": found.q}
+        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "stability": found.stability}
+        content |= {"tip": found.tip(), "q": found.q}
         as_json(content | {"driven": found.driven, "file": str(output) if output else None})
         return
     rows = {
         "solver": f"{found.message}, {found.n_evaluations} evaluations",
         "residual": f"{found.residual_norm:.2g}",
-        "stable": "yes" if found.stable else "no: small motions about it do not stay small",
+        "stable": "yes" if found.stable else f"no: {found.stability}",
         "tip": position(found.tip()),
     }
     facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
@@ -290,7 +338,8 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
 
     loaded = load_changed(robot, changes)
     compile_engine(loaded)
-    findings = examine(loaded)
+    with status_lines(QUIET_INTERVAL) as say:
+        findings = examine(loaded, progress=lambda check, k, n: say(f"checking {loaded.name}: {check}, {k} of {n}"))
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     if json:
         content = {"robot": loaded.name, "counts": counts, "findings": [finding._asdict() for finding in findings]}

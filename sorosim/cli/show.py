@@ -138,6 +138,30 @@ def progress(t_end: float | None, begin: float = 0.0) -> Iterator[Callable[[floa
         yield _Lines(t_end, begin).tell
 
 
+@contextmanager
+def status_lines(first_after: float = 0.0) -> Iterator[StatusLines]:
+    """What is under way: a line that changes on a terminal; elsewhere one now and then, the first after a while [s]."""
+    if not err.is_terminal:
+        yield StatusLines(lambda line: err.print(line, soft_wrap=True), first_after)
+        return
+    with err.status("") as status:
+        yield StatusLines(status.update, None)
+
+
+class StatusLines:
+    """Lines about what is under way, as many as are wanted; `n_lines` were shown."""
+
+    def __init__(self, show: Callable[[str], Any], first_after: float | None) -> None:
+        self.show, self.n_lines, self.interval = show, 0, 0.0 if first_after is None else QUIET_INTERVAL
+        self.next = time.monotonic() + (first_after or 0.0)
+
+    def __call__(self, line: str) -> None:
+        now = time.monotonic()
+        if line and now >= self.next:
+            self.next, self.n_lines = now + self.interval, self.n_lines + 1
+            self.show(line)
+
+
 class _Lines:
     """Progress where nobody watches."""
 

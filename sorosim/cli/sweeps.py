@@ -61,10 +61,7 @@ def sweep(
     begin, path = time.monotonic(), output or Path(f"{Path(file).stem}.h5")
     if jobs > 1 and scheduler is None and Path(file).is_file():
         starting(jobs)  # they import what they need while this process does
-    from sorosim.compiled import is_cold
-
-    if is_cold():
-        compile_engine(sorosim.load("pendulum"))
+    if compile_engine(sorosim.load("pendulum")):
         begin = time.monotonic()
     try:
         with progress() as report:

@@ -6,6 +6,8 @@ in CHECKS.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sorosim.doctor.actuators import actuators
@@ -32,6 +34,7 @@ from sorosim.doctor.sampled import sampled
 from sorosim.doctor.signals import signals
 from sorosim.doctor.springs import springs
 from sorosim.robot import Robot, check_robot
+from sorosim.solvers.base import one_blas_thread
 
 __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "examine", "link_mass"]
 
@@ -52,12 +55,14 @@ CHECKS_OF_MOTION = (
 )  # fmt: skip
 
 
-def examine(robot: Robot) -> list[Finding]:
+def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = None) -> list[Finding]:
     """Look a robot over.
 
     Parameters
     ----------
     robot : Robot
+    progress : callable, optional
+        progress(name, k, n) is called before check k of n, from 1.
 
     Returns
     -------
@@ -68,14 +73,16 @@ def examine(robot: Robot) -> list[Finding]:
     """
     patient = Patient(check_robot(robot))
     findings: list[Finding] = []
-    with np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         findings += beyond_numbers(patient)
         only = ("materials", "rods") if findings else () if possible(patient) else ("materials", "rods", "driven")
-        for name, check in CHECKS:
-            if not only or name in only:
-                findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
-        fatal = [finding for finding in findings if finding.level == WRONG]
-        for name, check in CHECKS_OF_MOTION if not fatal else ():
+        for k, (name, check) in enumerate(CHECKS + CHECKS_OF_MOTION):
+            if k == len(CHECKS) and any(finding.level == WRONG for finding in findings):
+                break
+            if only and name not in only:
+                continue
+            if progress is not None:
+                progress(name, k + 1, len(CHECKS + CHECKS_OF_MOTION))
             findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
     # what is no number is left out: JSON has no word for it
     return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, OK, Finding, graded
 from sorosim.doctor.patient import ROUNDING, Patient
+from sorosim.kernels import evaluate as task
+from sorosim.linear import Linearization
+from sorosim.linear.growth import growing
 from sorosim.results.result import Equilibrium
 
 Array = NDArray[np.float64]
@@ -64,14 +67,15 @@ def _none(patient: Patient, why: str) -> Finding:
 def _unstable(patient: Patient, what: str) -> Iterator[Finding]:
     linear = patient.linear
     growth = float(linear.eigenvalues.real.max(initial=0.0)) if linear is not None else np.inf
-    if linear is None or growth <= SLOW:
+    if linear is not None and linear.growth.flutter and not linear.growth.buckling:
+        yield _flutter(patient, linear, what)
+        return
+    if linear is None or growth <= SLOW or not linear.growth.buckling:
         yield Finding(
             NOTE, "equilibrium", f"{what}, and may drift along something that nothing holds", "", growth, "1/s"
         )
         return
-    mode = np.abs(linear.modes[:, 0]) * np.sqrt(np.maximum(np.diag(patient.mass_matrix), 0.0))
-    index = int(np.argmax(mode))
-    name = patient.robot.coordinate_names[index]
+    index, name = _moves_most(patient, linear, "grows")
     soft = patient.stiffness[index, index] > ROUNDING * np.abs(patient.stiffness).max(initial=0.0)
     what += f", unstably: '{name}' leaves it within {1.0 / growth:.2g} s"
     if soft and not np.any(patient.robot.initial_qd):
@@ -79,6 +83,40 @@ def _unstable(patient: Patient, what: str) -> Iterator[Finding]:
         yield Finding(ODD, "equilibrium", what, remedy, growth, "1/s")
     else:
         yield Finding(NOTE, "equilibrium", what, "as what stands on a joint without a spring does", growth, "1/s")
+
+
+def _flutter(patient: Patient, linear: Linearization, what: str) -> Finding:
+    """Oscillations that grow, and the damping of materials that ends them.
+
+    Damping b K_e, K_e of rods and springs, takes a growth rate g of a pair at w away from about b = 2 g / w^2 on; as it
+    couples pairs, and may start what has not met yet, multiples of that are tried.
+    """
+    pairs = linear.damped.eigenvalues[np.array(linear.damped.words) == "flutters"]
+    fastest = pairs[pairs.real.argmax()]
+    growth, frequency = float(fastest.real), float(fastest.imag) / (2.0 * np.pi)
+    _, name = _moves_most(patient, linear, "flutters")
+    what += f", unstably: '{name}' flutters at {frequency:.3g} Hz and grows by e in {1.0 / growth:.2g} s"
+    remedy = "loads without a potential do that, such as followers, moments about fixed axes, or friction"
+    at_rest = np.zeros(patient.robot.ndof)
+    elastic = -patient.robot.engine.evaluate(
+        task.INTERNAL_DERIVATIVES, linear.q, at_rest, at_rest.copy(), patient.robot.inputs(None)
+    ).dq
+    stiffness, least = linear.Z.T @ elastic @ linear.Z, float((2.0 * pairs.real / pairs.imag**2).max())
+    for needed in (2.0 * least, 4.0 * least, 8.0 * least) if patient.places else ():
+        if not growing(linear.M, linear.D + needed * stiffness, linear.K).unstable:
+            remedy += f"; a damping of materials of {needed:.2g} s times their young ends it"
+            break
+    damped = any(place.division.material.damping for place in patient.places)
+    return Finding(ODD if damped else NOTE, "equilibrium", what, remedy, growth, "1/s")
+
+
+def _moves_most(patient: Patient, linear: Linearization, word: str) -> tuple[int, str]:
+    """Number and name of the coordinate with most kinetic energy in the mode that grows fastest in a way."""
+    modes = linear.damped
+    some = np.flatnonzero(np.array(modes.words) == word)
+    shape = modes.shapes[:, some[modes.eigenvalues[some].real.argmax()]]
+    index = int(np.argmax(np.abs(shape) * np.sqrt(np.maximum(np.diag(patient.mass_matrix), 0.0))))
+    return index, patient.robot.coordinate_names[index]
 
 
 def _strain(patient: Patient, found: Equilibrium, when: str) -> Iterator[Finding]:

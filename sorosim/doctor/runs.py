@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.simulation.simulate import DEFAULTS
+from sorosim.simulation.simulate import DEFAULTS, USED_BY
 from sorosim.solvers.registry import MARCHES
 
 MANY = 1e6  # rows of results
@@ -35,11 +35,10 @@ def runs(patient: Patient) -> Iterator[Finding]:
     if (atol := float(options["atol"])) > COARSE:
         what = f"{atol:g}: a coordinate may be off by as many rad, m or strains"
         yield Finding(ODD, "simulate.atol", what, "from 1e-4 for a look to 1e-9 for a reference", atol)
-    if options.get("step") is not None and options["method"] not in MARCHES:
-        what = f"has no effect on method {options['method']}, which chooses its own steps"
-        yield Finding(
-            NOTE, "simulate.step", what, f"method: {MARCHES[0]}, or leave step out", float(options["step"]), "s"
-        )
+    for name, methods in USED_BY.items():
+        if block.get(name) not in (None, False) and options["method"] not in methods:
+            what = f"has no effect on method {options['method']}"
+            yield Finding(NOTE, f"simulate.{name}", what, f"method: {methods[0]}, or leave {name} out")
     if "t_end" not in options:
         return
     t_end = float(options["t_end"])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.compiled import entry
+from sorosim.compiled import prepare
 from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.engine.loading import Loading, Sliding, Stuck
 from sorosim.engine.records import Contacts
@@ -145,6 +145,15 @@ class Engine:
         if not hasattr(self._local, "external"):
             self._local.external = self.loading.make_external(len(self.tree.segment), self.ndof)
         return self._local.external  # type: ignore[no-any-return]
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Parts that this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_apart`."""
+        has = {
+            "fibres": len(self.fibres.row), "joint laws": len(self.elastic.laws.row), "loops": len(self.loops.row),
+            "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
+        }  # fmt: skip
+        return frozenset(part for part, count in has.items() if count)
 
     def _built(self, node: int) -> Array:
         """Pose (4, 4) of a node when all coordinates are zero."""
@@ -285,7 +294,7 @@ class Engine:
             closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
         if self._evaluate is None:
-            self._evaluate = entry(evaluate, *arguments)
+            self._evaluate = prepare(evaluate, arguments, self.parts)
         status = self._evaluate(*arguments)
         if status != task.DONE:
             raise self.idle_error(status)

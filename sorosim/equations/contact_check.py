@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 SHARE = 0.01
 # a contact is called hard where it is so many times stiffer than the robot is at the place
 HARD = 10.0
+# times what a contact needs: beyond, its stiffness is a mistake
+NEEDLESS = 1e4
 # penetration above this part of half of the thickness of what touches is deep
 DEEP = 0.25
 
@@ -89,6 +91,18 @@ def estimate(robot: Robot, name: str) -> Stiffness:
     least = max(weight / depth**p, HARD * soft / steep)
     most = lightest * fastest / steep if fastest > 0.0 else np.inf
     return Stiffness(law.stiffness, p, least, most, depth, weight, float((weight / law.stiffness) ** (1.0 / p)))
+
+
+def needlessly_stiff(robot: Robot) -> str:
+    """The contact that is stiffest beyond any need, by a factor of 1e4 or more, in words; "" if none is."""
+    found = [(name, estimate(robot, name)) for name in contacts_of(robot)]
+    needs = [max(k.least, k.most if np.isfinite(k.most) else 0.0) for _, k in found]
+    ratios = [k.given / need for (_, k), need in zip(found, needs, strict=True)]
+    if not max(ratios, default=0.0) > NEEDLESS:
+        return ""
+    worst = int(np.argmax(ratios))
+    (name, k), unit = found[worst], f"N/m^{found[worst][1].exponent:g}"
+    return f"loads.{name}: stiffness {k.given:.2g} {unit} makes steps short, about {needs[worst]:.1g} {unit} is enough"
 
 
 def _largest(J: Array, U: Array) -> float:

@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.equations.stall import MANY, limiting_motion, link_of
 from sorosim.equations.strains import largest_strain
 from sorosim.equations.system import OdeSystem, StaticSystem
 from sorosim.errors import ModelError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR
+from sorosim.linear.eigenmodes import NOISE, is_symmetric
 from sorosim.robot import Robot
 from sorosim.solvers.base import OdeSolution
 
@@ -29,7 +32,6 @@ EARLIER = 0.99
 AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
-MANY = 500  # coordinates beyond which nobody waits for all eigenvalues
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
@@ -94,7 +96,7 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
 
 def of_motion(
     system: OdeSystem, last: tuple[float, Array], step: float, trial: Trial | None, bad: tuple[float, Array] | None,
-    tolerances: tuple[float, float],
+    tolerances: tuple[float, float], stalled: bool = False,
 ) -> Failure:  # fmt: skip
     """What is worst where a motion stopped.
 
@@ -111,6 +113,8 @@ def of_motion(
         A state whose rate is infinite or NaN.
     tolerances : (float, float)
         Relative and absolute ones.
+    stalled : bool
+        Whether steps did not fail, but became too many: then the motion that they follow is named.
     """
     (t, x), robot, worst = last, system.robot, NOWHERE
     with np.errstate(all="ignore"):
@@ -132,8 +136,11 @@ def of_motion(
             loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
             singular = f"the loops {system.watch.singular}" if system.watch.singular else ""
     words = [part for part in (_told(worst, UNBALANCED), *nan, *surge, rates, grows, strain, loops, singular) if part]
+    if stalled and not (nan or surge) and (limiting := limiting_motion(system, t, x, tolerances)):
+        fastest, rates = limiting
+        words = [part for part in (rates, strain, loops, singular) if part]
     if worst.relative <= UNBALANCED:
-        worst = NOWHERE._replace(where=fastest, link=_link_of(robot, fastest))
+        worst = NOWHERE._replace(where=fastest, link=link_of(robot, fastest))
     advice = _advice(bool(nan), bool(surge), bool(singular), bool(strain), bool(grows))
     known = step if np.isfinite(step) else None
     told = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
@@ -202,7 +209,7 @@ def _unbalanced(
     k = int(np.argmax(relative))
     name = robot.coordinate_names[k]
     unit = UNITS.get(str(dimensions[k]), "J")
-    return Failure(name, _link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
+    return Failure(name, link_of(robot, name), float(abs(residual[k])), unit, float(relative[k]))
 
 
 def worst_loop(robot: Robot, error: Array) -> Failure:
@@ -233,12 +240,6 @@ def _told(failure: Failure, least: float = BALANCED) -> str:
     return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"
 
 
-def _link_of(robot: Robot, coordinate: str) -> str:
-    index = robot.coordinate_names.index(coordinate) if coordinate else -1
-    layouts = robot.engine.layout.links.items()
-    return next((name for name, link in layouts if link.column <= index < link.column + link.n), "")
-
-
 def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
     """Along which coordinate the tangent stiffness is gone, or negative, and whether anything holds the robot there.
 
@@ -253,10 +254,17 @@ def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
         name = system.robot.coordinate_names[free[int(np.argmin(size))]]
         return f"nothing holds it along '{name}'", False
     d = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(K)), 1e-12 * size))
-    values, vectors = np.linalg.eigh(0.5 * d[:, None] * (K + K.T) * d)
-    if values[0] > WEAK:
+    K = d[:, None] * K * d
+    if is_symmetric(K):
+        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    else:  # of loads without a potential: a complex pair, however negative, is flutter and no limit of the load
+        values, vectors = scipy.linalg.eig(K)
+        real = np.abs(values.imag) <= np.sqrt(NOISE) * np.abs(values)
+        values, vectors = np.where(real, values.real, np.inf), vectors.real
+    softest = int(np.argmin(values))
+    if values[softest] > WEAK:
         return "", True
-    name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, 0])))]]
+    name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, softest])))]]
     return f"it gives way along '{name}'", True
 
 
@@ -342,6 +350,6 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
     name, dimension = robot.coordinate_names[index], robot.engine.layout.dimensions[index]
     unit = {"angle": "rad", "length": "m"}.get(dimension, "1")
     speed = f"{rates[k]:.3g} {unit}/s and {rates[n + k]:.3g} {unit}/s^2"
-    words = f"'{name}' of '{_link_of(robot, name)}' changes fastest, by {speed}"
+    words = f"'{name}' of '{link_of(robot, name)}' changes fastest, by {speed}"
     growth = float(values.real.max(initial=0.0))
     return name, words, f"motions grow within {1.0 / growth:.2g} s" if growth > GROWS else ""

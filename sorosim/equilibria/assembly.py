@@ -28,6 +28,12 @@ CLOSED = 1e-10
 # and so are rates that open them by no more than this part of their size
 CLOSED_RATE = 1e-9
 MAX_STEPS = 100
+# saddles of the sum of squares of all errors that are left, one after the other; how far beside one the search goes on,
+# in coordinates; and curvatures that are rounding, as a part of the largest
+MAX_SADDLES = 3
+BESIDE = 0.1
+SADDLE = 1e-6
+EPS = float(np.finfo(float).eps)
 
 
 class Assembly(NamedTuple):
@@ -170,14 +176,12 @@ class _Closing:
         if not n or np.abs(self.robot.engine.loops.size * self.errors(z)).max(initial=0.0) <= CLOSED:
             how = "was closed already"
         else:
-            tight = 1e-15
-            rough = least_squares(
-                self.errors, z, self.slope, method="trf",
-                ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
-                # the first trust region: a coordinate or so, whatever its sqrt(J)
-                x_scale=max(np.linalg.norm(self.U) / np.sqrt(n), 1e-300),
-            )  # fmt: skip
-            z, how = self.polished(rough.x), "closed"
+            # a coordinate or so, whatever its sqrt(J)
+            z, how, scale = self.descend(z), "closed", float(np.linalg.norm(self.U) / np.sqrt(n))
+            for _ in range(MAX_SADDLES):
+                if not open_loops(self.robot, self.q(z)) or (away := self.below(z)) is None:
+                    break
+                z = self.descend(z + BESIDE * scale * away)
         q = self.q(z)
         if left := open_loops(self.robot, q):
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
@@ -185,6 +189,40 @@ class _Closing:
             report = worst_loop(self.robot, self.robot.loop_rows(q).error)
             raise ConvergenceError(f"{what}: {left} at the best; {hint}", q, report)
         return self.nearest(z) if z.any() else z, how
+
+    def descend(self, z: Array) -> Array:
+        """Where the sum of squares of the errors is least, or stationary, from z."""
+        tight = 1e-15
+        rough = least_squares(
+            self.errors, z, self.slope, method="trf", ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
+            # the first trust region
+            x_scale=max(np.linalg.norm(self.U) / np.sqrt(len(z)), 1e-300),
+        )  # fmt: skip
+        return self.polished(rough.x)
+
+    def below(self, z: Array) -> Array | None:
+        """Unit direction along which the sum of squares falls from a saddle, the one along which weight and loads pull.
+
+        A straight chain whose ends are to come nearer is on a saddle: no rotation of its links brings them nearer to
+        first order. None where there is no such direction.
+        """
+        step = np.sqrt(EPS) * float(np.linalg.norm(self.U) / np.sqrt(len(z)))
+
+        def slope(at: Array) -> Array:
+            e, X = self.jacobian(at)
+            return np.asarray(X.T @ e)
+
+        H = np.array([slope(z + step * axis) - slope(z - step * axis) for axis in np.eye(len(z))]) / (2.0 * step)
+        curvature, directions = np.linalg.eigh(0.5 * (H + H.T))
+        falling = directions[:, curvature < -SADDLE * np.abs(curvature).max()]
+        if not falling.size:
+            return None
+        zero, q = np.zeros_like(self.start), self.q(z)
+        residual = self.robot.engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), self.robot.inputs(None)).tau
+        force = -scipy.linalg.solve_triangular(self.U, residual[self.free], trans="T")
+        away = falling @ (falling.T @ force)
+        size = np.linalg.norm(away)
+        return np.asarray(away / size if size > EPS * np.linalg.norm(force) else falling[:, 0])
 
     def polished(self, z: Array) -> Array:
         """After Newton's steps, as long as they close the loops further."""

@@ -92,6 +92,8 @@ BLOCKS: dict[str, Keys] = {
         "visual": ("Whether what is drawn is read: true or false.", "false"),
         "package_dirs": ("Folders in which package:// looks for packages first, relative to this file; then it looks "
                          "in all above the URDF file.", "[meshes]"),
+        "allow_outside": ("Whether meshes may be outside the folder of the URDF file, or the package that it is in: "
+                          "true or false.", "true"),
     },
     "StopsBlock": {
         "revolute": ("Of revolute joints, those that turn without limits excepted.", "500 N*m/rad"),
@@ -336,6 +338,8 @@ BLOCKS: dict[str, Keys] = {
                             "0.5"),
         "projection": ("Whether newmark and generalized-alpha move rates onto those that keep loops closed: true or "
                        "false.", "true"),
+        "max_steps": ("Most steps of the integrator. Without it the run ends where it stalls.", "1e6"),
+        "max_wall_time": ("Most time on the clock; without it there is no limit.", "1 h"),
     },
     "StartBlock": {
         "value": ("Value of the coordinate, zero where it is not given.", "10 deg"),

@@ -72,6 +72,7 @@ class Importer:
             stops=dict(entries["limits"].entries) if "limits" in entries else {},
             mimic=entries["mimic"].value if "mimic" in entries else "",
             package_dirs=tuple((folder / entry.value).absolute() for entry in folders),
+            allow_outside="allow_outside" in entries and entries["allow_outside"].value,
         )
         robot = read_urdf(path, visual=entries["visual"].value if "visual" in entries else True)
         return imported(robot, path, options, self.mistakes)

@@ -108,6 +108,8 @@ class SimulateBlock(Block):
     step: Seconds | None = None
     spectral_radius: Annotated[float, Quantity("number", least=0.0, upto=1.0)] | None = None
     projection: Annotated[bool, fields.Truth()] | None = None
+    max_steps: Annotated[float, Quantity("number", least=1.0)] | None = None
+    max_wall_time: Seconds | None = None
 
 
 class StaticsBlock(Block):

@@ -31,6 +31,7 @@ class ImportBlock(Block):
     mimic: Annotated[str, Choice(words("free", "fixed"))] | None = None
     visual: Annotated[bool, fields.Truth()] = True
     package_dirs: list[_FOLDER] = Key(default_factory=list)
+    allow_outside: Annotated[bool, fields.Truth()] = False
 
 
 def is_one(value: Any) -> bool:

@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place, kernel_inside
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inside
 from sorosim.kernels.ancestors import add_pairs
-from sorosim.kernels.idle import ROUNDING, inertia_bound
+from sorosim.kernels.idle import ROUNDING, inertia_bound, pivot_is_rounding
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
 from sorosim.kernels.single import along, is_single, push
 from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
 from sorosim.kernels.tree import BARE, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, END, FIRST, WORK, Tree
 
 
+@by_reference
 class Articulated(NamedTuple):
     """Factors of the blocks of a tree, and room."""
 
@@ -122,7 +123,7 @@ def articulate(tree, known, ws, parts):
         if failed >= 0:
             return c0 + failed
         for j in range(n):
-            if not (known[c0 + j] or factor[j, j] * factor[j, j] > ROUNDING * moved[j]):
+            if not known[c0 + j] and pivot_is_rounding(factor, j, moved[j], moved, ws.wide[2]):
                 return c0 + j
         forward_substitute(factor, half)
         if base >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, inf, pi, sqrt
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place
 from sorosim.kernels.small import into_world
 from sorosim.kernels.surfaces import (
     A_0,
@@ -197,8 +197,8 @@ def search(surfaces, group, ws, touch):
                             meet(surfaces, group, i, j, n_cores, touch)
 
 
-@kernel_in_place
-def add_contacts(surfaces, ws, external):
+@kernel_apart("contacts")
+def add_contacts(surfaces, ws, external) -> int:
     """Find all contacts, after a sweep of poses, and add their wrenches and tangents to `external`.
 
     Returns how many there are.
@@ -266,8 +266,8 @@ def add_rows(X, n_rows, first, last, columns, n, stride, out):
                     line[c] += x * column[c]
 
 
-@kernel_in_place
-def contact_matrices(tree, touch, moving, ws, dq, dqd):
+@kernel_apart("contacts")
+def contact_matrices(tree, touch, moving, ws, dq, dqd) -> None:
     """Add what contacts between nodes give to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]
     for slot in range(touch.counts[LINKED]):

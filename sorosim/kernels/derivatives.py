@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place
 from sorosim.kernels.kinematics import place_start
 from sorosim.kernels.single import is_single, single_derivatives
 from sorosim.kernels.small import (
@@ -121,8 +121,8 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
                 row[j] += a * y_1[j] + b * y_2[j]
 
 
-@kernel_in_place
-def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd):
+@kernel_apart()
+def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) -> None:
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 
     Needs the columns up to J'' and F, M, N - D_w, K_w of every node; sums them towards the root. `loaded`: some node

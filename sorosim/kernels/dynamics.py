@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place
 from sorosim.kernels.single import is_single, rigid_quantities, single_mass
 from sorosim.kernels.small import (
     add,
@@ -32,8 +32,8 @@ from sorosim.kernels.tree import (
 )
 
 
-@kernel_in_place
-def point_quantities(tree, external, moving, tensors, looped, ws):
+@kernel_apart()
+def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
     F = M (A - G) + ad*_V H - F_ext and N = adbar_H + ad*_V M - M ad_V with H = M V. `looped`: loops will add
@@ -94,8 +94,8 @@ def project_wrenches(tree, ws, tau):
             add(F, ws.twist[parent, 2])
 
 
-@kernel_in_place
-def composite_mass_matrix(tree, ws, M):
+@kernel_apart()
+def composite_mass_matrix(tree, ws, M) -> None:
     """Mass matrix M (ndof, ndof), both triangles, from composite inertias; sums ws.tensor[:, 0] towards the root."""
     clear_matrix(M)
     MC, filled = ws.scratch[1], 0

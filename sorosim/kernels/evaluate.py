@@ -6,7 +6,7 @@ the sweeps from being compiled half a dozen times.
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart
 from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
@@ -51,8 +51,8 @@ READY = 11  # tau: the internal force; the workspace for kernels.articulated, wi
 DONE = -1
 
 
-@kernel_in_place
-def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass):
+@kernel_apart()
+def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass) -> int:
     """Overwrite the bias force tau with accelerations, zero for known ones, and the mass matrix with its factor.
 
     Fills the multipliers. Returns DONE, or the coordinate at which the mass matrix was found not positive definite.
@@ -83,8 +83,8 @@ def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, sa
     return DONE
 
 
-@kernel_in_place
-def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B):
+@kernel_apart("loops")
+def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B) -> None:
     """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
     n = dq.shape[0]
     for i in range(closure.multiplier.shape[0]):
@@ -102,11 +102,11 @@ def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B):
     solve_constrained_columns(loops, mass, saddle, B)
 
 
-@kernel_in_place
+@kernel_apart()
 def evaluate(
     tree, elastic, fibres, loops, task, known, q, qd, qdd, u, gravity, external, closing, ws, closure, saddle, tau,
     mass, dq, dqd, B,
-):  # fmt: skip
+) -> int:  # fmt: skip
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.fibres import FibreRoom
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
@@ -14,6 +14,7 @@ from sorosim.kernels.surfaces import ACTIVE, LINKED, Touch
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
 
+@by_reference
 class External(NamedTuple):
     """What acts on the nodes of a tree from outside, and on two of them between each other.
 
@@ -209,8 +210,8 @@ def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
             line[columns[j]] -= total
 
 
-@kernel_in_place
-def pair_matrices(tree, external, moving, ws, dq, dqd):
+@kernel_apart("pairs")
+def pair_matrices(tree, external, moving, ws, dq, dqd) -> None:
     """Add what couples the two nodes of each pair to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]
     for k in range(external.pair.shape[0]):

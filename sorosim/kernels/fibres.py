@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
@@ -33,6 +33,7 @@ MODE, WOUND_STIFFNESS, WOUND_LENGTH, ONSET = range(4)
 RUB_ACTUATOR, RUB_FIRST, RUB_N, RUB_SPREAD = range(4)
 
 
+@by_reference
 class Fibres(NamedTuple):
     """Actuators at the quadrature points of the rods they run through, sorted by point."""
 
@@ -46,6 +47,7 @@ class Fibres(NamedTuple):
     spread: np.ndarray  # flat, of each: derivative by arclength and integral from the pulled end, (2, N, N)
 
 
+@by_reference
 class FibreRoom(NamedTuple):
     """Room for actuators inside rods; one per thread."""
 
@@ -267,8 +269,8 @@ def add_section_matrix(P, rows, n, c0, H, HP, out):
                 line[j] += a * row[j]
 
 
-@kernel_in_place
-def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, dqd, B):
+@kernel_apart("fibres")
+def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, dqd, B) -> None:
     """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
 
     u (n_actuators,); B (ndof, n_actuators), dq, dqd (ndof, ndof). `external` has what Python computed.
@@ -276,8 +278,6 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, d
     xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
     H, E, damped = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3]
     n_rows = fibres.row.shape[0]
-    if n_rows == 0:
-        return
     tensions(tree, fibres, q, u, ws.scratch, room)
     if fibres.rubbing.shape[0] > 0:
         rub(tree, fibres, q, ws.scratch, room)

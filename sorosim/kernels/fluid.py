@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place
 from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import clear_matrix
 from sorosim.kernels.tape import evaluate_tape
@@ -27,6 +27,7 @@ FLOW, RATE, GRADIENT, RATE_GRADIENT = 0, 3, 6, 15
 N_FLOW = 24
 
 
+@by_reference
 class Media(NamedTuple):
     """Fluids."""
 

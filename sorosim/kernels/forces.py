@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.fibres import fibre_forces
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
 
+@by_reference
 class Elastic(NamedTuple):
     """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints."""
 
@@ -66,8 +67,8 @@ def elastic_matrices(tree, elastic, dq, dqd):
             at += n
 
 
-@kernel_in_place
-def internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B):
+@kernel_apart()
+def internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
     """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
     clear(tau)
     elastic_force(tree, elastic, q, qd, tau)
@@ -76,5 +77,7 @@ def internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, 
         clear_matrix(dqd)
         clear_matrix(B)
         elastic_matrices(tree, elastic, dq, dqd)
-    joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws.scratch, tau, dq, dqd, B)
-    fibre_forces(tree, fibres, q, u, derivatives, ws, external, external.fibres, tau, dq, dqd, B)
+    if elastic.laws.row.shape[0] > 0:
+        joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws.scratch, tau, dq, dqd, B)
+    if fibres.row.shape[0] > 0:
+        fibre_forces(tree, fibres, q, u, derivatives, ws, external, external.fibres, tau, dq, dqd, B)

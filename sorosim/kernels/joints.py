@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
 from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, STRAIN
 from sorosim.lie.analytic import tanh
@@ -25,6 +25,7 @@ LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
 BRAKE, STOP, MOTOR, SERVO = range(4)
 
 
+@by_reference
 class Laws(NamedTuple):
     """Laws of the joints of a tree."""
 
@@ -200,8 +201,8 @@ def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
         B[i, actuator] += slope * k
 
 
-@kernel_in_place
-def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B):
+@kernel_apart("joint laws")
+def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B) -> None:
     """tau += brakes, stops, motors and servos of all joints; if `derivatives` dq, dqd and B likewise."""
     for k in range(laws.row.shape[0]):
         law = laws.row[k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place
 from sorosim.kernels.single import is_single, single_motion
 from sorosim.kernels.small import (
     add,
@@ -166,8 +166,8 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
                 ws.column[3, place] = Sdd[r]
 
 
-@kernel_in_place
-def forward_sweep(tree, q, qd, qdd, gravity, depth, ws):
+@kernel_apart()
+def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
 
     q, qd, qdd : (ndof,); gravity : (3,) [m/s^2]. With the world's acceleration set to -G, every A here is A - G and

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.external import add_load, world_wrench
 from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, fluid_wrench, into_body
 from sorosim.kernels.kinematics import compose_into
@@ -28,6 +28,7 @@ DEAD, FOLLOWER, FIXED_LINE, BRAKED, SPRING, WEIGHTLESS, FLUID = range(7)
 STIFFNESS, DAMPING, REST = range(3)
 
 
+@by_reference
 class LoadLaws(NamedTuple):
     """Loads with compiled laws."""
 
@@ -110,8 +111,8 @@ def add_brake(coefficients, g, V, room, f, wrench, D_w):
             D_w[r, c] -= room[2, r, c]
 
 
-@kernel_in_place
-def add_load_laws(laws, t, varying, gravity, ws, stack, external):
+@kernel_apart("loads")
+def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
     """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
 
     t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); stack (n, 3):

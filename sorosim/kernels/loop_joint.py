@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place
 from sorosim.lie.analytic import arctan2
 from sorosim.lie.so3 import coefficients, log_so3_into
 from sorosim.lie.tangent import tangent_inv_into
@@ -22,6 +22,7 @@ FRAME_A, FRAME_B, PHI, SLIDE, AXIS, PITCH, ALONG, STIFFNESS, DAMPING, REST = 0, 
 N_VALUES = 91
 
 
+@by_reference
 class Loops(NamedTuple):
     """Loops of a tree."""
 

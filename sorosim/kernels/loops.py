@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.external import world_wrench
 from sorosim.kernels.kinematics import body_columns, compose_into
 from sorosim.kernels.loop_joint import (
@@ -49,6 +49,7 @@ CONSTRAINT, ERROR_BY_Q, RATE_BY_Q, ACCELERATION_BY_Q, ACCELERATION_BY_QD = range
 POSE_A, POSE_B, POSE_BA, OWN, LEFT = range(5)
 
 
+@by_reference
 class Closure(NamedTuple):
     """What an evaluation says of all loops, with m multipliers, and the room that takes."""
 
@@ -71,8 +72,8 @@ def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     )  # fmt: skip
 
 
-@kernel_in_place
-def close_loops(loops, ws, u, closure):
+@kernel_apart("loops")
+def close_loops(loops, ws, u, closure) -> None:
     """Error, rate and acceleration of all loops after a forward sweep, and the wrenches on their frames A.
 
     The wrench is that of the multipliers, and of springs, dampers and motors with inputs u (n_actuators,).
@@ -158,8 +159,8 @@ def write_rows(row, value, columns, n, out):
                     target[i] += phi * line[i]
 
 
-@kernel_in_place
-def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B):
+@kernel_apart("loops")
+def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B) -> None:
     """Rows of the constraint matrix and, if `derivatives`, all their derivatives, after the sweeps.
 
     If `derivatives`, dq, dqd and B get what a load between two bodies adds beside its two parts as loads fixed in the

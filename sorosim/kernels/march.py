@@ -9,7 +9,7 @@ from math import ceil
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import (
@@ -170,8 +170,8 @@ def accurate(model, march, closure, rows):
     return True
 
 
-@kernel_in_place
-def march(model, march, ws, closure, saddle, rows, max_steps):
+@kernel_apart()
+def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
     """Go on by up to max_steps steps; returns what came of it, one of the codes above.
 
     On ASKS the inputs `u`, wrenches and tangents of loads have to be given, at the time TIME + STEP and the state
@@ -226,10 +226,10 @@ def march(model, march, ws, closure, saddle, rows, max_steps):
                 if not number[STEP] > number[MIN_STEP]:
                     return TOO_SMALL
                 continue
-            actuator_forces(model, march, ws, closure, saddle)
+            actuator_forces(model, march, ws)
             if count[PROJECT] != 0:
                 scale_tear(0.0, Q_NEW, QD_NEW, model, march, ws, closure, saddle)
-            add_work(model, march, ws, closure, saddle)
+            add_work(model, march, ws)
             accept(march, rows)
             if count[REPLAN] != 0 or count[TO_GO] == 0:
                 choose_step(march, rows)

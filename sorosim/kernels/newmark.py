@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import WRONG_TYPES, call_at, kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import INTERNAL, MASS, RESIDUAL
+from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
 from sorosim.kernels.external import External, clear_external
+from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
@@ -51,6 +53,7 @@ L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 DEPENDENT = 1e-14
 
 
+@by_reference
 class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
@@ -77,6 +80,7 @@ class March(NamedTuple):
     stack: np.ndarray  # room for signals
 
 
+@by_reference
 class Model(NamedTuple):
     """What is integrated."""
 
@@ -91,13 +95,12 @@ class Model(NamedTuple):
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
     closing: np.ndarray  # (3,) zero: residuals know no drift
-    evaluate: tuple[int, int]  # code of kernels.evaluate, see compiled.pointer_to
-    add_contacts: tuple[int, int]  # and of kernels.contacts
     passive: NamedTuple  # elastic without actuators
     brakes: NamedTuple  # damping alone
     no_fibres: NamedTuple
 
 
+@by_reference
 class Rows(NamedTuple):
     """Rows of the result, filled while the integration passes their times."""
 
@@ -117,8 +120,8 @@ def ratios(number):
     return ratio, number[GAMMA] / (beta * h)
 
 
-@kernel_in_place
-def evaluate_at(model, march, ws, closure, saddle, what):
+@kernel_apart()
+def evaluate_at(model, march, ws, closure, saddle, what) -> None:
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
     external = march.external
@@ -129,21 +132,20 @@ def evaluate_at(model, march, ws, closure, saddle, what):
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
         if model.loads.surfaces.group.shape[0] > 0:
             external.touch.counts[NO_TANGENTS] = what == RESIDUAL
-            if call_at(model.add_contacts, (model.loads.surfaces, ws, external)) == WRONG_TYPES:
-                external.touch.counts[OVERFLOW] = 1
+            add_contacts(model.loads.surfaces, ws, external)
     copy(march.multiplier[L_NEW], closure.multiplier)
-    status = call_at(model.evaluate, (
+    evaluate(
         model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
         state[QDD_NEW], march.u, model.gravity, external, model.closing, ws, closure, saddle, march.tau, march.mass,
         march.dq, march.dqd, march.B,
-    ))  # fmt: skip
+    )  # fmt: skip
     copy(march.tau, state[RESIDUE])
-    if status == WRONG_TYPES or external.touch.counts[OVERFLOW] != 0:
+    if external.touch.counts[OVERFLOW] != 0:
         state[RESIDUE, 0] = nan
 
 
-@kernel_in_place
-def factor(model, march, closure):
+@kernel_apart()
+def factor(model, march, closure) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
     number, S, n, m = march.number, march.S, march.S.shape[0], march.G.shape[0]
     ratio, rate_ratio = ratios(number)
@@ -212,8 +214,8 @@ def solve(march, closure, x):
             x[k] += march.columns[k, i] * step[i]
 
 
-@kernel_in_place
-def change_step(model, march, ws, closure, saddle):
+@kernel_apart()
+def change_step(model, march, ws, closure, saddle) -> None:
     """Fit what depends on the size of the step to the new one.
 
     The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
@@ -229,16 +231,16 @@ def change_step(model, march, ws, closure, saddle):
     number[LAST_STEP] = h
 
 
-@kernel_in_place
-def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
+@kernel_apart("loops")
+def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
     """Change rates to the nearest, in kinetic energy, that tear the loops open by a part of what they do: A qd."""
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
     # with the mass matrix here: that of another state would turn the rest of the rates
-    call_at(model.evaluate, (
+    evaluate(
         model.tree, model.elastic, model.fibres, model.loops, MASS, model.known, state[q_row], state[qd_row],
         state[QDD], march.u, model.gravity, march.external, model.closing, ws, closure, saddle, march.tau, U, march.dq,
         march.dqd, march.B,
-    ))  # fmt: skip
+    )  # fmt: skip
     close_loops(model.loops, ws, march.u, closure)
     loop_matrices(model.tree, model.loops, True, False, ws, closure, march.dq, march.dqd, march.B)
     for i in range(n):
@@ -262,8 +264,8 @@ def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle):
             state[qd_row, i] += x[i]
 
 
-@kernel_in_place
-def begin_step(model, march, ws, closure, saddle):
+@kernel_apart()
+def begin_step(model, march, ws, closure, saddle) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
@@ -294,8 +296,8 @@ def begin_step(model, march, ws, closure, saddle):
         multiplier[L_NEW, i] = multiplier[L, i]
 
 
-@kernel_in_place
-def correct(model, march, closure):
+@kernel_apart()
+def correct(model, march, closure) -> float:
     """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
     ratio, rate_ratio = ratios(number)
@@ -319,8 +321,8 @@ def correct(model, march, closure):
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_in_place
-def error_of(model, march, closure):
+@kernel_apart()
+def error_of(model, march, closure) -> float:
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
     The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -
@@ -351,19 +353,8 @@ def error_of(model, march, closure):
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_in_place
-def forces_of(model, march, elastic, q_row, qd_row, ws, closure, saddle):
-    """march.tau: internal forces of a part of the tree, which has no fibres."""
-    state = march.state
-    call_at(model.evaluate, (
-        model.tree, elastic, model.no_fibres, model.loops, INTERNAL, model.known, state[q_row], state[qd_row],
-        state[QDD_NEW], march.u, model.gravity, march.external, model.closing, ws, closure, saddle, march.tau,
-        march.mass, march.dq, march.dqd, march.B,
-    ))  # fmt: skip
-
-
-@kernel_in_place
-def actuator_forces(model, march, ws, closure, saddle):
+@kernel_apart()
+def actuator_forces(model, march, ws) -> None:
     """Forces of actuators at the end of the step: what the last evaluation has beyond passive forces in its state."""
     state, n = march.state, march.state.shape[1]
     _, rate_ratio = ratios(march.number)
@@ -375,16 +366,22 @@ def actuator_forces(model, march, ws, closure, saddle):
         if not model.known[i]:
             state[WORK, i] -= state[CORRECTION, i]
             state[DAMPING_NEW, i] -= rate_ratio * state[CORRECTION, i]
-    forces_of(model, march, model.passive, WORK, DAMPING_NEW, ws, closure, saddle)
+    internal_forces(
+        model.tree, model.passive, model.no_fibres, state[WORK], state[DAMPING_NEW], march.u, False, ws, march.external,
+        march.tau, march.dq, march.dqd, march.B,
+    )  # fmt: skip
     for i in range(n):
         state[ACTUATION_NEW, i] -= march.tau[i]
 
 
-@kernel_in_place
-def add_work(model, march, ws, closure, saddle):
+@kernel_apart()
+def add_work(model, march, ws) -> None:
     """Add the work of the step: of mean forces along mean rates, as Newmark's method has it (docs/theory.md, 10)."""
     state, number = march.state, march.number
-    forces_of(model, march, model.brakes, Q_NEW, QD_NEW, ws, closure, saddle)
+    internal_forces(
+        model.tree, model.brakes, model.no_fibres, state[Q_NEW], state[QD_NEW], march.u, False, ws, march.external,
+        march.tau, march.dq, march.dqd, march.B,
+    )  # fmt: skip
     work, lost = 0.0, 0.0
     for i in range(state.shape[1]):
         state[DAMPING_NEW, i] = -march.tau[i]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
 from sorosim.kernels.linalg import (
     back_substitute,
     back_substitute_vector,
@@ -30,6 +30,7 @@ CLEARLY, CLEARLY_PER_GAP = 1e-2, 100.0
 WITHOUT_EFFECT = 1e-12
 
 
+@by_reference
 class Saddle(NamedTuple):
     """Factors of the constraints, m rows, n unknowns, and room."""
 
@@ -97,8 +98,8 @@ def dependence(loops, error, known_rank):
     return min(max(DEPENDENT, PER_GAP * gap), DEPENDENT_OPEN)
 
 
-@kernel_in_place
-def factor_constraints(loops, U, A, error, known_rank, known, saddle):
+@kernel_apart("loops")
+def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
     """Factor W = Q R with pivoting, columns of known coordinates left out; fills rank and least pivot.
 
     known_rank: as of `dependence`.
@@ -172,8 +173,8 @@ def null_multipliers(rank, saddle):
             z[i] /= size
 
 
-@kernel_in_place
-def solve_constrained(loops, U, saddle, x, multiplier):
+@kernel_apart("loops")
+def solve_constrained(loops, U, saddle, x, multiplier) -> None:
     """Overwrite x (n,), the force f, with the solution for b = saddle.right[:, 0]; fills multiplier (m,)."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right[:, 0]
     m, rank = R.shape[0], int(saddle.regularity[0])
@@ -212,8 +213,8 @@ def solve_constrained(loops, U, saddle, x, multiplier):
     back_substitute_vector(U, x)
 
 
-@kernel_in_place
-def solve_constrained_columns(loops, U, saddle, X):
+@kernel_apart("loops")
+def solve_constrained_columns(loops, U, saddle, X) -> None:
     """Overwrite X (n, k), forces, with the solutions x for b = saddle.right[:, :k]."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right
     n, k, rank = X.shape[0], X.shape[1], int(saddle.regularity[0])

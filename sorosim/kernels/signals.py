@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel
+from sorosim.compiled import by_reference, kernel
 from sorosim.kernels.tape import evaluate_tape
 
 CONSTANT_SIGNAL, TAPE_SIGNAL, POLYNOMIAL_SIGNAL, EXTERNAL_SIGNAL = 0, 1, 2, 3
 
 
+@by_reference
 class SignalArrays(NamedTuple):
     """Signals of time, packed. Data of a piecewise polynomial: n + 1 breaks, then n rows of ascending coefficients."""
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sorosim.compiled import by_reference
+
 # forms of cores
 POINT, SEGMENT, ELLIPSOID = range(3)
 # what a core can meet: cores, planes, other open solids, closed ones
@@ -68,6 +70,7 @@ P, V, W = 0, 4, 8
 PAIRS_EACH = 8
 
 
+@by_reference
 class Surfaces(NamedTuple):
     """All surfaces of a robot that may touch something, by groups with one law."""
 
@@ -81,6 +84,7 @@ class Surfaces(NamedTuple):
     apart: np.ndarray  # flat int: whether two surfaces of a group cannot meet
 
 
+@by_reference
 class Touch(NamedTuple):
     """Contacts as an evaluation finds them, and room."""
 

@@ -1,4 +1,4 @@
-"""Motions about an equilibrium that grow: how many, and whether they buckle or flutter."""
+"""Motions about an equilibrium that grow: how many, and whether by divergence (buckling) or by flutter."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ NEUTRAL = 1e-11
 class Growth(NamedTuple):
     """Motions about an equilibrium that grow."""
 
-    buckling: int = 0  # without oscillating: real positive eigenvalues
-    flutter: int = 0  # pairs of complex eigenvalues with positive real parts
+    buckling: int = 0  # divergence, without oscillating: real positive eigenvalues
+    flutter: int = 0  # pairs of complex eigenvalues with positive real parts, as loads without a potential cause
 
     @property
     def unstable(self) -> int:
         """How many eigenvalues have positive real parts."""
         return self.buckling + 2 * self.flutter
+
+    @property
+    def words(self) -> str:
+        """How: divergence, flutter, or both; "" where nothing grows."""
+        return " and ".join(["divergence"] * bool(self.buckling) + ["flutter"] * bool(self.flutter))
 
 
 def growing(M: Array, D: Array, K: Array) -> Growth:

@@ -16,6 +16,7 @@ from scipy.linalg.lapack import dpotrf
 from sorosim.door import columns, describe, number
 from sorosim.errors import InputError
 from sorosim.linear.eigenmodes import EPS, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
+from sorosim.linear.growth import Growth
 
 Array = NDArray[np.float64]
 
@@ -130,11 +131,20 @@ class Linearization:
         rounding = 2 * len(K) * EPS * size.max(initial=0.0)
         return bool((values.real <= NOISE * size + rounding).all())
 
+    @cached_property
+    def growth(self) -> Growth:
+        """How many modes grow: by divergence, with a real eigenvalue, and by flutter, with a complex pair."""
+        words = self.damped.words
+        return Growth(words.count("grows"), words.count("flutters"))
+
     @property
     def stability(self) -> str:
-        """The same in a word: stable; unstable, where a mode grows; or neutral, as of rigid bodies that drift on."""
-        grows = any(word in ("grows", "flutters") for word in self.damped.words)
-        return "unstable" if grows else "stable" if self.stable else "neutral"
+        """The same in words: "stable"; "unstable (divergence)", "unstable (flutter)" or both where modes grow, see
+        `growth`; or "neutral", as of rigid bodies that drift on.
+        """
+        if self.growth.unstable:
+            return f"unstable ({self.growth.words})"
+        return "stable" if self.stable else "neutral"
 
     @cached_property
     def _U(self) -> Array:

@@ -88,6 +88,11 @@ class Equilibrium(Shown):
         """Whether small motions about the equilibrium stay small, driven joints held (`linearize`)."""
         return self.linearize().stable
 
+    @cached_property
+    def stability(self) -> str:
+        """The same in words, which tell divergence from flutter; see `Linearization.stability`."""
+        return self.linearize().stability
+
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""
         return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)
@@ -260,8 +265,7 @@ class Run(Filmed):
         parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3).T
         if self.exchanged is not None:
             return EnergyHistory(parts[0], parts[1], parts[2], self.exchanged[:, 0], self.exchanged[:, 1])
-        exchanges, rows = Exchanges(engine), zip(self.t, self.q, self.qd, self.u, strict=True)
-        power_in, power_lost = np.array([exchanges(*row).powers() for row in rows]).reshape(n, 2).T
+        power_in, power_lost = Exchanges(engine)(self.t, self.q, self.qd, self.u).powers().T
         for name, force in self.driven.items():
             power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
         work, dissipated = self._integral(power_in), self._integral(power_lost)

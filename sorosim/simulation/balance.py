@@ -28,28 +28,25 @@ class WorkIntegral(StepIntegral):
         self.trials, self.system = trials, trials.system
         self.exchanges = Exchanges(self.system.robot.engine)
 
-    def _powers(self, t: float, x: Array) -> Array:
-        if self.beside_tree:
-            return self.exchange(t, x).powers()
-        q, qd, _ = self.system.coordinates(t, x)
-        work, loss = self.exchanges.of_tree(q, qd, self.system.inputs.value(self.trials.within(t)))
-        return np.array([work @ qd, loss @ qd])
+    def _powers(self, t: Array, x: Array) -> Array:
+        return self.exchange(t, x).powers()
 
-    def exchange(self, t: float, x: Array) -> Exchange:
-        """What is exchanged in a state."""
-        q, qd, qdd = self.system.coordinates(t, x)
-        time = self.trials.within(t)
-        multiplier = None
-        if len(self.system.partition.driven):
-            multiplier = self.system.forward(task.FORWARD, time, q, qd, qdd).closure.multiplier
-        reaction = self.reaction(time, q, qd, qdd, multiplier)
-        return self.exchanges(time, q, qd, self.system.inputs.value(time), reaction)
+    def exchange(self, t: Array, x: Array) -> Exchange:
+        """What is exchanged at times (k,) in states (k, n)."""
+        system, times = self.system, np.clip(t, *self.trials.window)
+        if not len(system.partition.driven):
+            q, qd = (np.ascontiguousarray(part) for part in np.split(x, 2, axis=1))
+            return self.exchanges(times, q, qd, system.inputs.sample(times))
+        q, qd, reaction = np.zeros((3, len(t), system.robot.ndof))
+        for k, time in enumerate(times):
+            q[k], qd[k], qdd = system.coordinates(float(t[k]), x[k])
+            multiplier = system.forward(task.FORWARD, float(time), q[k], qd[k], qdd).closure.multiplier
+            reaction[k] = self.reaction(float(time), q[k], qd[k], qdd, multiplier)
+        return self.exchanges(times, q, qd, system.inputs.sample(times), reaction)
 
-    def reaction(self, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array | None) -> Array | None:
-        """Generalised forces (ndof,) that drive coordinates; None: there are no such coordinates."""
+    def reaction(self, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Array:
+        """Generalised forces (ndof,) that drive coordinates."""
         driven = self.system.partition.driven
-        if not len(driven) or multiplier is None:
-            return None
         out = np.zeros(self.system.robot.ndof)
         out[driven] = self.system.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[driven]
         return out
@@ -61,13 +58,16 @@ class WorkIntegral(StepIntegral):
 
     def marched(self, t: float, value: Array, rows: Array) -> None:
         """A march has come to t, with the integrals there and at the output times on its way."""
-        self.value, self._nodes = value, [(t, ())]
-        self.rows += list(rows)
+        self.value = value
+        self._restart(t, np.zeros(0))
+        self.rows[self.n_rows : self.n_rows + len(rows)] = rows
+        self.n_rows += len(rows)
 
     def of_rows(self, times: Array) -> Array:
         """Work and dissipation (k, 2) at output times that have been passed, or after the last step."""
+        self.evaluate()
         k = np.searchsorted(self.times, times)
-        known = [i < len(self.rows) and self.times[i] == t for i, t in zip(k, times, strict=True)]
+        known = [i < self.n_rows and self.times[i] == t for i, t in zip(k, times, strict=True)]
         found = [self.rows[i] if is_row else self.at(t) for i, t, is_row in zip(k, times, known, strict=True)]
         return np.array(found).reshape(len(times), 2)
 

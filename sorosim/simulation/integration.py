@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sorosim.door import as_real, number
 from sorosim.engine.drive import Held
 from sorosim.equations.failure import Failure, of_motion, with_last
+from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
@@ -24,9 +25,10 @@ from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
-from sorosim.solvers.base import TOO_FAR, Event, OdeProblem, OdeSolution
+from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
+from sorosim.solvers.work_limit import WorkLimit
 
 Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], float]
@@ -106,6 +108,11 @@ class Integration:
         self.why = ""  # it cannot go on, if so
         self.marching: Marching | None = None
         self.begin = time.perf_counter()
+        fixed = options["step"] if options["method"] in MARCHES else None
+        self.work = WorkLimit(
+            start.t, options["t_end"], options.get("max_steps"), options.get("max_wall_time") or np.inf,
+            options["max_step"] if fixed is None else min(options["max_step"], fixed), self.implausible,
+        )  # fmt: skip
         # what has come about: rows as the integrator tells them, and checkpoints
         self.rows: list[tuple[Array, Array]] = []
         self.points: list[tuple[float, Array, dict[str, Any]]] = []
@@ -121,10 +128,11 @@ class Integration:
         self.system.begin(start.t, state)  # a coordinate without inertia is an error of the model, to be raised as such
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
-        self.work = WorkIntegral(self.trials, t_out, start.exchanged)
+        self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
         problem = OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], options["max_step"], self.events, self.dense, self.report, self.work,
+            self.exchanged,
         )  # fmt: skip
         if self.out is not None:
             self.open_journal(self.out)
@@ -175,7 +183,7 @@ class Integration:
         if not found.success:
             what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}"
             report, refused = self.report_of(found), ""
-            if not (self.why or told):
+            if not (self.why or told or self.work.why):
                 refused = self.trials.refusal(report.t)
                 what += refused
             if not (self.why or refused or told):  # else it is said already
@@ -188,8 +196,11 @@ class Integration:
     def what_to_try(self, why: str) -> str:
         """Where an integrator gives up."""
         options = self.options
-        if why.endswith(TOO_FAR):
-            return "ask for results more often (dt_out), or less exactly (rtol, atol)"
+        if self.work.stalled:
+            other = "radau" if options["method"] == "generalized-alpha" else "generalized-alpha"
+            return f"method='{other}' or larger tolerances may get on; max_steps=1e9 goes on all the same"
+        if self.work.why:
+            return "sorosim.resume goes on from there, with another max_steps or max_wall_time"
         other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
         hint = f"try method='{other}' or a smaller max_step"
         if options["step"] is not None and options["method"] in MARCHES:
@@ -209,7 +220,15 @@ class Integration:
             last = (float(found.t[-1]), found.x[-1]) if len(found.t) else start
         trial = None if self.marching is None else self.marching.trial
         tolerances = self.options["rtol"], self.options["atol"]
-        return of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances)
+        report = of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances, bool(self.work.why))
+        if (cause := self.work.cause) and cause not in report.words:
+            report = report._replace(words=f"{report.words}; {cause}")
+        return report
+
+    def implausible(self, t: float, x: Array) -> str:
+        """What in the state makes a slow run hopeless, in words; "" if nothing does."""
+        cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
+        return cause or ("" if self.marching is None else self.marching.beyond_its_means())
 
     def edges_of_signals(self) -> Edges:
         """Where inputs, motions and loads begin to move, come to rest or jump."""
@@ -254,6 +273,7 @@ class Integration:
 
     def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array | None:
         """Keep a checkpoint if it is time for one, and give the state to go on from; None: there is none."""
+        self.exchanged.evaluate()
         q, qd, _ = self.system.coordinates(t, x)
         if name := self.system.turns.leave(q):
             kind = self.system.robot.engine.layout.links[name].link.joint.kind
@@ -290,7 +310,7 @@ class Integration:
 
     def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
-        self.points.append((t, np.concatenate([q, qd, self.work.at(t)]), counts))
+        self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t)]), counts))
         if self.journal is not None:
             self.journal.checkpoint(np.concatenate([[t], self.points[-1][1]]), counts)
 
@@ -326,7 +346,7 @@ class Integration:
     def table(self, t: Array, x: Array) -> Array:
         """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers, work, dissipation."""
         inputs = self.system.inputs.sample(t)
-        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x), self.work.of_rows(t)])
+        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x), self.exchanged.of_rows(t)])
 
     def assembled(self, found: OdeSolution) -> Run:
         """The run from t = 0 on."""
@@ -341,7 +361,7 @@ class Integration:
             message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
-            self.work.of_rows(t),
+            self.exchanged.of_rows(t),
         )  # fmt: skip
         return run if past is None else past.followed_by(run)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
-from sorosim.compiled import entry, pointer_to
+from sorosim.compiled import prepare
 from sorosim.dynamics.dynamics import DEPENDENT
 from sorosim.dynamics.energies import Exchange, Exchanges
 from sorosim.engine.drive import Held, Motion
@@ -20,8 +20,6 @@ from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
-from sorosim.kernels.contacts import add_contacts
-from sorosim.kernels.evaluate import evaluate
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
@@ -38,6 +36,8 @@ STEPS_AT_ONCE = 100
 MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 GLANCE = 1e-6
+FINEST = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
+SWINGING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
 WHY = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
@@ -80,23 +80,27 @@ class Marching:
         self.exchanges = Exchanges(system.robot.engine)
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
+        self.course: _Course | None = None  # under way
+        self.damps = method != "newmark"
+        self.rtol = 1.0
+
+    def beyond_its_means(self) -> str:
+        """What the method cannot do and is asked for, in words; "" if nothing."""
+        if self.rtol < FINEST:
+            return f"rtol = {self.rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
+        if self.course is None or self.damps or (error := self.course.multiplier_error()) <= SWINGING:
+            return ""
+        swing = f"the multipliers of the loops swing by {error:.2g} times what the motion needs"
+        return f"{swing}: Newmark's method does not damp them, method='generalized-alpha' does"
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
-    def model(self, inputs: Motion, state: March) -> Model:
+    def model(self, inputs: Motion) -> Model:
         engine, partition = self.system.robot.engine, self.system.partition
-        laws, closing, q = engine.loading.packed.laws, np.zeros(3), state.state
-        evaluation = pointer_to(
-            evaluate, engine.tree, engine.elastic, engine.fibres, engine.loops, task.RESIDUAL, partition.mask, q[m.Q],
-            q[m.QD], q[m.QDD], state.u, engine.gravity, state.external, closing, engine.workspace, *engine.closure,
-            state.tau, state.mass, state.dq, state.dqd, state.B,
-        )  # fmt: skip
-        touching = evaluation  # of no use without surfaces
-        if engine.loading.touches:
-            touching = pointer_to(add_contacts, laws.surfaces, engine.workspace, state.external)
+        laws = engine.loading.packed.laws
         return Model(
             engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
-            partition.driven, partition.mask, engine.gravity, closing, evaluation, touching,
+            partition.driven, partition.mask, engine.gravity, np.zeros(3),
             self.exchanges.passive, self.exchanges.brakes, self.exchanges.no_fibres,
         )  # fmt: skip
 
@@ -121,7 +125,7 @@ class Marching:
 
     def integrate(self, problem: OdeProblem) -> OdeSolution:
         """Integrate; the contract is in `sorosim.solvers.base`."""
-        system, engine = self.system, self.system.robot.engine
+        system, engine, self.rtol = self.system, self.system.robot.engine, problem.rtol
         t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
         inputs = system.inputs
         if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
@@ -129,7 +133,7 @@ class Marching:
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         state = self.state(inputs)
-        model = self.model(inputs, state)
+        model = self.model(inputs)
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
             if not self.begin(state, problem, t0, end, external):
                 return without_rate(problem)
@@ -139,8 +143,8 @@ class Marching:
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
-        course = _Course(self, problem, model, state, rows, inputs)
-        return course.run()
+        self.course = _Course(self, problem, model, state, rows, inputs)
+        return self.course.run()
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
@@ -172,7 +176,8 @@ class Marching:
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
-        state.state[m.ACTUATION], state.state[m.DAMPING] = self.exchanges.of_tree(q, v, system.inputs.value(t0))
+        tree = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
+        state.state[[m.ACTUATION, m.DAMPING]] = np.concatenate(tree)
         return True
 
     def like_its_own(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
@@ -202,6 +207,18 @@ class Marching:
         return a, v
 
 
+def compile_march(parts: frozenset[str]) -> None:
+    """Compile the steps for robots that have these parts, see `compiled.kernel_apart`; types are the same for all."""
+    from sorosim.io import load
+
+    system = OdeSystem(load("pendulum"), Motion([]), {})
+    method, engine = Marching(system, "newmark", None, 1.0), system.robot.engine
+    states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
+    rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2))))
+    arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives, *engine.closure
+    prepare(march, (*arguments, rows, STEPS_AT_ONCE), parts)
+
+
 class _Course:
     """An integration under way."""
 
@@ -228,7 +245,7 @@ class _Course:
         closure, saddle = self.engine.closure
         arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
-            self.method.advance = entry(march, *arguments)
+            self.method.advance = prepare(march, arguments, self.engine.parts)
         while (code := self.method.advance(*arguments)) == codes.ASKS:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
@@ -246,10 +263,10 @@ class _Course:
         each = bool(events) or problem.dense or self.beside
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended = codes.GOES_ON, None
-        while code == codes.GOES_ON and ended is None:
+        code, ended, counted, stop = codes.GOES_ON, None, 0, ""
+        while code == codes.GOES_ON and ended is None and not stop:
             try:
-                code = self.advance(1 if each else STEPS_AT_ONCE)
+                code = self.advance(1 if each else min(STEPS_AT_ONCE, problem.work.at_once))
             except BaseException:  # of a load or an input in Python: the rows until there are kept
                 self.follow(self.step_state()[0])
                 self.report(None)
@@ -261,21 +278,24 @@ class _Course:
                 values, ended = self.crossed(values, hits)
                 self.cut(ended)
             self.report(ended)
+            n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
+            if code == codes.GOES_ON and ended is None:
+                stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (codes.ARRIVED, codes.GOES_ON)
+        success = code in (codes.ARRIVED, codes.GOES_ON) and not stop
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
-            message = f"stopped at t = {t:.6g} s: {WHY[code]}"
-            if self.state.external.touch.counts[OVERFLOW]:
+            message = f"stopped at t = {t:.6g} s: {stop or WHY[code]}"
+            if not stop and self.state.external.touch.counts[OVERFLOW]:
                 message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
-            if self.engine.closed.m:
+            if not stop and self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
         self.look_at_loops()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
             t, q, qd = self.step_state()
             ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
-            self.method.trial = self.trial()
+            self.method.trial = None if stop else self.trial()
         k = self.reported
         x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
         count = self.state.counts
@@ -296,7 +316,7 @@ class _Course:
             return
         if self.exchange is not None and t > self.steps[-1][0]:
             before, self.exchange = self.exchange, self.exchange_beside()
-            self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])
+            self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])[0]
         done = int(self.state.counts[m.ROW])
         self.before = self.energy.value
         rows = self.work + self.rows.work[self.followed : done]
@@ -307,18 +327,29 @@ class _Course:
         """What is exchanged beside the tree, now."""
         t, q, qd = self.step_state()
         assert self.energy is not None
-        qdd, multiplier = self.state.state[m.QDD].copy(), self.state.multiplier[m.L].copy()
-        if self.method.projection and len(self.model.driven):  # its multipliers are of first order only
-            multiplier = self.method.system.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
-        reaction = self.energy.reaction(t, q, qd, qdd, multiplier)
-        return self.energy.exchanges.beside(t, q, qd, self.method.system.inputs.value(t), reaction)
+        reaction, system = None, self.method.system
+        if len(self.model.driven):
+            qdd, multiplier = self.state.state[m.QDD].copy(), self.state.multiplier[m.L].copy()
+            if self.method.projection:  # its multipliers are of first order only
+                multiplier = system.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+            reaction = self.energy.reaction(t, q, qd, qdd, multiplier)[None]
+        u = system.inputs.value(t)[None]
+        return self.energy.exchanges.beside(np.array([t]), q[None], qd[None], u, reaction)
 
     def cut(self, ended: float | None) -> None:
         """Count the last step up to a terminal event only."""
         if ended is not None and self.energy is not None:
             begin = self.steps[-2][0]
-            first, last = (self.energy.exchange(t, self.dense(t)) for t in (begin, ended))
-            self.energy.marched(ended, self.before + first.until(last, ended - begin), np.zeros((0, 2)))
+            first, last = (self.energy.exchange(np.array([t]), self.dense(t)[None]) for t in (begin, ended))
+            self.energy.marched(ended, self.before + first.until(last, ended - begin)[0], np.zeros((0, 2)))
+
+    def multiplier_error(self) -> float:
+        """How far the multipliers are from those of forward dynamics, relative to these."""
+        t, q, qd = self.step_state()
+        system = self.method.system
+        found = system.forward(task.FORWARD, t, q, qd, system.coordinates(t, system.state(q, qd))[2])
+        own, exact = self.state.multiplier[m.L], found.closure.multiplier
+        return float(np.abs(own - exact).max(initial=0.0) / max(np.abs(exact).max(initial=0.0), 1e-300))
 
     def trial(self) -> Trial:
         """The end of the last step as Newton's method left it."""

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 DEFAULTS = {
     "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
-    "projection": False,
+    "projection": False, "max_steps": None, "max_wall_time": None,
 }  # fmt: skip
 # methods that know an option; others would do as if nobody had asked
 USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
@@ -61,6 +61,8 @@ def simulate(
     step: float | None = None,
     spectral_radius: float | None = None,
     projection: bool | None = None,
+    max_steps: float | None = None,
+    max_wall_time: float | None = None,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -115,9 +117,16 @@ def simulate(
     projection : bool
         Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
         loops closed; coordinates are closed anyway.
+    max_steps : float
+        Most steps of the integrator, 1 or more; cvode and ida count those that they try. Default: no number, but the
+        run ends where it stalls: where at the pace of the last 20 000 steps the rest would take more than 1e8; in an
+        implausible state, see docs/solvers.md, sooner. A number replaces that rule.
+    max_wall_time : float
+        Most time on the clock [s], looked at after each step, by newmark and generalized-alpha after 100, by cvode and
+        ida after 500 or a row. Default: no limit. Unlike the others it does not end a run at the same step each time.
     events : sequence of functions
-        ``f(t, q, qd)`` gives a number, whose zeros are located; attributes `terminal` (bool) and `direction`
-        (+1, -1, 0) as in scipy.
+        ``f(t, q, qd)`` gives a number, whose changes of sign are located, so a zero at the start is none; attributes
+        `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     progress : callable
@@ -134,8 +143,8 @@ def simulate(
     Raises
     ------
     ConvergenceError
-        The integrator gave up; ``partial`` is the run up to there. Or the equilibrium to start from was not found, see
-        `statics`.
+        The integrator gave up, stalled or came to a limit of its work; ``partial`` is the run up to there. Or the
+        equilibrium to start from was not found, see `statics`.
     Interrupted
         Ctrl-C; ``partial`` is the run up to there.
     InputError
@@ -152,8 +161,11 @@ def simulate(
     options: dict[str, Any] = {
         "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
         "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
+        "max_steps": max_steps, "max_wall_time": max_wall_time,
     }  # fmt: skip
-    asked = [name for name in USED_BY if options[name] is not None and options[name] is not False]
+    # options of the file belong to the method of the file: where another one is given they may be without effect
+    said = {**(block if method is None else {}), **{k: x for k, x in options.items() if x is not None}}
+    asked = [name for name in USED_BY if said.get(name) is not None and said[name] is not False]
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:
@@ -177,6 +189,7 @@ def simulate(
         "jacobian": choice("jacobian", jacobian, JACOBIANS),
         "max_step": positive("max_step", max_step, infinite=True),
     }
+    _check_limits(options)
     output_times(options["t_end"], options["dt_out"])
     for name in ("step", "max_step"):
         if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
@@ -198,6 +211,8 @@ def resume(
     t_end: float | None = None,
     *,
     u: Any = None,
+    max_steps: float | None = None,
+    max_wall_time: float | None = None,
     events: Sequence[EventFunction] = (),
     progress: Callable[[float], None] | None = None,
     out: str | Path | None = None,
@@ -214,6 +229,8 @@ def resume(
         New end [s]. Default: as before.
     u : as in `simulate`
         Needed if an input was a Python function, which no file keeps. Default: as before.
+    max_steps, max_wall_time : as in `simulate`
+        Of what is added. Default: as before, counted anew.
     controller : as in `simulate`
         Needed if there was one, which no file keeps.
     events, progress, out
@@ -246,6 +263,11 @@ def resume(
         hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
         raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
     options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
+    options |= {
+        "max_steps": options.get("max_steps") if max_steps is None else max_steps,
+        "max_wall_time": options.get("max_wall_time") if max_wall_time is None else max_wall_time,
+    }
+    _check_limits(options)
     if options.get("dt_control") is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
     options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
@@ -338,6 +360,15 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system
+
+
+def _check_limits(options: dict[str, Any]) -> None:
+    """Limits of the work, where there are any."""
+    if options["max_steps"] is not None:
+        most = number("max_steps", options["max_steps"], "a number of 1 or more", least=1.0, infinite=True)
+        options["max_steps"] = most
+    if options["max_wall_time"] is not None:
+        options["max_wall_time"] = positive("max_wall_time", options["max_wall_time"])
 
 
 def _sampling(controller: Any, dt_control: Any, u: Any, checkpoint: float | None) -> float | None:

@@ -9,7 +9,10 @@
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
 5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,
    in order, each once, no later than the integrator's next step after them.
-6. `steps` of the problem, if any, gets every step of the integration before rows within it are reported: its end and
+6. `work` of the problem counts the steps: its `steps` is called with the time, the state and how many steps were taken,
+   at least every `work.at_once` steps. What it returns, if not "", is the message of the failure with which the
+   integration ends there.
+7. `steps` of the problem, if any, gets every step of the integration before rows within it are reported: its end and
    the state there, and stages inside it where those are of the method's own accuracy.
 """
 
@@ -22,9 +25,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sorosim.solvers.work_limit import WorkLimit
 
-TOO_FAR = "steps did not come to the next output time"
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class OdeProblem:
     events: Sequence[Event] = ()
     dense: bool = False
     report: Callable[[Array, Array], None] | None = None
+    work: WorkLimit = field(default_factory=lambda: WorkLimit(0.0, 0.0))  # none
     steps: Steps | None = None
 
 

@@ -9,13 +9,29 @@ import numpy as np
 from sksundae.cvode import CVODE
 
 from sorosim.errors import InputError
-from sorosim.solvers.base import TOO_FAR, Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
 from sorosim.solvers.quiet import quiet
 
-# the library's own limit of 500 steps between two outputs is reached by any stiff start
-MAX_STEPS = 100_000
-_ROOT = 2  # CVODE's status where an event stopped it
-ERROR_TEST, CONVERGENCE = -3, -4  # and where one step failed too often
+_TOO_MUCH_WORK, _ROOT = -1, 2  # status of CVODE and IDA after max_num_steps steps, and where an event stopped it
+_ERROR_TEST, _CONVERGENCE = -3, -4  # and where one step failed too often
+
+
+class Counts:
+    """Calls of the functions of a problem, and steps that were tried: the library does not tell those."""
+
+    def __init__(self) -> None:
+        self.n_rhs = self.n_jacobian = self.n_tried = 0
+        self.t = float("nan")
+
+    def rhs(self, t: float) -> None:
+        """One more call; the first one at a time is of a new step."""
+        self.n_rhs += 1
+        self.n_tried += t != self.t
+        self.t = t
+
+    @property
+    def stats(self) -> dict[str, int]:
+        return {"n_rhs": self.n_rhs, "n_jacobian": self.n_jacobian}
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -24,21 +40,21 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         raise InputError("dense", "method bdf, radau or lsoda for dense output", "cvode", "or ask for a finer dt_out")
     t_out = problem.t_out
     jacobian = problem.jacobian
-    counts = {"n_rhs": 0, "n_jacobian": 0}
+    counts = Counts()
 
     def rhs(t: float, x: Array, xd: Array) -> None:
-        counts["n_rhs"] += 1
+        counts.rhs(t)
         xd[:] = problem.rhs(t, x)
 
     options: dict[str, Any] = {}
     if jacobian is not None:
 
         def fill_jacobian(t: float, x: Array, xd: Array, out: Array) -> None:
-            counts["n_jacobian"] += 1
+            counts.n_jacobian += 1
             out[:] = jacobian(t, x)
 
         options["jacfn"] = fill_jacobian
-    options |= event_options(problem, march := March(problem))
+    options |= event_options(problem, march := March(problem, counts))
 
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
@@ -46,12 +62,12 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     with one_blas_thread(), np.errstate(all="ignore"), quiet():
         solver = CVODE(
             rhs, method="BDF", linsolver="dense", rtol=problem.rtol, atol=problem.atol, min_step=smallest,
-            max_step=max(min(problem.max_step, span), smallest), max_num_steps=MAX_STEPS, **options,
+            max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
-        march.afresh = ERROR_TEST, CONVERGENCE
+        march.afresh = _ERROR_TEST, _CONVERGENCE
         march.run(solver)
-    return march.solution(counts)
+    return march.solution()
 
 
 def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
@@ -60,22 +76,21 @@ def event_options(problem: OdeProblem, march: March, n: int | None = None) -> di
     The library evaluates events at the end of each of its steps, which it does not tell otherwise. So `march` follows
     the steps as one event more, which has no zero.
     """
-    if not problem.events and problem.steps is None:
+    followed = problem.steps is not None
+    if not (problem.events or followed):
         return {}
 
     def values(t: float, y: Array, out: Array) -> None:
-        x = np.array(y[:n])
         for i, event in enumerate(problem.events):
-            out[i] = event.function(t, x)
-        if problem.steps is not None:
+            out[i] = event.function(t, np.array(y[:n]))
+        if followed:
             out[-1] = 1.0
-            march.stepped(t, x)
+            march.stepped(t, y[:n])
 
     def values_of_dae(t: float, y: Array, yd: Array, out: Array) -> None:
         values(t, y, out)
 
     function: Any = values if n is None else values_of_dae  # the library looks at the names of arguments
-    followed = problem.steps is not None
     function.terminal = [event.terminal for event in problem.events] + [False] * followed
     function.direction = [int(np.sign(event.direction)) for event in problem.events] + [0] * followed
     return {"eventsfn": function, "num_events": len(problem.events) + followed}
@@ -85,12 +100,13 @@ class March:
     """From one output time to the next, until the end, a terminal event or a failure."""
 
     def __init__(
-        self, problem: OdeProblem, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
+        self, problem: OdeProblem, counts: Counts, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
     ) -> None:  # fmt: skip
         self.solver: Any = None
-        self.problem, self.state_of = problem, state_of
+        self.problem, self.counts, self.state_of = problem, counts, state_of
+        self.counted = 0
         self.reporter: Any = None
-        self.target = float(problem.t_out[0])  # where the library is asked to go
+        self.target, self.end = float(problem.t_out[0]), float(problem.t_out[-1])  # where the library is asked to go
         self.at = self.target  # where its steps have come to
         self.afresh: tuple[int, ...] = ()  # failures after which the library is started anew where it stopped
         self.known = self.at, problem.x0  # the last state that was followed
@@ -102,8 +118,8 @@ class March:
 
     def stepped(self, t: float, x: Array, anyway: bool = False) -> None:
         """The library evaluates events: at ends of steps, at output times within them, and where it looks for zeros."""
-        if t > self.at and np.isfinite(x).all() and (anyway or t != self.target or t == self.problem.t_out[-1]):
-            self.at, self.known = t, (t, x)
+        if t > self.at and (anyway or t != self.target or t == self.end) and np.isfinite(x).all():
+            self.at, self.known = t, (t, np.array(x))
             if self.problem.steps is not None:
                 self.problem.steps.step(t, x)
 
@@ -140,13 +156,13 @@ class March:
         reporter = self.reporter
         reporter.passed(t, lambda times: np.array(self.x[reporter.done - len(times) : reporter.done]))
 
-    def solution(self, stats: dict[str, int]) -> OdeSolution:
+    def solution(self) -> OdeSolution:
         """What came of it."""
         n, count = len(self.problem.x0), len(self.problem.events)
         events_of = [[hit for hit in self.hits if hit[0][i]] for i in range(count)]
         return OdeSolution(
             self.problem.t_out[: len(self.x)].copy(), np.array(self.x).reshape(-1, n), self.success, self.message,
-            stats, None, [np.array([t for _, t, _ in hits]) for hits in events_of],
+            self.counts.stats, None, [np.array([t for _, t, _ in hits]) for hits in events_of],
             [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of], self.last,
         )  # fmt: skip
 
@@ -155,20 +171,30 @@ class March:
 
     def step(self, moment: float) -> Any:
         """Go on towards an output time."""
-        found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
-        while self.afresh and (found.status in self.afresh or not np.isfinite(found.y).all()):
-            # after seven failures in one step the library gives up: a step of order 1 without its past may do
-            t, x = (float(found.t), np.array(found.y)) if np.isfinite(found.y).all() else self.known
-            if not self.restarted < t < moment:
-                break
-            self.restarted = t
-            self.solver.init_step(t, x)
+        while True:
             found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
-        finite = bool(np.isfinite(found.y).all())
-        if not (found.success and finite):
-            why = str(found.message).rstrip(".") if finite else "the state became infinite or NaN"
-            if "max_num_steps" in why:
-                why = f"{MAX_STEPS} {TOO_FAR}"
+            finite = bool(np.isfinite(found.y).all())
+            n, self.counted = self.counts.n_tried - self.counted, self.counts.n_tried
+            stop = self.problem.work.steps(float(found.t), self.state(found), n) if finite else ""
+            if stop or not (self.start_anew(found, moment) or (finite and found.status == _TOO_MUCH_WORK)):
+                break
+        if not (found.success and finite) or stop:
+            why = stop or (str(found.message).rstrip(".") if finite else "the state became infinite or NaN")
             self.last = (float(found.t), self.state(found)) if finite else None
             self.success, self.message = False, f"stopped at t = {float(found.t):.6g} s: {why}"
         return found
+
+    def start_anew(self, found: Any, moment: float) -> bool:
+        """Go on from the last good state, if there is a newer one, where one step failed too often.
+
+        After seven failures the library gives up: a step of order 1 without its past may do.
+        """
+        finite = bool(np.isfinite(found.y).all())
+        if not self.afresh or (finite and found.status not in self.afresh):
+            return False
+        t, x = (float(found.t), np.array(found.y)) if finite else self.known
+        if not self.restarted < t < moment:
+            return False
+        self.restarted = t
+        self.solver.init_step(t, x)
+        return True

@@ -11,7 +11,7 @@ from sksundae.ida import IDA
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
-from sorosim.solvers.cvode import MAX_STEPS, March, event_options
+from sorosim.solvers.cvode import Counts, March, event_options
 from sorosim.solvers.quiet import quiet
 
 # multipliers are left out of the error test by a tolerance this large: their errors say nothing of those of the states
@@ -33,18 +33,18 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
     if problem.dense:
         raise InputError("dense", "method bdf, radau or lsoda for dense output", "ida", "or ask for a finer dt_out")
     n = len(problem.x0)
-    counts = {"n_rhs": 0, "n_jacobian": 0}
+    counts = Counts()
 
     def residual(t: float, y: Array, yd: Array, out: Array) -> None:
-        counts["n_rhs"] += 1
+        counts.rhs(t)
         out[:] = dae.residual(t, y, yd)
 
     def jacobian(t: float, y: Array, yd: Array, res: Array, c: float, out: Array) -> None:
-        counts["n_jacobian"] += 1
+        counts.n_jacobian += 1
         out[:] = dae.jacobian(t, y, yd, c)
 
     options: dict[str, Any] = {}
-    options |= event_options(problem, march := March(problem, lambda t, found: found.y[:n]), n)
+    options |= event_options(problem, march := March(problem, counts, lambda t, found: found.y[:n]), n)
     if problem.jacobian is not None:
         options["jacfn"] = jacobian
 
@@ -55,8 +55,8 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
     with one_blas_thread(), np.errstate(all="ignore"), quiet():
         solver = IDA(
             residual, linsolver="dense", rtol=problem.rtol, atol=atol, min_step=smallest, algebraic_idx=dae.algebraic,
-            max_step=max(min(problem.max_step, span), smallest), max_num_steps=MAX_STEPS, **options,
+            max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
         )  # fmt: skip
         solver.init_step(float(problem.t_out[0]), dae.y0, dae.yd0)
         march.run(solver)
-    return march.solution(counts)
+    return march.solution()

@@ -9,7 +9,7 @@ from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, Steps, one_blas_thread
+from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01
@@ -20,7 +20,7 @@ _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
 def _watched(
-    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], follow: Steps | None
+    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], problem: OdeProblem
 ) -> type:  # fmt: skip
     """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
@@ -85,6 +85,10 @@ def _watched(
             # only now: a terminal event may have ended the run within the step before
             if steps:
                 reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
+                if why := problem.work.steps(float(self.t), self.y):
+                    self.status = "failed"
+                    last.append((float(self.t), self.y, float(getattr(self, "h_abs", np.nan))))
+                    return why
             t, y = self.before = self.t, self.y
             message = super().step()
             step = float(getattr(self, "h_abs", np.nan))
@@ -96,8 +100,8 @@ def _watched(
                 steps.append(float(self.t))
                 if self.status == "failed":
                     last.append((float(t), y, step))
-                elif follow is not None:
-                    follow.step(float(self.t), self.y, self.stages(t, y))
+                elif problem.steps is not None:
+                    problem.steps.step(float(self.t), self.y, self.stages(t, y))
                 return message
             self.status = "failed"
             last.append((float(t), y, step))
@@ -123,9 +127,12 @@ class _ThroughEnds(DenseOutput):
         return found
 
 
-def _as_scipy_event(event: Event) -> Any:
+def _as_scipy_event(event: Event, begin: float) -> Any:
+    """An event as scipy takes it; a zero at the begin has changed no sign, and scipy compares nothing with NaN."""
+
     def function(t: float, x: Array) -> float:
-        return event.function(t, x)
+        value = event.function(t, x)
+        return float("nan") if t == begin and value == 0.0 else value
 
     function.terminal = event.terminal  # type: ignore[attr-defined]
     function.direction = event.direction  # type: ignore[attr-defined]
@@ -146,11 +153,11 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
         reporter = Reporter(problem)
-        watched = _watched(method, steps, reporter, last, problem.steps)
+        watched = _watched(method, steps, reporter, last, problem)
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
-            events=[_as_scipy_event(event) for event in problem.events] or None,
+            events=[_as_scipy_event(event, span[0]) for event in problem.events] or None,
         )  # fmt: skip
     n = len(problem.x0)
     t = np.asarray(found.t, dtype=float)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.compiled import is_cold
 from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
 from sorosim.io import load
 from sorosim.io.journal import journal_of
@@ -224,9 +223,6 @@ class _Sweep:
         left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
         job = self.plan.job(self._begin())
         self._tell()
-        if left and jobs > 1 and is_cold():  # compiled here once, not by every process
-            self._keep(next(computed(self.plan, job, left[:1], 1, None)))
-            del left[0]
         with closing(computed(self.plan, job, left, min(jobs, len(left) or 1), scheduler)) as found:
             for block in found:
                 self._keep(block)

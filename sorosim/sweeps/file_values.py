@@ -25,8 +25,9 @@ MAX_POINTS_TRIED = 20  # all of a few, some of many, until there is one with a r
 class FileValues:
     """Looks at what varies in the robot's file.
 
-    Robots are built at a few values of each parameter, the others as they stand in the file. What cannot be built so
-    may still be right together with the others: then the first and the last point that have the value decide.
+    Robots are built at a few values of all parameters at once. Where one cannot be, each of its values is tried alone,
+    the others as they stand in the file. What cannot be built so may still be right together with the others: then the
+    first and the last point that have the value decide.
 
     Parameters
     ----------
@@ -48,9 +49,10 @@ class FileValues:
             hint = "its robot was built of Python objects that no file can express"
             self.todo.add(("points",), "a robot with a file, whose values can vary", "none", hint)
             return
-        for k, one in self.varied:
-            if not self._in_vain(one, command, options, said):
-                self._check_values(k, one)
+        tried = [(k, one) for k, one in self.varied if not self._in_vain(one, command, options, said)]
+        built = self._built_together({one.name: self._some(k) for k, one in tried})
+        for k, one in tried:
+            self._check_values(k, one, built)
         if len(self.varied) > 1 and not self.todo.problems:
             self._check_together()
 
@@ -79,8 +81,19 @@ class FileValues:
         except SorosimError:  # a name that is wrong is told elsewhere
             return False
 
-    def _check_values(self, k: int, one: Parameter) -> None:
+    def _built_together(self, values: Mapping[str, Sequence[Value]]) -> set[tuple[str, Value]]:
+        """Values of parameters with which robots can be built, the first of all of them, the second, and so on."""
+        parameters, found = [one for _, one in self.varied if one.name in values], set[tuple[str, Value]]()
+        for i in range(max(map(len, values.values()), default=0)):
+            row = {name: some[min(i, len(some) - 1)] for name, some in values.items()}
+            if self._error(row, parameters) is None:
+                found |= set(row.items())
+        return found
+
+    def _check_values(self, k: int, one: Parameter, built: set[tuple[str, Value]]) -> None:
         for value in self._some(k):
+            if (one.name, value) in built:
+                continue
             error = self._error({one.name: value}, [one])
             if error is None:
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -160,13 +161,23 @@ def _images(scene: Scene, shown: Together, times: Array, progress: Progress | No
             progress(k + 1, len(times))
 
 
+def _encoder() -> str:
+    """The program ffmpeg: that of the package imageio-ffmpeg, or the machine's own."""
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        if own := shutil.which("ffmpeg"):
+            return own
+        hint = "pip install 'sorosim[film]', or install ffmpeg; a .gif needs neither"
+        raise InputError("movie", "the program ffmpeg, which encodes .mp4 films", "none", hint) from None
+    return str(imageio_ffmpeg.get_ffmpeg_exe())
+
+
 def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:
     """Write H.264 in the pixel format that browsers play, its index in front."""
-    import imageio_ffmpeg
-
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
     wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted]
+    command = [_encoder(), "-y", "-loglevel", "error", *given, *wanted]
     # a session of its own: Ctrl-C is for us
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as coder:
         assert coder.stdin is not None  # for the type checker

@@ -10,6 +10,7 @@ import pytest
 
 import sorosim
 from sorosim import benchmark
+from sorosim.benchmark.setting import processor
 
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-sundae")
 _SETTING = pytest.StashKey[benchmark.Setting]()
@@ -46,7 +47,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     folder.mkdir(exist_ok=True)
     place = folder / f"comparison-{now:%Y%m%dT%H%M%S}.json"
     versions = {"sorosim": sorosim.__version__} | {name: version(name) for name in _LIBRARIES}
-    machine = {"machine": platform.machine(), "platform": platform.platform(), "python": platform.python_version()}
+    machine = {"machine": processor(), "platform": platform.platform(), "python": platform.python_version()}
     content = {"time": now.isoformat(), **machine, "versions": versions, "rows": [row._asdict() for row in rows]}
     place.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     terminalreporter.write_line(f"kept in {place.relative_to(config.rootpath)}")

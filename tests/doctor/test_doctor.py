@@ -1,5 +1,6 @@
 """The doctor: says nothing about sound robots, and names what looks odd or is wrong."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,6 +12,8 @@ import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
 from sorosim.doctor.quadrature import missed
+from sorosim.equations.failure import of_statics
+from sorosim.equations.system import StaticSystem
 from sorosim.loads.base import LoadValues
 from tests.helpers.arms import rubber_arm
 
@@ -223,3 +226,35 @@ def test_findings_are_plain_data(tmp_path):
     }
     (tmp_path / "broken.yaml").write_text(sorosim.load(broken).to_yaml())
     assert CliRunner().invoke(app, ["check", str(tmp_path / "broken.yaml")]).exit_code == 1
+
+
+def end_moment(damping):
+    """A round rod under a moment about a fixed axis at its end, which has no potential (Nikolai's paradox)."""
+    material = {"young": "1 MPa", "poisson": 0.5, "density": "1100 kg/m^3", "damping": damping}
+    rod = {"length": "30 cm", "section": {"circle": {"radius": "8 mm"}}, "material": "rubber",
+           "strain": {"bending": 3, "torsion": 2}}  # fmt: skip
+    loads = {"end": {"wrench": {"link": "rod", "moment": [-0.009, 0.014, 0.002]}}}
+    content = {"sorosim": 1, "name": "rod", "gravity": [0, 0, 0], "materials": {"rubber": material}, "loads": loads}
+    return sorosim.load(content | {"links": {"rod": {"rod": rod}}})
+
+
+def test_a_dead_end_moment_flutters_and_does_not_buckle():
+    robot = end_moment("0 Pa*s")
+    eq = sorosim.statics(robot)
+    growth = eq.linearize().growth
+    assert (growth.buckling, growth.flutter > 0, eq.stability) == (0, True, "unstable (flutter)")
+    (told,) = [f for f in examine(robot) if f.where == "equilibrium"]
+    assert told.level == NOTE
+    assert "flutters at" in told.what
+    assert "buckl" not in told.what + told.remedy
+    # a complex pair of the tangent is no limit of the load
+    assert "gives way" not in of_statics(StaticSystem(robot, eq.u, {}), eq.q).words
+    needed = float(re.search(r"damping of materials of (\S+) s times their young", told.remedy)[1])
+    assert sorosim.statics(end_moment(f"{1e6 * needed} Pa*s")).stable
+
+
+def test_each_check_is_told_before_it_begins():
+    told = []
+    found = examine(sorosim.load(SOUND), progress=lambda *now: told.append(now))
+    assert [k for _, k, _ in told] == list(range(1, told[0][2] + 1))
+    assert len(found) >= len(told) > 20

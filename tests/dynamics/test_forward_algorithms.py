@@ -152,6 +152,34 @@ def test_what_is_singular_to_rounding_only_is_refused_at_every_state(rng, place,
                 robot.solve_mass(q, zero, algorithm=algorithm)
 
 
+HINGE = {"revolute": {"axis": AXIS}}
+
+
+@pytest.mark.parametrize("algorithm", ["composite", "articulated", "unit", "fixman"])
+@pytest.mark.parametrize("place", [[0.0, 0.0, 0.0], [30.0, 20.0, 10.0], [1000.0, 300.0, 10.0]])
+@pytest.mark.parametrize(("first", "second"), [
+    (HINGE, "free"), ("free", HINGE), ("spherical", "free"), ("free", "spherical"), ("spherical", "spherical"),
+], ids=str)  # fmt: skip
+def test_a_massless_link_between_joints_with_motions_in_common_is_refused(rng, place, first, second, algorithm):
+    """A motion of the second joint that the first one has as well moves nothing, however many coordinates it takes."""
+    links = {
+        "arm": {"joint": {"revolute": {"axis": [0.1, 1.0, 0.0]}}, "at": {"position": place},
+                "body": {"mass": 2.0, "inertia": [0.01, 0.02, 0.015]}},
+        "between": {"parent": "arm", "at": {"position": [0.3, 0.2, 0.1]}, "joint": first},
+        "hand": {"parent": "between", "joint": second, "at": {"position": [0.2, 0.1, 0.3]},
+                 "body": {"mass": 1.3, "inertia": [0.01, 0.02, 0.015], "centre": [0.05, 0.02, 0.03]}},
+    }  # fmt: skip
+    robot = sorosim.load({"sorosim": 1, "name": "massless", "links": links})
+    known = np.arange(robot.ndof) == 0
+    for q in rng.uniform(-1.0, 1.0, (8, robot.ndof)):
+        zero = np.zeros(robot.ndof)
+        with pytest.raises(ModelError, match="expected a coordinate that moves mass"):
+            robot.forward_dynamics(q, zero, algorithm=algorithm)
+        if algorithm in ("composite", "articulated"):
+            with pytest.raises(ModelError, match="expected a coordinate that moves mass"):
+                robot.hybrid_dynamics(q, zero, zero, zero, known, algorithm=algorithm)
+
+
 @pytest.mark.parametrize("place", [[0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
 def test_what_is_light_is_no_mistake(rng, place):
     """Some 1e-8 of the inertia beyond it: that many digits are lost, and no more but the far place's two."""

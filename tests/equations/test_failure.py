@@ -16,7 +16,6 @@ from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
 from sorosim.loads.base import LoadValues
 from sorosim.results.result import Equilibrium, Run
-from sorosim.solvers import cvode, ida
 from tests.helpers.arms import rubber_arm
 
 ARM = rubber_arm()
@@ -226,16 +225,6 @@ def test_absurd_tolerances_and_inputs_fail_and_say_so(arm, method, capfd, recwar
     assert "nan N m" not in str(error)
     assert capfd.readouterr() == ("", "")  # CVODE and IDA have their say in the message
     assert not recwarn
-
-
-@pytest.mark.parametrize("method", ["cvode", "ida"])
-def test_too_many_steps_to_an_output_ask_for_more_outputs(arm, method, monkeypatch):
-    for module in (cvode, ida):
-        monkeypatch.setattr(module, "MAX_STEPS", 50)
-    error = failed(sorosim.simulate, arm, 1.0, 1.0, u={"pull": "sin(100*t)"}, method=method)
-    assert "50 steps did not come to the next output time" in str(error)
-    assert "ask for results more often (dt_out), or less exactly (rtol, atol)" in str(error)
-    assert 0.0 < error.partial.t[-1] < 1.0
 
 
 def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):

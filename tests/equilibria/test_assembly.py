@@ -285,3 +285,28 @@ def test_wrong_loops_are_refused():
             Loop(Joint(joint), Anchor("c"))
     with pytest.raises(ModelError, match="none in a spherical loop"):
         Loop(Joint("spherical", stiffness=1.0), Anchor("c"))
+
+
+@pytest.mark.parametrize("n", [3, 5, 20])
+def test_a_straight_chain_closes_to_a_shorter_distance(n):
+    """No rotation of its links brings its ends nearer to first order: the straight chain is a saddle of the errors."""
+    h, axis = 1.0 / n, {"revolute": {"axis": [0, 1, 0]}}
+    links = {
+        f"k{i}": {"parent": f"k{i - 1}" if i else "world", "joint": axis, "at": {"position": [h if i else 0, 0, 0]},
+                  "body": {"mass": 0.1 / n, "inertia": [1e-6] * 3, "centre": [h / 2, 0, 0]}}
+        for i in range(n)
+    }  # fmt: skip
+    end = {"from": {"link": f"k{n - 1}", "at": {"position": [h, 0, 0]}}, "joint": axis,
+           "to": {"link": "world", "at": {"position": [0.6, 0, 0]}}}  # fmt: skip
+    robot = sorosim.load({"sorosim": 1, "name": "chain", "links": links, "loops": {"end": end}})
+    assert max(robot.loop_gaps(sorosim.assemble(robot).q)["end"]) < 1e-9
+    found = sorosim.statics(robot)
+    # three of five rows depend on each other: without them the wrenches of both ends carry the weight in its plane
+    x, y, z = found.loop_wrench("end")[3:]
+    assert max(robot.loop_gaps(found.q)["end"]) < 1e-9
+    assert abs(y) < 1e-9
+    # moments about the first hinge: the last hinge is level with it and bears half of the weight by symmetry
+    assert 2.0 * np.hypot(x, z) >= 0.1 * 9.81 * (1.0 - 1e-9)
+    points = np.array([robot.pose(found.q, f"k{i}")[:3, 3] for i in range(n)] + [[0.6, 0.0, 0.0]])
+    assert_allclose(points[:, 0] + points[::-1, 0], 0.6, atol=1e-7)
+    assert_allclose(points[:, 2], points[::-1, 2], atol=1e-7)

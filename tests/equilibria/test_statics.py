@@ -72,11 +72,17 @@ def test_from_equilibrium_nothing_moves():
         ("bdf", {"step": 0.01}, "method bdf has no step and leaves it out; with it: newmark, generalized-alpha"),
         ("newmark", {"spectral_radius": 0.5}, "has no spectral_radius and leaves it out; with it: generalized-alpha"),
         ("newmark", {"closing_time": 0.1}, "has no closing_time and leaves it out; with it: bdf, radau, lsoda, cvode"),
+        ("ida", {"projection": True}, "has no projection and leaves it out; with it: newmark, generalized-alpha"),
     ],
 )
 def test_options_that_a_method_does_not_have_are_told(method, option, message):
     with pytest.warns(sorosim.SorosimWarning, match=message):
         sorosim.simulate(swing(), 0.02, method=method, **option)
+
+
+def test_options_of_the_file_that_its_own_method_does_not_have_are_told():
+    with pytest.warns(sorosim.SorosimWarning, match="method bdf has no step and leaves it out"):
+        sorosim.simulate(swing(simulate={"step": 0.01, "t_end": 0.02}))
 
 
 def test_options_of_the_file_are_for_the_methods_that_have_them(recwarn):
@@ -165,6 +171,15 @@ def test_bdf_rests_at_an_equilibrium_however_tight_the_tolerance(tolerance):
     run = sorosim.simulate(ARM, 1.0, u={"cable1": 10.0}, q0=rest.q, rtol=tolerance, atol=1e-3 * tolerance)
     assert run.stats["n_steps"] < 100
     assert np.abs(run.q - rest.q).max() < 1e-2 * tolerance
+
+
+@pytest.mark.parametrize("method", ["bdf", "cvode", "ida", "generalized-alpha"])
+def test_a_turning_point_at_the_start_is_no_event(method):
+    robot = sorosim.load("pendulum")
+    run = sorosim.simulate(robot, 4.0, method=method, rtol=1e-7, atol=1e-9, events=[lambda t, q, qd: qd[0]])
+    half = np.diff(run.events[0][0])
+    assert len(half) > 1
+    assert run.events[0][0][0] == pytest.approx(half[0], rel=1e-4)  # the first is half a period after the start
 
 
 def test_events_see_coordinates_and_may_end_the_run():

@@ -283,8 +283,10 @@ def test_every_method_of_simulate_may_stand_in_a_file(method):
 
 
 def test_options_of_methods_are_those_of_simulate():
-    given = {"closing_time": 0.005, "step": 0.001, "spectral_radius": 0.5, "projection": True, "method": "newmark"}
+    given = {"closing_time": 0.005, "step": 0.001, "spectral_radius": 0.5, "projection": True, "method": "newmark",
+             "max_steps": 1e6, "max_wall_time": 60.0}  # fmt: skip
     written = "closing_time: 5 ms, step: 1 ms, spectral_radius: 0.5, projection: true, method: newmark"
+    written += ", max_steps: 1e6, max_wall_time: 1 min"
     text = changed(("t_end: 1", written))
     for robot in (load_text(text, "robot.yaml"), load_text(dump(load_text(text, "robot.yaml")), "dump.yaml")):
         assert {name: robot.description.simulate[name] for name in given} == given

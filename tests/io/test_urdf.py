@@ -258,6 +258,14 @@ def test_a_joint_that_mimics_can_be_held_only_where_it_has_an_axis(folder):
     )
 
 
+def test_elements_and_attributes_of_other_programs_are_left_out(folder):
+    path = folder / "serial_arm.urdf"
+    ndof, text = load(path).ndof, path.read_text()
+    other = '<gazebo/><transmission/><drake:joint xmlns:drake="d"/><gz:visual xmlns:gz="g" gz:mass="1"/><ros2_control/>'
+    path.write_text(text.replace("</robot>", f"{other}</robot>"))
+    assert load(path).ndof == ndof
+
+
 def test_settings_reach_into_the_import_and_its_links(folder):
     settings = {"import.at": "{position: [1 m, 0, 0]}", "links.hand.body.mass": "3 kg", "import.joint": "free"}
     robot = load(folder / "serial_arm.urdf", set=settings)
@@ -284,6 +292,27 @@ def test_packages_are_looked_for_in_the_given_folders_then_upwards(folder):
     shutil.copy(folder / "pictures.urdf", folder / "deep" / "urdf")
     shutil.move(folder / "elsewhere" / "shapes", folder / "shapes")
     assert load(folder / "deep" / "urdf" / "pictures.urdf", set=FREE).ndof == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["../elsewhere/wedge.obj", "file://{folder}/elsewhere/wedge.obj", "package://shapes/../elsewhere/wedge.obj"]
+)
+def test_meshes_outside_the_folder_are_read_on_request(folder, name):
+    robot = folder / "robot"
+    robot.mkdir()
+    shutil.copytree(folder / "shapes", robot / "shapes")
+    (folder / "elsewhere").mkdir(exist_ok=True)
+    shutil.copy(folder / "shapes" / "meshes" / "wedge.obj", folder / "elsewhere" / "wedge.obj")
+    if name.startswith("package"):  # it leaves the package, though not the folder
+        shutil.copytree(folder / "elsewhere", robot / "elsewhere")
+    path = robot / "pictures.urdf"
+    text = (folder / "pictures.urdf").read_text()
+    path.write_text(text.replace("package://shapes/meshes/wedge.obj", name.format(folder=folder)))
+    with pytest.raises(FileError, match=r"pictures\.urdf:25:.* folder or the package .* allow_outside: true"):
+        load(path, set=FREE)
+    assert load(path, set=FREE | {"import.allow_outside": "true"}).ndof == 3
+    (folder / "package.xml").write_text("<package/>")  # the folder above is a package
+    assert name.startswith("package") or load(path, set=FREE).ndof == 3
 
 
 def test_a_link_without_mass_may_move_what_hangs_on_it(folder):
@@ -353,7 +382,7 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
          "robot.yaml:2:9: import: expected the key 'urdf', got nothing; for instance urdf: arm.urdf"),
         ("{urdf: serial_arm.urdf, parent: world}", "serial_arm.urdf",
          "robot.yaml:2:9: import: expected a mapping with the keys urdf, parent, at, joint, limits, mimic, visual, "
-         "package_dirs, got 'serial_arm.urdf'"),
+         "package_dirs, allow_outside, got 'serial_arm.urdf'"),
         ("parent: world", "parant: world",
          "robot.yaml:2:33: import.parant: expected a known key, got 'parant'; did you mean parent?"),
         ("parent: world", "parent: moon",

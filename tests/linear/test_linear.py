@@ -6,6 +6,7 @@ import control
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.linalg
 from numpy.testing import assert_allclose
 from validation.builders import cantilever
 
@@ -239,9 +240,26 @@ def test_stability_in_a_word_tells_what_drifts_from_what_grows():
     free = linearize(np.eye(2), np.zeros((2, 2)), np.diag([0.0, 4.0]), np.eye(2))
     assert (free.stable, free.stability) == (False, "neutral")
     assert repr(free) == "<Linearization of matrices: 2 coordinates, neutral>"
-    assert linearize(np.eye(2), np.zeros((2, 2)), np.diag([-1.0, 4.0]), np.eye(2)).stability == "unstable"
-    assert linearize(np.eye(2), -0.1 * np.eye(2), np.diag([1.0, 4.0]), np.eye(2)).stability == "unstable"
+    assert linearize(np.eye(2), np.zeros((2, 2)), np.diag([-1.0, 4.0]), np.eye(2)).stability == "unstable (divergence)"
+    assert linearize(np.eye(2), -0.1 * np.eye(2), np.diag([1.0, 4.0]), np.eye(2)).stability == "unstable (flutter)"
     assert linearize(np.eye(2), 0.1 * np.eye(2), np.diag([1.0, 4.0]), np.eye(2)).stability == "stable"
+
+
+@pytest.mark.parametrize(("c", "words"), [(0.0, "stable"), (0.05, "stable"), (0.2, "unstable (flutter)")])
+def test_circulatory_forces_flutter_beyond_what_damping_takes(c, words):
+    """x = z1 + i z2 has x'' + d x' + (1 - i c) x = 0, which is stable where c < d."""
+    d = 0.1
+    lin = linearize(np.eye(2), d * np.eye(2), np.array([[1.0, c], [-c, 1.0]]), np.eye(2))
+    assert lin.stability == words
+    exact = (-d + np.sqrt(d * d - 4.0 * (1.0 - 1j * c))) / 2.0
+    assert_allclose(lin.eigenvalues[0].real, exact.real, atol=1e-14)
+    assert tuple(lin.growth) == (0, int(c > d))
+
+
+def test_divergence_and_flutter_are_counted_apart():
+    K = scipy.linalg.block_diag([[1.0, 0.3], [-0.3, 1.0]], [[-2.0]])
+    lin = linearize(np.eye(3), np.zeros((3, 3)), K, np.eye(3))
+    assert (lin.stability, tuple(lin.growth), lin.growth.unstable) == ("unstable (divergence and flutter)", (1, 1), 3)
 
 
 def test_rates_that_tear_loops_open_are_refused():

@@ -83,6 +83,18 @@ def test_events_are_located_counted_by_direction_and_may_end_the_run(method):
     assert np.allclose(ended.t_events[0], zeros[1], atol=1e-6)
 
 
+@pytest.mark.parametrize("direction", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_zero_at_the_start_is_no_event(method, direction):
+    t = np.linspace(0, 4, 5)
+    zeros = np.arange(1, 4) * np.pi / OMEGA
+    stop = Event(lambda t, x: x[1], terminal=True, direction=direction)  # at rest at the start, then it goes down
+    ended = integrator(method)(oscillator(t, rtol=1e-9, atol=1e-11, events=[stop]))
+    first = zeros[1] if direction < 0.0 else zeros[0]
+    assert np.allclose(ended.t_events[0], first, atol=1e-6)
+    assert np.array_equal(ended.t, t[t < first])
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_solution_that_leaves_for_infinity_ends_with_what_there_was(method):
     problem = OdeProblem(lambda t, x: x**2, lambda t, x: np.diag(2 * x), np.array([1.0]), np.linspace(0, 2, 21))

@@ -200,6 +200,14 @@ def test_a_robot_without_anything_to_draw_is_an_empty_scene():
 # -- movies
 
 
+def test_a_film_without_an_encoder_says_what_to_install(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"movie: expected the program ffmpeg.*sorosim\[film\]"):
+        movie(run, tmp_path / "run.mp4", size=(160, 120))
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize(("fps", "speed", "frames"), [(20.0, 1.0, 11), (10.0, 0.25, 21)])
 def test_mp4_has_the_frames_size_and_duration_it_should(fps, speed, frames, run, tmp_path):
     told = []

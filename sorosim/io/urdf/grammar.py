@@ -125,7 +125,7 @@ def _attributes(element: Element, rule: Rule, mistakes: Mistakes) -> dict[str, s
 
 def _misspelt(name: str, known: tuple[str, ...]) -> str:
     """What a name that nothing here has may stand for; other programs have names of their own, which are left out."""
-    if name in known or name in FOREIGN:
+    if name in known or name in FOREIGN or ":" in name:  # a namespace is another program's
         return ""
     return next(iter(get_close_matches(name.lower(), known, n=1, cutoff=LIKE)), "")
 

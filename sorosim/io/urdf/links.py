@@ -44,6 +44,7 @@ class Options:
     stops: dict[str, Node] = field(default_factory=dict)  # stiffness of end stops by kind of joint
     mimic: str = ""
     package_dirs: tuple[FilePath, ...] = ()
+    allow_outside: bool = False
 
 
 @dataclass
@@ -311,10 +312,16 @@ class _Importer:
             hint = "package_dirs: [...] says where packages are, visual: false leaves out what is drawn"
             self.mistakes.note(place, "a mesh file", f"{shown(mesh.filename)}, which is not found", hint)
             return None
+        if not (file.inside or self.options.allow_outside):
+            hint = "allow_outside: true in the `import` block takes it, if you trust the file"
+            self.mistakes.note(
+                place, "a mesh file in the folder or the package of the URDF file", shown(mesh.filename), hint
+            )
+            return None
         scale = [1.0] if mesh.scale is None else np.broadcast_to(mesh.scale, 3).tolist()
         one = len(set(scale)) == 1
         factor = {} if one and scale[0] == 1.0 else {"scale": scale[0] if one else scale}
-        return {"mesh": {"file": escaped(str(file)), **factor}}
+        return {"mesh": {"file": escaped(str(file.path)), **factor}}
 
     def colour(self, material: Any) -> str:
         """Code of a colour; "" where none is given."""

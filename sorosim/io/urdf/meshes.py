@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
+from typing import NamedTuple
 
 PACKAGE, FILE = "package://", "file://"
+MANIFEST = "package.xml"  # what the folder of a package has
 
 
-def mesh_file(name: str, urdf: FilePath, package_dirs: Sequence[FilePath]) -> FilePath | None:
+class MeshFile(NamedTuple):
+    """A mesh file, and whether it is inside the folder in which the URDF file may name files."""
+
+    path: FilePath
+    inside: bool
+
+
+def mesh_file(name: str, urdf: FilePath, package_dirs: Sequence[FilePath]) -> MeshFile | None:
     """The file of a mesh; None if there is none.
 
     ``package://name/rest`` is looked for in the given folders, each a package of that name or one that has it inside,
-    then so in all folders above the URDF file. Other names are paths, relative ones from the folder of the URDF file.
+    then so in all folders above the URDF file; the file should be inside the package. Other names are paths, relative
+    ones from the folder of the URDF file; the file should be inside this folder, or the package that the folder is in.
     """
-    return next((path for path in _candidates(name, urdf.absolute(), package_dirs) if _is_file(path)), None)
+    files = (
+        MeshFile(path, _is_inside(path, folder)) for folder, path in _candidates(name, urdf.absolute(), package_dirs)
+    )
+    return min(filter(lambda file: _is_file(file.path), files), key=lambda file: not file.inside, default=None)
 
 
-def _candidates(name: str, urdf: FilePath, package_dirs: Sequence[FilePath]) -> Iterator[FilePath]:
+def _candidates(name: str, urdf: FilePath, package_dirs: Sequence[FilePath]) -> Iterator[tuple[FilePath, FilePath]]:
+    """Folders, and files that should be inside of them."""
     if not name.startswith(PACKAGE):
-        yield urdf.parent / name.removeprefix(FILE)
+        package = next((folder for folder in urdf.parents if _is_file(folder / MANIFEST)), urdf.parent)
+        yield package, urdf.parent / name.removeprefix(FILE)
         return
-    package, _, rest = name.removeprefix(PACKAGE).partition("/")
+    package_name, _, rest = name.removeprefix(PACKAGE).partition("/")
     for folder in (*package_dirs, *urdf.parents):
-        if folder.name == package:
-            yield folder / rest
-        yield folder / package / rest
+        if folder.name == package_name:
+            yield folder, folder / rest.lstrip("/")
+        yield folder / package_name, folder / package_name / rest.lstrip("/")
+
+
+def _is_inside(path: FilePath, folder: FilePath) -> bool:
+    """By their names: links of the file system are the user's own."""
+    return FilePath(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
 
 def _is_file(path: FilePath) -> bool:

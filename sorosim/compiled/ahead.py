@@ -1,0 +1,194 @@
+"""Compilation ahead of use: kernels that are compiled apart, each in one of several processes.
+
+A kernel apart and its callers know each other by name and types only, so any order will do. It begins with the kernel
+that is wanted; compiling it says which others it calls (`cache.calls_of`), and so on.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numba
+
+from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of
+from sorosim.compiled.decorators import ApartKernel, find_kernel
+
+Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
+EVERY_PART = frozenset({"*"})
+_report: Report | None = None
+_more_parts: frozenset[str] = frozenset()
+
+_WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import work; work()"
+
+
+def prepare(function: Any, examples: tuple[Any, ...], parts: Iterable[str] = ()) -> Any:
+    """As `entry`, with all kernels apart that the code calls compiled ahead where several processors are free for it.
+
+    Parameters
+    ----------
+    function : kernel that is compiled apart
+    examples : tuple
+        Arguments of the types to compile for.
+    parts : iterable of str
+        Parts of the robot that kernels are compiled for ahead, see `kernel_apart`; the others when first called.
+    """
+    if not isinstance(function, ApartKernel):  # not compiled at all
+        return function
+    kinds = tuple(numba.typeof(x) for x in examples)
+    compile_ahead([(function.name, kinds)], frozenset(parts))
+    return function.compile(kinds)
+
+
+def compile_ahead(calls: list[Call], parts: frozenset[str]) -> None:
+    """Compile kernels apart, and those that they call, in as many processes as there are processors.
+
+    Parameters
+    ----------
+    calls : list of (name, types of arguments)
+    parts : set of str
+        Parts of robots to compile for, see `kernel_apart`; EVERY_PART: all.
+    """
+    parts = parts | _more_parts
+    if not CACHE_FOLDER or not any(_missing(calls, parts)):
+        return
+    n_workers = min(_n_processors(), 8) if sys.executable else 1
+    with _progress_lines() as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
+        if n_workers > 1:
+            _Pool(n_workers, parts, say).run(calls)
+        else:
+            _compile_here(calls, parts, say)
+
+
+def _missing(calls: Iterable[Call], parts: frozenset[str]) -> Iterator[Call]:
+    """What is not compiled of these kernels and, as far as it is known, of those that they call."""
+    seen, todo = set(), list(calls)
+    while todo:
+        call = todo.pop()
+        if call in seen or not _wanted(call, parts):
+            continue
+        seen.add(call)
+        callees = calls_of(call)
+        if callees is None:
+            yield call
+        else:
+            todo += callees
+
+
+def _wanted(call: Call, parts: frozenset[str]) -> bool:
+    part = find_kernel(call[0]).part
+    return not part or part in parts or parts >= EVERY_PART
+
+
+def _n_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _compile_here(calls: list[Call], parts: frozenset[str], say: Report) -> None:
+    begin, done = time.monotonic(), set[Call]()
+    while missing := [call for call in _missing(calls, parts) if call not in done]:
+        for name, kinds in missing:
+            say(_progress(len(done), len(done) + len(missing), time.monotonic() - begin))
+            find_kernel(name).compile(kinds)
+            done.add((name, kinds))
+
+
+class _Pool:
+    """Processes that compile, each driven by a thread."""
+
+    def __init__(self, n: int, parts: frozenset[str], say: Report) -> None:
+        self.n, self.parts, self.say = n, parts, say
+        self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
+
+    def run(self, calls: list[Call]) -> None:
+        """Compile; what a process fails at is left to its first call, which says why."""
+        begin, done, known = time.monotonic(), 0, set[Call]()
+        running: set[Future[None]] = set()
+        with ThreadPoolExecutor(self.n) as threads:
+            try:
+                while True:
+                    for call in _missing(calls, self.parts):
+                        if call not in known:
+                            known.add(call)
+                            running.add(threads.submit(self.compile, call))
+                    if not running:
+                        return
+                    self.say(_progress(done, len(known), time.monotonic() - begin))
+                    finished, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                    done += len(finished)
+            finally:
+                for future in running:
+                    future.cancel()
+                for worker in self.workers:
+                    worker.kill()
+                    worker.wait()
+
+    def compile(self, call: Call) -> None:
+        worker = getattr(self.local, "worker", None)
+        if worker is None:
+            command = [sys.executable, "-c", _WORKER.format(path=sys.path)]
+            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.local.worker = worker
+            self.workers.append(worker)
+        requests: Any = worker.stdin
+        with suppress(OSError, EOFError):  # it was killed
+            requests.write(pickle.dumps(call))
+            requests.flush()
+            pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
+
+
+def _progress(done: int, known: int, elapsed: float) -> str:
+    if done < 2:  # the first say how many there are
+        return "compiling the engine, once after each installation"
+    left = elapsed * (known - done) / done
+    return f"compiling the engine: {done} of {known} parts, about {left:.0f} s left"
+
+
+@contextmanager
+def _progress_lines() -> Iterator[Report]:
+    """Where lines about the progress go: to `reporting`, or to the terminal if standard error is one."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    report = _report or (_overwrite if terminal else lambda line: None)
+    try:
+        yield report
+    finally:
+        report("")
+
+
+def _overwrite(line: str) -> None:
+    print(f"\r{line:<78}" + ("" if line else "\r"), end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def reporting(report: Report, parts: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Let a function have the lines about compilation, and compile for more parts of robots than the one at hand."""
+    global _report, _more_parts
+    before = _report, _more_parts
+    _report, _more_parts = report, parts
+    try:
+        yield
+    finally:
+        _report, _more_parts = before
+
+
+def work() -> None:
+    """Compile what standard input asks for; answer each request on standard output."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            name, kinds = pickle.load(requests)
+            with suppress(Exception):
+                find_kernel(name).compile(kinds)
+            pickle.dump(None, answers)
+            answers.flush()

@@ -1,0 +1,129 @@
+"""Where compiled code is kept, and what was compiled; processes that compile at once wait for each other.
+
+numba does not notice that a cached caller's callee, in another file, has changed. So the cache lives in a folder
+whose name is a digest of all sources that hold compiled code: after any edit the folder is a new one.
+
+Beside numba's own files, a file with the suffix `.calls` for each function and types of arguments says that it is
+compiled, and which kernels apart it calls.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+
+PACKAGE = Path(__file__).parents[1]
+_MARK = b"@kernel"  # what compiled sources have in common
+_MOST_CACHES = 8
+
+Call = tuple[str, tuple[Any, ...]]  # a kernel as module:function, and the types of its arguments
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(PACKAGE.rglob("*.py")):
+        content = source.read_bytes()
+        if _MARK in content or source.parent.name in ("compiled", "kernels", "lie"):  # constants count as well
+            digest.update(source.relative_to(PACKAGE).as_posix().encode())
+            digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def _root() -> Path:
+    if "SOROSIM_CACHE_DIR" in os.environ:
+        return Path(os.environ["SOROSIM_CACHE_DIR"])
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "sorosim" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sorosim"
+
+
+def _folder() -> str:
+    """Folder of the compiled code of these very sources; older siblings beyond a few are removed."""
+    root = _root()
+    folder = root / _digest()
+    if not folder.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            siblings = [p for p in root.iterdir() if p.is_dir() and len(p.name) == len(folder.name)]
+            for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_MOST_CACHES]:
+                shutil.rmtree(old, ignore_errors=True)
+        except OSError:
+            return ""  # not writable: numba falls back to its own places
+    return str(folder)
+
+
+CACHE_FOLDER = _folder()
+
+
+def _note_file(call: Call) -> Path:
+    """One for each installation, processor and version of Python, as numba has it."""
+    name, kinds = call
+    source = str(getattr(sys.modules.get(name.split(":")[0]), "__file__", None))
+    changed = os.stat(source).st_mtime if os.path.exists(source) else 0.0
+    content = "; ".join([sys.version, _target(), source, str(changed), *(str(kind) for kind in kinds)])
+    return Path(CACHE_FOLDER) / f"{name.replace(':', '.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}.calls"
+
+
+@functools.cache
+def _target() -> str:
+    return repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
+
+
+def calls_of(call: Call) -> list[Call] | None:
+    """Which kernels apart some compiled code calls; None: it is not compiled."""
+    if not CACHE_FOLDER:
+        return None
+    try:
+        calls: list[Call] = pickle.loads(_note_file(call).read_bytes())
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return None
+    return calls
+
+
+def note_compiled(call: Call, calls: list[Call]) -> None:
+    """Say that code is compiled, and which kernels apart it calls; other processes see it whole or not at all."""
+    if not CACHE_FOLDER:
+        return
+    path = _note_file(call)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        part.write_bytes(pickle.dumps(calls))
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Be the only process inside for a name; where there are no locks of files, several may be.
+
+    The operating system takes the lock back when a process ends, however it ends.
+    """
+    if not CACHE_FOLDER or sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with open(Path(CACHE_FOLDER) / f"{name}.lock", "ab") as stream:
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if waiting is not None:
+                    waiting()
+                time.sleep(0.02)
+            except OSError:  # some network file systems know none
+                break
+        yield

@@ -1,0 +1,259 @@
+"""The decorators behind every compiled function."""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import functools
+import importlib
+import inspect
+import pickle
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.types.misc import unliteral
+from numba.core.typing import templates
+
+from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of, note_compiled
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile with numba: cached on disk, GIL released, IEEE division; NaN and infinity keep their meaning."""
+    return _compiled(function)
+
+
+def kernel_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `kernel`, for functions that only write into their arguments; allocating in one is an error of compilation.
+
+    numba then does not count references to views of arrays, which otherwise takes most of the time of short functions.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def kernel_inside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `kernel_in_place`, always compiled into its callers: for short steps in loops, that are given many arrays.
+
+    A call hands every array over by value, some eight words each; for a tree and its workspace that is a hundred words.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = CACHE_FOLDER or before
+    try:
+        # No fastmath: the linker may take a callee's code from this function or from another one that was loaded
+        # before; only strict arithmetic gives the same bits whichever it is, and runs then repeat in any process.
+        options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+        options |= more
+        compiled: Callable[..., Any] = _recording(numba.njit(**options)(function))
+        return compiled
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+    """The compiled code of a kernel for arguments of the types of the examples.
+
+    It saves the look-up of types at every call (6 us for 36 arrays), and all checks with it: arguments must have just
+    these types, and be contiguous.
+    """
+    if not hasattr(function, "compile"):  # not compiled at all
+        return function
+    compiled: Callable[..., Any] = function.compile(tuple(numba.typeof(x) for x in examples))
+    return compiled
+
+
+# -- kernels that are compiled apart --------------------------------------------------------------------------------
+
+
+RETURNS = {"None": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}  # by annotation
+
+
+class ApartKernel:
+    """A kernel that is compiled on its own, and called by its address.
+
+    numba takes the code of a callee into its callers and optimises it there anew. A kernel apart is compiled once, when
+    it is first needed: its address is looked up at the first call, by `_address_of`, so callers neither wait for it nor
+    contain it, and processes compile many at once (`sorosim.compiled.ahead`).
+    """
+
+    def __init__(self, function: Callable[..., Any], part: str) -> None:
+        functools.update_wrapper(self, function)
+        self.dispatcher: Any = _compiled(function, _nrt=False)
+        self.part = part
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        annotation = inspect.get_annotations(function).get("return")
+        self.returns = RETURNS[getattr(annotation, "__name__", str(annotation))]
+
+        def resolve(context: Any, *arguments: Any) -> Any:
+            return self._resolve(arguments)
+
+        signature = inspect.signature(function)  # numba asks for it, to pass arguments by name
+        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_ONLY)
+        own = [one.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for one in signature.parameters.values()]
+        resolve.__signature__ = signature.replace(parameters=[context, *own])  # type: ignore[attr-defined]
+        template = templates.make_intrinsic_template(self, resolve, function.__name__)
+        templates.infer(template)
+        templates.infer_global(self, types.Function(template))
+        self._numba_type_ = types.Function(template)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    def compile(self, kinds: tuple[Any, ...]) -> Any:
+        """Compile for arguments of these types; returns the compiled function."""
+        entry_point = self.dispatcher.compile(kinds)
+        declared, returned = self.returns, self.dispatcher.overloads[kinds].signature.return_type
+        if returned != declared:
+            raise TypeError(f"{self.name} is declared to return {declared}, and returns {returned}")
+        return entry_point
+
+    def address(self, kinds: tuple[Any, ...]) -> int:
+        """Address of the native code for arguments of these types."""
+        self.compile(kinds)
+        compiled = self.dispatcher.overloads[kinds]
+        return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+
+    def _resolve(self, arguments: tuple[Any, ...]) -> Any:
+        """Type a call, and generate it: through an address that is looked up at the first call."""
+        kinds = tuple(unliteral(one) for one in arguments)
+        signature = self.returns(*kinds)
+        call = pickle.dumps((self.name, kinds))
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            _note_call((self.name, kinds))
+            function_type = context.call_conv.get_function_type(signature.return_type, signature.args)
+            word = ir.IntType(64)
+            slot = cgutils.add_global_variable(builder.module, word, f"address.{self.name}")
+            slot.linkage, slot.initializer = "internal", ir.Constant(word, 0)
+            known = builder.load(slot)
+            address = cgutils.alloca_once_value(builder, known)
+            with builder.if_then(builder.icmp_unsigned("==", known, ir.Constant(word, 0)), likely=False):
+                text = context.insert_const_bytes(builder.module, call)
+                lookup_type = ir.FunctionType(word, [text.type, word])
+                lookup = cgutils.get_or_insert_function(builder.module, lookup_type, _LOOKUP)
+                found = builder.call(lookup, [text, ir.Constant(word, len(call))])
+                builder.store(found, slot)
+                builder.store(found, address)
+                with builder.if_then(builder.icmp_unsigned("==", found, ir.Constant(word, 0)), likely=False):
+                    context.call_conv.return_user_exc(builder, TypeError, (f"{self.name}: no code for such arguments",))
+            callee = builder.inttoptr(builder.load(address), function_type.as_pointer())
+            status, result = context.call_conv.call_function(
+                builder, callee, signature.return_type, signature.args, values
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            return result
+
+        return signature, generate
+
+
+def kernel_apart(part: str = "") -> Callable[[Callable[..., Any]], Any]:
+    """As `kernel_in_place`, compiled apart from its callers, when it is first needed.
+
+    Its return annotation declares what it returns: None, int, bool or float.
+
+    Parameters
+    ----------
+    part : str
+        The part of a robot that needs it, such as "loops"; empty: every robot. It only says what is worth compiling
+        ahead.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        return function if numba.config.DISABLE_JIT else ApartKernel(function, part)
+
+    return decorate
+
+
+def find_kernel(name: str) -> ApartKernel:
+    """The kernel apart of a name, module:function."""
+    module, function = name.split(":")
+    kernel: ApartKernel = getattr(importlib.import_module(module), function)
+    return kernel
+
+
+_LOOKUP = "sorosim_address_of"
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)  # type: ignore[untyped-decorator]
+def _address_of(text: int, size: int) -> int:
+    """Address of a kernel apart, for compiled code that calls it for the first time; 0: it cannot be compiled."""
+    name, kinds = pickle.loads(ctypes.string_at(text, size))
+    interrupted = False
+    while True:
+        try:
+            address = find_kernel(name).address(kinds)
+            break
+        except KeyboardInterrupt:  # compiled code cannot go on without the address: be interrupted after it
+            interrupted = True
+        except Exception:
+            traceback.print_exc()
+            return 0
+    if interrupted:
+        _thread.interrupt_main()
+    return address
+
+
+llvm.add_symbol(_LOOKUP, ctypes.cast(_address_of, ctypes.c_void_p).value)
+
+
+# -- which kernels apart a kernel calls --------------------------------------------------------------------------------
+
+_local = threading.local()  # .calls: those of the kernel that this thread compiles
+
+
+def _note_call(call: Call) -> None:
+    calls = getattr(_local, "calls", None)
+    if calls is not None and call not in calls:
+        calls.append(call)
+
+
+def _recording(dispatcher: Any) -> Any:
+    """Compile each function once, whichever process does, and note which kernels apart it calls.
+
+    It takes no types of single values: numba compiles a function anew for f(0), f(1) and f(i).
+    """
+    if not hasattr(dispatcher, "compile"):  # not compiled at all
+        return dispatcher
+    compile_once, known = dispatcher.compile, {}
+    name = f"{dispatcher.py_func.__module__}:{dispatcher.py_func.__qualname__}"
+
+    def compile_here(kinds: tuple[Any, ...]) -> list[Call]:
+        before, _local.calls = getattr(_local, "calls", None), []
+        misses = sum(dispatcher.stats.cache_misses.values())
+        try:
+            compile_once(kinds)
+            calls: list[Call] = _local.calls
+        finally:
+            _local.calls = before
+        if sum(dispatcher.stats.cache_misses.values()) == misses:  # another process was faster, or its note is lost
+            calls = calls_of((name, kinds)) or []
+        note_compiled((name, kinds), calls)
+        return calls
+
+    def compile_recorded(kinds: Any) -> Any:
+        if not isinstance(kinds, tuple):
+            return compile_once(kinds)
+        kinds = tuple(unliteral(kind) for kind in kinds)
+        if kinds not in known:
+            calls = calls_of((name, kinds))
+            if calls is None:
+                # in this order: whoever waits for another process has numba's lock, and no thread waits for that one
+                with global_compiler_lock, alone(name.replace(":", ".")):
+                    calls = compile_here(kinds)
+            known[kinds] = calls
+        for call in known[kinds]:
+            _note_call(call)
+        return compile_once(kinds)
+
+    dispatcher.compile = compile_recorded
+    return dispatcher

@@ -1,0 +1,119 @@
+"""Named tuples of arrays, given to compiled code by reference."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, imputils, types
+from numba.core.typing import templates
+from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
+
+
+class Reference(types.Type):
+    """Type of a named tuple that compiled code gets as a pointer to its fields.
+
+    numba passes tuples by value, field by field and array by array: some 900 words for one evaluation of a robot, in
+    every call. By reference it is one word, and both the compiler and the call have less to do.
+    """
+
+    def __init__(self, cls: type, fields: tuple[Any, ...]) -> None:
+        self.cls, self.fields = cls, fields
+        content = "; ".join(str(field) for field in fields)
+        super().__init__(f"{cls.__name__}.{hashlib.sha256(content.encode()).hexdigest()[:12]}")
+
+    def field(self, name: str) -> int:
+        """Index of a field."""
+        return int(self.cls._fields.index(name))  # type: ignore[attr-defined]
+
+
+def by_reference(cls: type) -> type:
+    """Class decorator: compiled code gets named tuples of this class by reference. Their fields never change."""
+    typeof_impl.register(cls)(_typeof)
+    return cls
+
+
+def _typeof(value: Any, context: Any) -> Reference:
+    cls: Any = type(value)
+    return _reference(cls, tuple(typeof_impl(field, context) for field in value))
+
+
+@functools.cache
+def _reference(cls: Any, fields: tuple[Any, ...]) -> Reference:
+    return Reference(cls, fields)
+
+
+@register_model(Reference)
+class _ReferenceModel(models.StructModel):  # type: ignore[misc]
+    """An argument is the address of the fields; a value the fields, loaded where a function begins, and the address.
+
+    A field that is such a tuple itself stays an address until it is asked for.
+    """
+
+    def __init__(self, manager: Any, kind: Reference) -> None:
+        members = [types.voidptr if isinstance(field, Reference) else field for field in kind.fields]
+        super().__init__(manager, kind, [*zip(kind.cls._fields, members, strict=True), ("address", types.voidptr)])  # type: ignore[attr-defined]
+
+    def room(self) -> Any:
+        """Type of the fields in memory."""
+        return ir.LiteralStructType([model.get_value_type() for model in self._models[:-1]])
+
+    def get_argument_type(self) -> Any:
+        return self._models[-1].get_value_type()
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        return builder.extract_value(value, len(self._models) - 1)
+
+    def from_argument(self, builder: Any, address: Any) -> Any:
+        fields = builder.bitcast(address, self.room().as_pointer())
+        value = ir.Constant(self.get_value_type(), ir.Undefined)
+        for i in range(len(self._models) - 1):
+            field = builder.load(cgutils.gep_inbounds(builder, fields, 0, i))
+            # what the fields are never changes while compiled code runs, only what the arrays hold
+            field.set_metadata("invariant.load", builder.module.add_metadata([]))
+            value = builder.insert_value(value, field, i)
+        return builder.insert_value(value, address, len(self._models) - 1)
+
+
+@templates.infer_getattr
+class _ReferenceAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+    key = Reference
+
+    def generic_resolve(self, kind: Reference, name: str) -> Any:
+        return kind.fields[kind.field(name)] if name in kind.cls._fields else None  # type: ignore[attr-defined]
+
+
+@lower_getattr_generic(Reference)  # type: ignore[untyped-decorator]
+def _get_field(context: Any, builder: Any, kind: Reference, value: Any, name: str) -> Any:
+    index = kind.field(name)
+    field, field_kind = builder.extract_value(value, index), kind.fields[index]
+    if isinstance(field_kind, Reference):
+        return context.data_model_manager[field_kind].from_argument(builder, field)
+    return imputils.impl_ret_borrowed(context, builder, field_kind, field)
+
+
+@unbox(Reference)  # type: ignore[untyped-decorator]
+def _unbox(kind: Reference, value: Any, c: Any) -> Any:
+    model = c.context.data_model_manager[kind]
+    room = cgutils.alloca_once(c.builder, model.room())
+    natives = [c.unbox(field, c.pyapi.tuple_getitem(value, i)) for i, field in enumerate(kind.fields)]
+    failed = cgutils.false_bit
+    for i, (field, native) in enumerate(zip(kind.fields, natives, strict=True)):
+        stored = native.value
+        if isinstance(field, Reference):
+            stored = c.context.data_model_manager[field].as_argument(c.builder, stored)
+        c.builder.store(stored, cgutils.gep_inbounds(c.builder, room, 0, i))
+        failed = c.builder.or_(failed, native.is_error)
+    cleanups = [native.cleanup for native in natives if native.cleanup is not None]
+
+    def cleanup() -> None:
+        for one in reversed(cleanups):
+            one()
+
+    # the compiler must not see that these are the stores above: loads of fields are invariant
+    address = c.builder.bitcast(room, model.get_argument_type())
+    same = ir.InlineAsm(ir.FunctionType(address.type, [address.type]), "", "=r,0,~{memory}", side_effect=True)
+    fields = model.from_argument(c.builder, c.builder.call(same, [address]))
+    return NativeValue(fields, is_error=failed, cleanup=cleanup if cleanups else None)

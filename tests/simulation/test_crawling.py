@@ -1,0 +1,115 @@
+"""Runs that would take hours for nothing end by themselves, with what they have; limits of steps and of the clock."""
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim.errors import ConvergenceError, InputError
+from sorosim.solvers.registry import METHODS
+from tests.helpers.arms import rubber_arm
+
+# an implausible run goes on while it seems to need up to 1e5 steps more
+MOST = 200_000
+slow = pytest.mark.slow
+
+
+def every_method(*fast):
+    """All methods, those that are not among the named ones in the slow suite."""
+    return pytest.mark.parametrize("method", [m if m in fast else pytest.param(m, marks=slow) for m in METHODS])
+
+
+def ended(robot, **options):
+    """The error of a run that ends early, None if it comes to its end; in either case within its limit of work."""
+    caught = None
+    try:
+        run = sorosim.simulate(robot, **options)
+    except ConvergenceError as error:
+        run, caught = error.partial, error
+    if caught is not None:
+        assert np.isfinite(run.q).all()
+        assert run.t[-1] < run.options["t_end"]
+        assert caught.report.where in robot.coordinate_names
+    assert run.stats.get("n_steps", 0) <= MOST
+    return caught
+
+
+@every_method("cvode", "newmark")
+def test_ten_million_newtons_on_a_tendon(method):
+    error = ended(sorosim.load("cable_manipulator"), t_end=10.0, u={"cable1": 1e7}, method=method)
+    assert error.partial.t[-1] < 0.01
+    if method != "lsoda" or "at this pace" in str(error):  # it may lose the state before
+        assert "at this pace the rest takes" in str(error)
+        assert "where forces of the actuator 'cable1' act most" in str(error)
+        assert f"steps follow a motion of '{error.report.where}' of 'arm'" in str(error)
+    assert "'arm' is strained by" in str(error)
+    assert "look at the units of inputs and loads" in str(error)
+
+
+@every_method("generalized-alpha")
+def test_a_meganewton_on_a_rubber_arm(method):
+    robot = sorosim.load(rubber_arm(), set={"loads": {"push": {"wrench": {"link": "arm", "force": [0, 0, -1e6]}}}})
+    error = ended(robot, t_end=10.0, method=method)
+    if error is not None and "at this pace" in str(error):
+        assert "where forces of the load 'push' act most" in str(error) or "'arm' is strained" in str(error)
+
+
+@every_method("cvode")
+def test_a_contact_of_1e12(method):
+    robot = sorosim.load("jumping_lamp", set={"loads.ground.contact.stiffness": 1e12})
+    error = ended(robot, method=method)
+    if error is not None and "at this pace" in str(error):
+        assert "loads.ground: stiffness 1e+12 N/m^1.5 makes steps short, about 4e+06 N/m^1.5 is enough" in str(error)
+    assert error is not None or method not in ("bdf", "radau", "cvode")
+
+
+def test_newmarks_growing_multipliers():
+    error = ended(sorosim.load("four_bar"), t_end=100.0, method="newmark")
+    assert "at this pace the rest takes" in str(error)
+    assert "the multipliers of the loops swing by" in str(error)
+    assert "method='generalized-alpha' does" in str(error)
+
+
+def test_a_method_of_order_2_at_the_last_digits():
+    robot = sorosim.load("cable_manipulator")
+    error = ended(robot, t_end=10.0, method="newmark", rtol=2.3e-14, atol=1e-16)
+    assert "rtol = 2.3e-14 is too small for a method of order 2: method='radau' takes far fewer steps" in str(error)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_max_steps_end_a_run_which_can_be_taken_up_again(method, tmp_path):
+    robot, options = sorosim.load(rubber_arm()), {"t_end": 0.2, "u": {"pull": "2*sin(20*t)"}, "method": method}
+    whole = sorosim.simulate(robot, **options)
+    out = tmp_path / "run.h5"
+    with pytest.raises(ConvergenceError, match=r"it has taken max_steps = 10 steps; there") as caught:
+        sorosim.simulate(robot, **options, max_steps=10, out=out)
+    run = caught.value.partial
+    assert 0.0 < run.t[-1] < 0.2
+    assert caught.value.report.t == run.t[-1]
+    assert run.stats.get("n_steps", 10) == 10
+    assert "sorosim.resume goes on from there" in str(caught.value)
+    with pytest.raises(ConvergenceError) as again:  # steps are the same each time
+        sorosim.simulate(robot, **options, max_steps=10)
+    assert np.array_equal(again.value.partial.q, run.q)
+    for start in (run, out):  # the limit counts anew, and the new one stands in the result
+        longer = sorosim.resume(start, max_steps=1e5)
+        assert longer.t[-1] == 0.2
+        assert longer.options["max_steps"] == 1e5
+        assert np.abs(longer.q[-1] - whole.q[-1]).max() < 0.05 * np.abs(whole.q).max()
+    with pytest.raises(ConvergenceError, match="max_steps = 10"):
+        sorosim.resume(run)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_limit_of_the_clock_ends_a_run(method):
+    with pytest.raises(ConvergenceError, match=r"max_wall_time = 1e-09 s is over") as caught:
+        sorosim.simulate(
+            sorosim.load(rubber_arm()), 100.0, u={"pull": "2*sin(20*t)"}, method=method, max_wall_time=1e-9
+        )
+    assert caught.value.partial.t[-1] < 100.0
+
+
+def test_limits_that_are_none_are_refused():
+    robot = sorosim.load("pendulum")
+    for name, value in (("max_steps", 0), ("max_steps", "many"), ("max_wall_time", 0.0), ("max_wall_time", np.nan)):
+        with pytest.raises(InputError, match=name):
+            sorosim.simulate(robot, 0.1, **{name: value})
