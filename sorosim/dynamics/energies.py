@@ -136,8 +136,8 @@ class Exchanges:
             self._add_wrenches(k, t, q, qd, wrenches, twists)
         for k in range(len(q) if self.loading.others else 0):
             self._add_others(t[k], q[k], qd[k], acting[k], lost[k], twists[k])
-        wrenches = acting - lost, -(lost + lost_by_contacts), twists
-        together = zip((work, loss, qd), (x.reshape(len(q), -1) for x in wrenches), strict=True)
+        of_nodes = acting - lost, -(lost + lost_by_contacts), twists
+        together = zip((work, loss, qd), (x.reshape(len(q), -1) for x in of_nodes), strict=True)
         return Exchange._make(np.concatenate(pair, axis=1) for pair in together)
 
     def _of_loops(self, q: Array, qd: Array, u: Array) -> Array:

@@ -24,12 +24,9 @@ class WorkIntegral(StepIntegral):
     """Work (of actuators, loads and driven joints) and dissipation (2,) [J] along an integration."""
 
     def __init__(self, trials: Trials, times: Array, begin: Array) -> None:
-        super().__init__(self._powers, times, begin)
+        super().__init__(lambda t, x: self.exchange(t, x).powers(), times, begin)
         self.trials, self.system = trials, trials.system
         self.exchanges = Exchanges(self.system.robot.engine)
-
-    def _powers(self, t: Array, x: Array) -> Array:
-        return self.exchange(t, x).powers()
 
     def exchange(self, t: Array, x: Array) -> Exchange:
         """What is exchanged at times (k,) in states (k, n)."""
@@ -78,7 +75,8 @@ def imbalance(run: Run) -> str:
     An integrator of order p takes steps of size h ~ rtol^(1/(p + 1)), each with an error of up to rtol of the state. So
     what they sum up to over a time, and with it the error of the energy, is of size rtol^(p/(p + 1)), for p = 1 the
     square root of rtol. Beside it, a step may change the energy by what an error `atol` of each coordinate and rate
-    does. The factor EXPLAINED is measured (tests/validation/test_energy.py).
+    does. These are sizes, no bounds: the factor EXPLAINED in front of them is chosen, and the bundled robots must stay
+    below it (tests/test_bundled_robots.py).
     """
     n = len(run.t)
     rows = np.unique(np.linspace(0, n - 1, min(n, LOOKS)).round().astype(int))

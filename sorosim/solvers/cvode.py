@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,8 @@ def integrate(problem: OdeProblem) -> OdeSolution:
 def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
     """Options of the library for the events of a problem, or of differential-algebraic equations with states y[:n].
 
-    The library evaluates events at the end of each of its steps, which it does not tell otherwise. So `march` follows
-    the steps as one event more, which has no zero.
+    The library evaluates events at the ends of its steps, which it does not tell otherwise, and at output times within
+    them. So `march` follows the steps as one event more, which has no zero.
     """
     followed = problem.steps is not None
     if not (problem.events or followed):
@@ -85,7 +86,8 @@ def event_options(problem: OdeProblem, march: March, n: int | None = None) -> di
             out[i] = event.function(t, np.array(y[:n]))
         if followed:
             out[-1] = 1.0
-            march.stepped(t, y[:n])
+            if t != march.target or t == march.end:
+                march.stepped(t, y[:n])
 
     def values_of_dae(t: float, y: Array, yd: Array, out: Array) -> None:
         values(t, y, out)
@@ -116,9 +118,9 @@ class March:
         self.last: tuple[float, Array] | None = None
         self.success, self.message = True, "The solver successfully reached the end of the integration interval."
 
-    def stepped(self, t: float, x: Array, anyway: bool = False) -> None:
-        """The library evaluates events: at ends of steps, at output times within them, and where it looks for zeros."""
-        if t > self.at and (anyway or t != self.target or t == self.end) and np.isfinite(x).all():
+    def stepped(self, t: float, x: Array) -> None:
+        """Follow a step to t, which may be one where the library only looks for zeros of events."""
+        if t > self.at and isfinite(x @ x):
             self.at, self.known = t, (t, np.array(x))
             if self.problem.steps is not None:
                 self.problem.steps.step(t, x)
@@ -129,9 +131,9 @@ class March:
         self._go()
         # rows after the last step that was followed, where it ended early
         for k in range(self.reporter.done, len(self.x)):
-            self.stepped(float(self.problem.t_out[k]), self.x[k], True)
+            self.stepped(float(self.problem.t_out[k]), self.x[k])
         if self.hits:
-            self.stepped(*self.hits[-1][1:], True)
+            self.stepped(*self.hits[-1][1:])
         self.report(float(self.problem.t_out[len(self.x) - 1]))
 
     def _go(self) -> None:

@@ -150,7 +150,8 @@ class StepIntegral:
         if len(self._ends) > 1 and t > self._t[self._ends[-2]]:
             time = np.array([min(t, self._t[-1])])
             self._integrate(time, row, 0, value)
-        return row[0]
+        out: Array = row[0]
+        return out
 
     def _integrate(self, times: Array, rows: Array, n_rows: int, value: Array) -> int:
         nodes = np.array(self._t), self._powers, np.array(self._ends)
