@@ -129,9 +129,11 @@ class Integration:
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
         self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
+        # free coordinates may rest while driven ones move: steps by their errors alone would not follow the work of these
+        max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
         problem = OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
-            options["rtol"], options["atol"], options["max_step"], self.events, self.dense, self.report, self.work,
+            options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged,
         )  # fmt: skip
         if self.out is not None:
