@@ -128,13 +128,15 @@ class March:
     def run(self, solver: Any) -> None:
         """Integrate by a solver of the library that has been given its start."""
         self.solver, self.reporter = solver, Reporter(self.problem)
-        self._go()
-        # rows after the last step that was followed, where it ended early
-        for k in range(self.reporter.done, len(self.x)):
-            self.stepped(float(self.problem.t_out[k]), self.x[k])
-        if self.hits:
-            self.stepped(*self.hits[-1][1:])
-        self.report(float(self.problem.t_out[len(self.x) - 1]))
+        try:
+            self._go()
+        finally:
+            # rows after the last step that was followed, where it ended early
+            for k in range(self.reporter.done, len(self.x)):
+                self.stepped(float(self.problem.t_out[k]), self.x[k])
+            if self.hits:
+                self.stepped(*self.hits[-1][1:])
+            self.report(float(self.problem.t_out[len(self.x) - 1]))
 
     def _go(self) -> None:
         for moment in self.problem.t_out[1:]:
