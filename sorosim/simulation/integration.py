@@ -129,7 +129,7 @@ class Integration:
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
         self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
-        # free coordinates may rest while driven ones move: steps by their errors alone would not follow the work of these
+        # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
         problem = OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,

@@ -28,7 +28,9 @@ GAUSS = (0.5 - 0.5 * sqrt(0.6), 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.5 + 0.5 * sqrt
 
 
 @kernel
-def integrate_steps(t, power, ends, first, times, rows, n_rows, value):
+def integrate_steps(
+    t: Array, power: Array, ends: NDArray[np.int64], first: int, times: Array, rows: Array, n_rows: int, value: Array
+) -> int:  # fmt: skip
     """Integrate powers over steps, and fill the rows at output times within them.
 
     t, power : (n,) times and (n, m) powers of nodes; ends : (n_steps + 1,) which of them are ends of steps; first : the

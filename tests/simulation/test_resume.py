@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
 from sorosim.io.journal import MAGIC, journal_of
@@ -356,3 +356,17 @@ def test_a_run_that_fails_before_it_begins_leaves_no_journal(tmp_path):
     with pytest.raises(sorosim.InputError):
         sorosim.simulate(sorosim.load("pendulum"), 0.1, events=[lambda t, q, qd: "x"], out=tmp_path / "run.h5")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_older_versions_without_work_and_dissipation_open_and_go_on(tmp_path):
+    robot = sorosim.load("cable_manipulator")
+    run = sorosim.simulate(robot, 0.2, checkpoint=0.1, out=tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        del file["exchanged"], file["checkpoints/exchanged"]
+    opened = sorosim.open(tmp_path / "run.h5")
+    assert opened.exchanged is None
+    # by Simpson's rule over 20 rows
+    assert_allclose(opened.energy().work, run.energy().work, rtol=0, atol=1e-4)
+    further = sorosim.resume(tmp_path / "run.h5", 0.3)
+    assert further.exchanged.shape == (len(further.t), 2)
+    assert_array_equal(further.q, sorosim.simulate(robot, 0.3, checkpoint=0.1).q)
