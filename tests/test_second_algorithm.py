@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from sorosim.actuation.route import Run
 from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.energies import powers
+from sorosim.dynamics.energies import Exchanges
 from sorosim.lie import hat
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import ReferenceStrain, strain
@@ -147,7 +147,8 @@ def test_powers_of_actuators_loads_and_damping_are_the_rate_of_energy(tree):
     robot, (q, qd, _, u) = tree
     q, qd = 0.3 * q, 0.3 * qd
     qdd = robot.forward_dynamics(q, qd, u)
-    actuators, lost = powers(robot.engine, 0.0, q, qd, u)
+    found = Exchanges(robot.engine)(np.zeros(1), q[None], qd[None], np.asarray(u, dtype=float)[None])
+    actuators, lost = found.powers()[0]
     # slowly enough for the high accelerations of soft rods
     steps = np.array(STEPS) * min(1.0, np.sqrt(np.abs(qd / qdd).min()))
     rate = best_slope(lambda t: robot.energy(q + t * qd + 0.5 * t**2 * qdd, qd + t * qdd).total, steps, 8)

@@ -1,13 +1,19 @@
-"""Energies of a robot, and the powers that change them."""
+"""Energies of a robot, and the forces that change them."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.compiled import prepare
 from sorosim.engine.engine import Engine
+from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
+from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
+from sorosim.kernels.joints import BRAKE, LAW, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
@@ -22,17 +28,153 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     return float(kinetic), elastic, float(potential)
 
 
-def powers(engine: Engine, t: float, q: Array, qd: Array, u: Array) -> tuple[float, float]:
-    """Power of actuators and loads, and power lost by damping [W]."""
-    zero, idle, none = engine.zero_rates, engine.idle, np.zeros(engine.n_actuators)
-    passive = idle.internal(q, qd, none).tau
-    done = float((engine.internal(q, qd, u).tau - passive) @ qd)
-    lost = float((idle.internal(q, zero, none).tau - passive) @ qd)
-    for name in engine.loading.loads:
-        brake = load_power(engine, name, t, q, qd, lost=True)
-        done += 0.0 if engine.loading.stores(name) else load_power(engine, name, t, q, qd) - brake
-        lost -= brake
-    return done, lost
+class Exchange(NamedTuple):
+    """Forces that change the energy of a robot in k states, and the rates along which they act.
+
+    Entries of a row are generalised forces and rates of coordinates, then components of wrenches and twists of nodes.
+    """
+
+    work: Array  # (k, n) of actuators and loads
+    loss: Array  # (k, n) against dampers, brakes, friction and drag
+    rates: Array  # (k, n)
+
+    def powers(self) -> Array:
+        """Power put in and power lost (k, 2) [W]."""
+        out = np.empty((len(self.rates), 2))
+        powers(self.work, self.loss, self.rates, out)
+        return out
+
+    def until(self, later: Exchange, h: float) -> Array:
+        """Work and loss (k, 2) [J] over steps of size h: of mean forces along mean rates."""
+        return h * Exchange(*(0.5 * (a + b) for a, b in zip(self, later, strict=True))).powers()
+
+
+class Exchanges:
+    """The `Exchange` of a robot in any states.
+
+    Of the tree there are actuators and damping, which Newmark's method integrates itself (kernels.newmark); beside it
+    loads and the laws of loops. Elastic forces, end stops and what contacts store are energies instead.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.loading = engine, engine.loading
+        elastic = engine.elastic
+        kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
+        motors, brakes = (kind == MOTOR) | (kind == SERVO), kind == BRAKE
+
+        def only(rows: NDArray[np.bool_]) -> Laws:
+            return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
+
+        self.passive = elastic._replace(laws=only(~motors))
+        self.brakes = elastic._replace(stiffness=none, laws=only(brakes))
+        self.no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])
+        self._active = elastic._replace(stiffness=none, damping=none, laws=only(motors))
+        self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(brakes))
+        self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
+        self._matrices = np.empty((0, engine.ndof)), np.empty((0, engine.ndof)), np.empty((0, engine.n_actuators))
+        self._compiled: dict[Any, Any] = {}
+        if not self.loading.loads:
+            return
+        laws = self.loading.compiled
+        stores = {name for name in laws if self.loading.stores(name)}
+        packs = (
+            [law for name, law in laws.items() if name not in stores],
+            [law.losses for name, law in laws.items() if name not in stores],
+            [law.losses for name, law in laws.items() if name in stores],
+        )
+        self._packs = [pack(part) for part in packs]
+        self._rooms = [self.loading.make_external(len(engine.tree.segment), engine.ndof, part) for part in self._packs]
+        self._stack = np.zeros((self.loading.depth, 3))
+
+    @property
+    def beside_tree(self) -> bool:
+        """Whether anything but actuators and damping of the tree exchanges energy."""
+        return self._loops or bool(self.loading.loads)
+
+    def __call__(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> Exchange:
+        """All of it at times (k,), q and qd (k, ndof), u (k, n_actuators).
+
+        reaction : (k, ndof) generalised forces of what drives coordinates.
+        """
+        found, n = self.beside(t, q, qd, u, reaction), self.engine.ndof
+        work, loss = self.of_tree(q, qd, u)
+        found.work[:, :n] += work
+        found.loss[:, :n] += loss
+        return found
+
+    def of_tree(self, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
+        """Generalised forces (k, ndof) of actuators, and those against damping."""
+        work, loss = np.zeros_like(q), np.zeros_like(q)
+        if not self._exchanges:
+            return work, loss
+        in_python = self.loading.actuators
+        for part in [slice(k, k + 1) for k in range(len(q))] if in_python else [slice(None)]:
+            engine = self.engine
+            if in_python:
+                names = engine.actuator_names
+                self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names)
+            self._call(
+                tree_exchange, engine.tree, self._active, engine.fibres, self.brakes, self.no_fibres, q[part], qd[part],
+                u[part], engine.workspace, engine.external, work[part], loss[part], *self._matrices,
+            )  # fmt: skip
+        return work, loss
+
+    def beside(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> Exchange:
+        """What is beside the tree: of loads, laws of loops and driven coordinates."""
+        work, loss = np.zeros_like(q) if reaction is None else reaction.copy(), np.zeros_like(q)
+        if self._loops:
+            for k in range(len(q)):
+                rest, none = np.zeros_like(q[k]), np.zeros_like(u[k])
+                passive = self._of_loops(q[k], qd[k], none)
+                work[k] += self._of_loops(q[k], qd[k], u[k]) - passive
+                loss[k] += self._of_loops(q[k], rest, none) - passive
+        if not self.loading.loads:
+            return Exchange(work, loss, qd)
+        shape = len(q), len(self.engine.tree.segment), 6
+        acting, lost, lost_by_contacts, twists = np.zeros((4, *shape))
+        for k, wrenches in enumerate((acting, lost, lost_by_contacts)):
+            self._add_wrenches(k, t, q, qd, wrenches, twists)
+        for k in range(len(q) if self.loading.others else 0):
+            self._add_others(t[k], q[k], qd[k], acting[k], lost[k], twists[k])
+        of_nodes = acting - lost, -(lost + lost_by_contacts), twists
+        together = zip((work, loss, qd), (x.reshape(len(q), -1) for x in of_nodes), strict=True)
+        return Exchange._make(np.concatenate(pair, axis=1) for pair in together)
+
+    def _of_loops(self, q: Array, qd: Array, u: Array) -> Array:
+        """Generalised forces (ndof,) of springs, dampers and motors in loops."""
+        zero = np.zeros_like(q)
+        return self.engine.internal(q, qd, u).tau - self.engine.evaluate(task.INTERNAL, q, qd, zero, u).tau
+
+    def _add_wrenches(self, k: int, t: Array, q: Array, qd: Array, wrenches: Array, twists: Array) -> None:
+        """World wrenches (k, n_nodes, 6) by the laws of one pack, and twists of nodes."""
+        part, engine = self._packs[k], self.engine
+        if not (len(part.laws.row) or len(part.laws.surfaces.group)):
+            return
+        varying = np.zeros((len(t), len(part.signals.signals), 3))
+        for row, time in enumerate(t if varying.size else ()):
+            varying[row] = part.signals.jets(time)
+        self._call(
+            load_wrenches, engine.tree, part.laws, engine.gravity, t, q, qd, varying, engine.workspace, self._rooms[k],
+            self._stack, wrenches, twists,
+        )  # fmt: skip
+
+    def _add_others(self, t: float, q: Array, qd: Array, acting: Array, lost: Array, twists: Array) -> None:
+        """World wrenches (n_nodes, 6) of loads that Python computes, and twists of nodes."""
+        engine = self.engine
+        engine.sweep(q, qd, POSES)
+        twists[:] = engine.workspace.twist[:-1, 0]
+        for name, load in self.loading.others.items():
+            room = self.loading.make_external(len(engine.tree.segment), engine.ndof)
+            self.loading.add_other(name, room, t, engine.workspace)
+            if load.dissipates:
+                lost += room.wrench
+            acting += room.wrench
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        """Call a kernel by its compiled code: arguments are of the same types each time."""
+        if function not in self._compiled:
+            self._compiled[function] = prepare(function, arguments, self.engine.parts)
+        self._compiled[function](*arguments)
 
 
 def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:

@@ -55,6 +55,8 @@ def check_stored(out: dict[str, Any], file: str) -> None:
         if shape != wanted:
             label = f"{rows} rows of '{name}'" if rows is not None else f"'{name}'"
             raise damaged(f"{label}, shape {wanted}", f"shape {shape}")
+    if out.get("exchanged") is not None and np.shape(out["exchanged"]) != (rows, 2):
+        raise damaged(f"work and dissipation at {rows} times", f"shape {np.shape(out['exchanged'])}")
     for name, kept in out.get("readings", {}).items():
         _check_readings(name, kept, damaged)
     for name, force in out.get("driven", {}).items():

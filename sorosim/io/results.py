@@ -33,6 +33,7 @@ CHECKSUMS = "checksums"
 RESTORE = "restore it from a copy or compute it again"
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
 MAX_NESTING = 20
+EXCHANGED = ["work [J]", "dissipated [J]"]  # last columns of a journal
 
 
 def save_run(run: Any, path: str | Path) -> None:
@@ -185,6 +186,7 @@ def _extras(run: Any) -> dict[str, Any]:
     energy = run.energy()
     return {
         "energy": energy._asdict() | {"balance": energy.balance},
+        "exchanged": run.exchanged,
         "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
         "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
         **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),
@@ -214,6 +216,7 @@ def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) 
     names = robot.coordinate_names
     multipliers = [f"lam[{i}]" for i in range(robot.n_multipliers)]
     columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven, *multipliers]
+    columns += EXCHANGED
     head = {**names_of(robot), "options": options, "driven": list(driven), "versions": versions(), "columns": columns}
     return {"ndof": robot.ndof, **head}
 
@@ -222,19 +225,23 @@ def _from_journal(path: Path) -> dict[str, Any]:
     """A journal as `read` gives a run."""
     found = read_journal(path)
     n, m, rows = found["ndof"], len(found["actuator_names"]), found.pop("rows")
+    exchanged = None  # of an older version
+    if found["columns"][-2:] == EXCHANGED:
+        rows, exchanged = rows[:, :-2], rows[:, -2:]
     t, q, qd, u, forces, lam = np.split(rows, np.cumsum([1, n, n, m, len(found["driven"])]), axis=1)
     end = f"t = {t[-1, 0]:g} s" if len(t) else "the start"
     stats = found["counts"][-1] if found["counts"] else {}
     points = None
     if found["options"].get("checkpoint") is not None:
-        states = found["checkpoints"].reshape(-1, 1 + 2 * n)
+        states = found["checkpoints"].reshape(-1, 1 + 2 * n + (0 if exchanged is None else 2))
         counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
-        points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 :], "stats": counts}
+        points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 : 2 * n + 1], "stats": counts,
+                  "exchanged": None if exchanged is None else states[:, 2 * n + 1 :]}  # fmt: skip
     return {
         **{name: found[name] for name in (*NAMES, "options", "versions")}, "meshes": found.get("meshes", {}),
         "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
         "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": {},
-        "message": f"unfinished: there is what was done up to {end}",
+        "message": f"unfinished: there is what was done up to {end}", "exchanged": exchanged,
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import (
     A_OLD,
     CONTRACTION,
+    DISSIPATED,
     EXTERNAL,
     FACTORED,
     FACTORED_RATIO,
@@ -44,9 +45,12 @@ from sorosim.kernels.newmark import (
     TIME,
     TO_GO,
     WANTED,
+    WORK_DONE,
     A,
     L,
     Q,
+    actuator_forces,
+    add_work,
     begin_step,
     correct,
     error_of,
@@ -95,6 +99,7 @@ def accept(march, rows):
         copy(state[QD], rows.qd[k])
         copy(march.multiplier[L], rows.multiplier[k])
         copy(state[QDD], rows.qdd[k])
+        rows.work[k, 0], rows.work[k, 1] = number[WORK_DONE], number[DISSIPATED]
         count[ROW] += 1
 
 
@@ -221,8 +226,10 @@ def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
                 if not number[STEP] > number[MIN_STEP]:
                     return TOO_SMALL
                 continue
+            actuator_forces(model, march, ws)
             if count[PROJECT] != 0:
                 scale_tear(0.0, Q_NEW, QD_NEW, model, march, ws, closure, saddle)
+            add_work(model, march, ws)
             accept(march, rows)
             if count[REPLAN] != 0 or count[TO_GO] == 0:
                 choose_step(march, rows)

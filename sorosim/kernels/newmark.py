@@ -22,6 +22,7 @@ from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
 from sorosim.kernels.external import External, clear_external
+from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
@@ -34,15 +35,17 @@ from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
 FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED, GAP, BEST_PIVOT = range(11, 20)
-N_NUMBERS = 20
+WORK_DONE, DISSIPATED = range(20, 22)  # by actuators and by damping of the tree, since the start [J]
+N_NUMBERS = 22
 # March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO, LEAST_ROW, MOST_RANK, REPLAN = range(13)
 N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(13, 17)
 N_COUNTS = 17
 # March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
-# the step before; residual, correction, scale of errors
+# the step before; residual, correction, scale of errors; generalised forces of actuators and against damping
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
-N_STATES = 13
+ACTUATION, ACTUATION_NEW, DAMPING, DAMPING_NEW = range(13, 17)
+N_STATES = 17
 # March.multiplier
 L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 
@@ -54,9 +57,9 @@ DEPENDENT = 1e-14
 class March(NamedTuple):
     """State and room of an integration; m multipliers."""
 
-    number: np.ndarray  # (20,) named above
+    number: np.ndarray  # (22,) named above
     counts: np.ndarray  # (17,) int, named above
-    state: np.ndarray  # (13, ndof) named above
+    state: np.ndarray  # (17, ndof) named above
     multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
@@ -92,6 +95,9 @@ class Model(NamedTuple):
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
     closing: np.ndarray  # (3,) zero: residuals know no drift
+    passive: NamedTuple  # elastic without actuators
+    brakes: NamedTuple  # damping alone
+    no_fibres: NamedTuple
 
 
 @by_reference
@@ -103,6 +109,7 @@ class Rows(NamedTuple):
     qd: np.ndarray  # (n, ndof)
     qdd: np.ndarray  # (n, ndof)
     multiplier: np.ndarray  # (n, m)
+    work: np.ndarray  # (n, 2) done by actuators, dissipated by damping of the tree [J]
 
 
 @kernel_in_place
@@ -344,3 +351,44 @@ def error_of(model, march, closure) -> float:
             size = number[ATOL] + number[RTOL] * max(abs(state[Q, i]), abs(state[Q_NEW, i]))
             total += (x[i] / size) ** 2
     return sqrt(total / max(n - model.driven.shape[0], 1))
+
+
+@kernel_apart()
+def actuator_forces(model, march, ws) -> None:
+    """Forces of actuators at the end of the step: what the last evaluation has beyond passive forces in its state."""
+    state, n = march.state, march.state.shape[1]
+    _, rate_ratio = ratios(march.number)
+    # that state was left by the last correction; actuators hardly change over it, passive forces may
+    copy(ws.vector[0], state[ACTUATION_NEW])
+    copy(state[Q_NEW], state[WORK])
+    copy(state[QD_NEW], state[DAMPING_NEW])
+    for i in range(n):
+        if not model.known[i]:
+            state[WORK, i] -= state[CORRECTION, i]
+            state[DAMPING_NEW, i] -= rate_ratio * state[CORRECTION, i]
+    internal_forces(
+        model.tree, model.passive, model.no_fibres, state[WORK], state[DAMPING_NEW], march.u, False, ws, march.external,
+        march.tau, march.dq, march.dqd, march.B,
+    )  # fmt: skip
+    for i in range(n):
+        state[ACTUATION_NEW, i] -= march.tau[i]
+
+
+@kernel_apart()
+def add_work(model, march, ws) -> None:
+    """Add the work of the step: of mean forces along mean rates, as Newmark's method has it (docs/theory.md, 10)."""
+    state, number = march.state, march.number
+    internal_forces(
+        model.tree, model.brakes, model.no_fibres, state[Q_NEW], state[QD_NEW], march.u, False, ws, march.external,
+        march.tau, march.dq, march.dqd, march.B,
+    )  # fmt: skip
+    work, lost = 0.0, 0.0
+    for i in range(state.shape[1]):
+        state[DAMPING_NEW, i] = -march.tau[i]
+        way = 0.25 * number[STEP] * (state[QD, i] + state[QD_NEW, i])
+        work += way * (state[ACTUATION, i] + state[ACTUATION_NEW, i])
+        lost += way * (state[DAMPING, i] + state[DAMPING_NEW, i])
+    number[WORK_DONE] += work
+    number[DISSIPATED] += lost
+    copy(state[ACTUATION_NEW], state[ACTUATION])
+    copy(state[DAMPING_NEW], state[DAMPING])

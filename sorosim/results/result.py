@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.door import number
-from sorosim.dynamics.energies import energy, powers
+from sorosim.dynamics.energies import Exchanges, energy
 from sorosim.engine.loading import Sliding, Stuck
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
@@ -33,7 +33,7 @@ class EnergyHistory(NamedTuple):
     elastic: Array
     gravity: Array
     work: Array  # done by actuators, loads and driven joints since the start
-    dissipated: Array  # by damping since the start
+    dissipated: Array  # by damping, friction and drag since the start
 
     @property
     def total(self) -> Array:
@@ -42,13 +42,14 @@ class EnergyHistory(NamedTuple):
 
     @property
     def balance(self) -> Array:
-        """total - total[0] - work + dissipated: what is not accounted for.
+        """What work and dissipation do not account for in the change of `total` since the first time.
 
-        It is zero but for two errors: of the integration, and of Simpson's rule over the output times, by which work
-        and dissipation are found. The second is the larger one where power changes fast between output times: under
-        friction, at end stops, under a sampled controller. Then a smaller `dt_out` tells which of them it is.
+        It is the error of the integration: work and dissipation are integrated with its steps, whatever the output
+        times are. In files of older versions, and where a run was not simulated, they are sums by Simpson's rule over
+        the output times, with the error of that rule.
         """
-        return self.total - self.total[:1] - self.work + self.dissipated
+        exchanged = self.work - self.dissipated
+        return self.total - self.total[:1] - exchanged + exchanged[:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,18 +133,22 @@ class Checkpoints(NamedTuple):
     q: Array  # (m, ndof)
     qd: Array  # (m, ndof)
     stats: dict[str, Array]  # counts until then, each (m,)
+    exchanged: Array | None = None  # (m, 2) work and dissipation until then [J]; None: of an older version
 
     @classmethod
     def of(cls, points: Sequence[tuple[float, Array, Mapping[str, Any]]], ndof: int) -> Checkpoints:
-        """From times, states [q; qd] and counts."""
-        states = np.array([state for _, state, _ in points]).reshape(len(points), 2 * ndof)
+        """From times, states [q; qd; work, dissipation] and counts."""
+        states = np.array([state for _, state, _ in points]).reshape(len(points), 2 * ndof + 2)
         names = points[-1][2] if points else {}
         stats = {name: np.array([counts.get(name, 0) for _, _, counts in points]) for name in names}
-        return cls(np.array([t for t, _, _ in points]), states[:, :ndof], states[:, ndof:], stats)
+        t, q, qd = np.array([t for t, _, _ in points]), states[:, :ndof], states[:, ndof : 2 * ndof]
+        return cls(t, q, qd, stats, states[:, 2 * ndof :])
 
     def first(self, n: int) -> Checkpoints:
         """The first n of them."""
-        return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], {name: x[:n] for name, x in self.stats.items()})
+        exchanged = None if self.exchanged is None else self.exchanged[:n]
+        stats = {name: x[:n] for name, x in self.stats.items()}
+        return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], stats, exchanged)
 
     def followed_by(self, later: Checkpoints) -> Checkpoints:
         """These and later ones."""
@@ -152,7 +157,9 @@ class Checkpoints(NamedTuple):
         none = np.zeros(len(self.t), dtype=int)
         stats = {name: np.concatenate([self.stats.get(name, none), x]) for name, x in later.stats.items()}
         t, q, qd = (np.concatenate([mine, theirs]) for mine, theirs in zip(self[:3], later[:3], strict=True))
-        return Checkpoints(t, q, qd, stats)
+        mine, theirs = self.exchanged, later.exchanged
+        both = None if mine is None or theirs is None else np.concatenate([mine, theirs])
+        return Checkpoints(t, q, qd, stats, both)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +179,7 @@ class Run(Filmed):
     events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
     checkpoints: Checkpoints | None = field(default=None, repr=False)
+    exchanged: Array | None = None  # (n, 2) work and dissipation [J] by the integrator's steps, see `energy`
 
     def __len__(self) -> int:
         return len(self.t)
@@ -181,9 +189,8 @@ class Run(Filmed):
         if not isinstance(rows, slice) and np.ndim(rows) == 0:
             rows = [index(rows)]
         driven = {name: force[rows] for name, force in self.driven.items()}
-        return replace(
-            self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], u=self.u[rows], lam=self.lam[rows], driven=driven
-        )
+        names = ("t", "q", "qd", "u", "lam", *(["exchanged"] if self.exchanged is not None else []))
+        return replace(self, **{name: getattr(self, name)[rows] for name in names}, driven=driven)
 
     def followed_by(self, later: Run) -> Run:
         """This run, gone on with by a later one, which has the last word on counts, options and message."""
@@ -201,6 +208,8 @@ class Run(Filmed):
         if self.checkpoints is not None and points is not None:
             points = self.checkpoints.followed_by(points)
         driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
+        if self.exchanged is not None and later.exchanged is not None:
+            rows["exchanged"] = both(self.exchanged, later.exchanged)
         return replace(later, **rows, driven=driven, events=events, checkpoints=points)
 
     def tip(self, link: str | None = None) -> Array:
@@ -247,19 +256,20 @@ class Run(Filmed):
         return self.dense(time)
 
     def energy(self) -> EnergyHistory:
-        """Energies, work and dissipation along the run; the last two by Simpson's rule over the output times."""
+        """Energies, work and dissipation along the run [J]."""
         return self._energy
 
     @cached_property
     def _energy(self) -> EnergyHistory:
         engine, n = self.robot.engine, len(self.t)
-        parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3)
-        rows = zip(self.t, self.q, self.qd, self.u, strict=True)
-        power_in, power_lost = np.array([powers(engine, *row) for row in rows]).reshape(n, 2).T
+        parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3).T
+        if self.exchanged is not None:
+            return EnergyHistory(parts[0], parts[1], parts[2], self.exchanged[:, 0], self.exchanged[:, 1])
+        power_in, power_lost = Exchanges(engine)(self.t, self.q, self.qd, self.u).powers().T
         for name, force in self.driven.items():
             power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
         work, dissipated = self._integral(power_in), self._integral(power_lost)
-        return EnergyHistory(parts[:, 0], parts[:, 1], parts[:, 2], work, dissipated)
+        return EnergyHistory(parts[0], parts[1], parts[2], work, dissipated)
 
     def _integral(self, power: Array) -> Array:
         from scipy.integrate import cumulative_simpson, cumulative_trapezoid

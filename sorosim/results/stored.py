@@ -62,7 +62,8 @@ def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
     events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
     points = stored.get("checkpoints")
     checkpoints = None if points is None else Checkpoints(**points)
-    run = Run(robot, **{name: stored[name] for name in names}, events=events, checkpoints=checkpoints)
+    kept = {name: stored[name] for name in names}
+    run = Run(robot, **kept, events=events, checkpoints=checkpoints, exchanged=stored.get("exchanged"))
     if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
         run.__dict__["readings"] = {name: Readings.of(**kept) for name, kept in stored["readings"].items()}
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,9 +18,10 @@ from sorosim.equations.failure import Failure, of_motion, with_last
 from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
-from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError
+from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.results.result import Checkpoints, Run
 from sorosim.signals.edges import Edges, edges
+from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
@@ -82,6 +84,7 @@ class Start:
     q: Array
     qd: Array
     stats: Mapping[str, Any] = field(default_factory=dict)
+    exchanged: Array = field(default_factory=lambda: np.zeros(2))  # work and dissipation until then [J]
 
 
 class Integration:
@@ -135,10 +138,14 @@ class Integration:
         past = self.past
         self.system.begin(*(start.t, state) if past is None else (past.t[0], self.system.state(past.q[0], past.qd[0])))
         times = output_times(options["t_end"], options["dt_out"])
+        t_out = np.concatenate([[start.t], times[times > start.t]])
+        self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
+        # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
+        max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
         problem = OdeProblem(
-            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state,
-            np.concatenate([[start.t], times[times > start.t]]), options["rtol"], options["atol"], options["max_step"],
-            self.events, self.dense, self.report, self.work,
+            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
+            options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
+            self.exchanged,
         )  # fmt: skip
         if self.out is not None:
             self.open_journal(self.out)
@@ -176,6 +183,9 @@ class Integration:
         if not (found.success or interrupted):
             found = with_last(self.system, found, options["dt_out"])
         run = self.assembled(found)
+        if found.success and (off := imbalance(run)):
+            warnings.warn(f"simulate '{run.robot.name}': {off}", SorosimWarning, stacklevel=3)
+            run = replace(run, message=f"{run.message}; {off}")
         if found.success and (lost := self.system.watch.lost):
             found = replace(found, success=False, message=lost)
             hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
@@ -276,6 +286,7 @@ class Integration:
 
     def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array | None:
         """Keep a checkpoint if it is time for one, and give the state to go on from; None: there is none."""
+        self.exchanged.evaluate()
         q, qd, _ = self.system.coordinates(t, x)
         if name := self.system.turns.leave(q):
             kind = self.system.robot.engine.layout.links[name].link.joint.kind
@@ -312,9 +323,9 @@ class Integration:
 
     def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
-        self.points.append((t, np.concatenate([q, qd]), counts))
+        self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t)]), counts))
         if self.journal is not None:
-            self.journal.checkpoint(np.concatenate([[t], q, qd]), counts)
+            self.journal.checkpoint(np.concatenate([[t], self.points[-1][1]]), counts)
 
     def summed(self, stats: Mapping[str, Any]) -> dict[str, Any]:
         """Counts and wall time since t = 0."""
@@ -346,9 +357,9 @@ class Integration:
         return driven, multipliers
 
     def table(self, t: Array, x: Array) -> Array:
-        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers."""
+        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers, work, dissipation."""
         inputs = self.system.inputs.sample(t)
-        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x)])
+        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x), self.exchanged.of_rows(t)])
 
     def assembled(self, found: OdeSolution) -> Run:
         """The run from t = 0 on."""
@@ -363,6 +374,7 @@ class Integration:
             message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
+            self.exchanged.of_rows(t),
         )  # fmt: skip
         return run if past is None else past.followed_by(run)
 
@@ -374,11 +386,14 @@ class Integration:
 
         self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
         if (past := self.past) is not None:
-            self.journal.rows(np.column_stack([past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam]))
-            if (points := past.checkpoints) is not None:
+            assert past.exchanged is not None  # see `_restart`
+            columns = past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam, past.exchanged
+            self.journal.rows(np.column_stack(columns))
+            if (points := past.checkpoints) is not None and points.exchanged is not None:
                 for k, t in enumerate(points.t):
                     counts = {name: values[k].item() for name, values in points.stats.items()}
-                    self.journal.checkpoint(np.concatenate([[t], points.q[k], points.qd[k]]), counts)
+                    row = [[t], points.q[k], points.qd[k], points.exchanged[k]]
+                    self.journal.checkpoint(np.concatenate(row), counts)
         self.journal.begin()
 
     def finish(self, run: Run) -> None:

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 from sorosim.compiled import prepare
 from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.energies import Exchange, Exchanges
 from sorosim.engine.drive import Held, Motion
 from sorosim.engine.engine import Evaluation
 from sorosim.equations.failure import Trial
@@ -25,6 +26,7 @@ from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.signals import ConstantSignal
+from sorosim.simulation.balance import WorkIntegral
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, without_rate
 
 Array = NDArray[np.float64]
@@ -75,6 +77,7 @@ class Marching:
     ) -> None:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
         self.projection = projection and bool(system.robot.loop_names)
+        self.exchanges = Exchanges(system.robot.engine)
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
         self.course: _Course | None = None  # under way
@@ -98,6 +101,7 @@ class Marching:
         return Model(
             engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
             partition.driven, partition.mask, engine.gravity, np.zeros(3),
+            self.exchanges.passive, self.exchanges.brakes, self.exchanges.no_fibres,
         )  # fmt: skip
 
     def state(self, inputs: Motion) -> March:
@@ -135,7 +139,7 @@ class Marching:
                 return without_rate(problem)
         n_rows, n = len(problem.t_out), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
-        rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m))))
+        rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m)), np.zeros((n_rows, 2))))
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
@@ -172,6 +176,8 @@ class Marching:
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
+        tree = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
+        state.state[[m.ACTUATION, m.DAMPING]] = np.concatenate(tree)
         return True
 
     def like_its_own(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
@@ -208,7 +214,7 @@ def compile_march(parts: frozenset[str]) -> None:
     system = OdeSystem(load("pendulum"), Motion([]), {})
     method, engine = Marching(system, "newmark", None, 1.0), system.robot.engine
     states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
-    rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0))))
+    rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2))))
     arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives, *engine.closure
     prepare(march, (*arguments, rows, STEPS_AT_ONCE), parts)
 
@@ -223,6 +229,11 @@ class _Course:
         self.inputs, self.engine = inputs, method.system.robot.engine
         self.reported, self.steps = 0, [self.step_state()]
         self.reporter = Reporter(problem)
+        self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
+        self.beside = self.energy is not None and self.energy.beside_tree
+        if self.energy is not None:
+            self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
+            self.exchange = self.exchange_beside() if self.beside else None
 
     def step_state(self) -> tuple[float, Array, Array]:
         """Time, coordinates and rates now."""
@@ -249,7 +260,7 @@ class _Course:
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events
-        each = bool(events) or problem.dense
+        each = bool(events) or problem.dense or self.beside
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
         code, ended, counted, stop = codes.GOES_ON, None, 0, ""
@@ -257,12 +268,15 @@ class _Course:
             try:
                 code = self.advance(1 if each else min(STEPS_AT_ONCE, problem.work.at_once))
             except BaseException:  # of a load or an input in Python: the rows until there are kept
+                self.follow(self.step_state()[0])
                 self.report(None)
                 raise
             now = self.step_state()
+            self.follow(now[0])
             if each and now[0] > self.steps[-1][0]:
-                self.steps.append(now)
+                self.steps = [*(self.steps if problem.dense else self.steps[-1:]), now]
                 values, ended = self.crossed(values, hits)
+                self.cut(ended)
             self.report(ended)
             n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
             if code == codes.GOES_ON and ended is None:
@@ -295,6 +309,39 @@ class _Course:
             [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
             *ends,
         )  # fmt: skip
+
+    def follow(self, t: float) -> None:
+        """Sum up what was exchanged until t; after each step where that is not of the tree alone."""
+        if self.energy is None:
+            return
+        if self.exchange is not None and t > self.steps[-1][0]:
+            before, self.exchange = self.exchange, self.exchange_beside()
+            self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])[0]
+        done = int(self.state.counts[m.ROW])
+        self.before = self.energy.value
+        rows = self.work + self.rows.work[self.followed : done]
+        self.energy.marched(t, self.work + self.state.number[[m.WORK_DONE, m.DISSIPATED]], rows)
+        self.followed = done
+
+    def exchange_beside(self) -> Exchange:
+        """What is exchanged beside the tree, now."""
+        t, q, qd = self.step_state()
+        assert self.energy is not None
+        reaction, system = None, self.method.system
+        if len(self.model.driven):
+            qdd, multiplier = self.state.state[m.QDD].copy(), self.state.multiplier[m.L].copy()
+            if self.method.projection:  # its multipliers are of first order only
+                multiplier = system.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
+            reaction = self.energy.reaction(t, q, qd, qdd, multiplier)[None]
+        u = system.inputs.value(t)[None]
+        return self.energy.exchanges.beside(np.array([t]), q[None], qd[None], u, reaction)
+
+    def cut(self, ended: float | None) -> None:
+        """Count the last step up to a terminal event only."""
+        if ended is not None and self.energy is not None:
+            begin = self.steps[-2][0]
+            first, last = (self.energy.exchange(np.array([t]), self.dense(t)[None]) for t in (begin, ended))
+            self.energy.marched(ended, self.before + first.until(last, ended - begin)[0], np.zeros((0, 2)))
 
     def multiplier_error(self) -> float:
         """How far the multipliers are from those of forward dynamics, relative to these."""

@@ -338,6 +338,12 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
     A process may have been killed after it wrote a checkpoint and before the row of the same time: then the checkpoint
     before is the one to go on from.
     """
+    if run.exchanged is None and len(run.t):  # of an older version: work and dissipation are known at rows only
+        both = run.energy().work, run.energy().dissipated
+        run = replace(run, exchanged=np.column_stack(both))
+        if (points := run.checkpoints) is not None:
+            then = np.column_stack([np.interp(points.t, run.t, one) for one in both])
+            run = replace(run, checkpoints=points._replace(exchanged=then))
     points = run.checkpoints
     if points is not None and len(points.t):
         times = output_times(t_end, run.options["dt_out"])
@@ -345,10 +351,12 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
         there = last <= run.t[-1] if len(run.t) else np.zeros(len(last), dtype=bool)
         k = max(int(np.sum((points.t < t_end) & there)) - 1, 0)
         counts = {name: values[k].item() for name, values in points.stats.items()}
-        start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts)
+        exchanged = np.array(np.zeros(2) if points.exchanged is None else points.exchanged[k])
+        start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts, exchanged)
         run = replace(run, checkpoints=points.first(k + 1))
     elif len(run.t):
-        start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats)
+        exchanged = np.array(np.zeros(2) if run.exchanged is None else run.exchanged[-1])
+        start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats, exchanged)
     else:
         raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")
     past = run[run.t <= start.t]

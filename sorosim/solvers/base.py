@@ -12,13 +12,15 @@
 6. `work` of the problem counts the steps: its `steps` is called with the time, the state and how many steps were taken,
    at least every `work.at_once` steps. What it returns, if not "", is the message of the failure with which the
    integration ends there.
+7. `steps` of the problem, if any, gets every step of the integration before rows within it are reported: its end and
+   the state there, and stages inside it where those are of the method's own accuracy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,16 @@ class Event:
     direction: float = 0.0  # sign of the crossings that count; 0: both
 
 
+class Steps(Protocol):
+    """What follows an integration step by step (`sorosim.solvers.quadrature`)."""
+
+    def begin(self, t: float, x: Array) -> None:
+        """The integrator starts, or starts anew."""
+
+    def step(self, t: float, x: Array, inside: Sequence[tuple[float, Array]] = ()) -> None:
+        """A step has come to t."""
+
+
 @dataclass(frozen=True)
 class OdeProblem:
     """dx/dt = rhs(t, x) from x0 at t_out[0]."""
@@ -52,6 +64,7 @@ class OdeProblem:
     dense: bool = False
     report: Callable[[Array, Array], None] | None = None
     work: WorkLimit = field(default_factory=lambda: WorkLimit(0.0, 0.0))  # none
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, one_b
 from sorosim.solvers.quiet import quiet
 
 _TOO_MUCH_WORK, _ROOT = -1, 2  # status of CVODE and IDA after max_num_steps steps, and where an event stopped it
+_ERROR_TEST, _CONVERGENCE = -3, -4  # and where one step failed too often
 
 
 class Counts:
@@ -53,15 +55,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             out[:] = jacobian(t, x)
 
         options["jacfn"] = fill_jacobian
-    if problem.events:
-
-        def events(t: float, x: Array, out: Array) -> None:
-            for i, event in enumerate(problem.events):
-                out[i] = event.function(t, x)
-
-        events.terminal = [event.terminal for event in problem.events]  # type: ignore[attr-defined]
-        events.direction = [int(np.sign(event.direction)) for event in problem.events]  # type: ignore[attr-defined]
-        options |= {"eventsfn": events, "num_events": len(problem.events)}
+    options |= event_options(problem, march := March(problem, counts))
 
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
@@ -72,41 +66,99 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
-        march = March(solver, problem, counts)
-        march.run()
+        march.afresh = _ERROR_TEST, _CONVERGENCE
+        march.run(solver)
     return march.solution()
+
+
+def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
+    """Options of the library for the events of a problem, or of differential-algebraic equations with states y[:n].
+
+    The library evaluates events at the ends of its steps, which it does not tell otherwise, and at output times within
+    them. So `march` follows the steps as one event more, which has no zero.
+    """
+    followed = problem.steps is not None
+    if not (problem.events or followed):
+        return {}
+
+    def values(t: float, y: Array, out: Array) -> None:
+        for i, event in enumerate(problem.events):
+            out[i] = event.function(t, np.array(y[:n]))
+        if followed:
+            out[-1] = 1.0
+            if t != march.target or t == march.end:
+                march.stepped(t, y[:n])
+
+    def values_of_dae(t: float, y: Array, yd: Array, out: Array) -> None:
+        values(t, y, out)
+
+    function: Any = values if n is None else values_of_dae  # the library looks at the names of arguments
+    function.terminal = [event.terminal for event in problem.events] + [False] * followed
+    function.direction = [int(np.sign(event.direction)) for event in problem.events] + [0] * followed
+    return {"eventsfn": function, "num_events": len(problem.events) + followed}
 
 
 class March:
     """From one output time to the next, until the end, a terminal event or a failure."""
 
     def __init__(
-        self, solver: Any, problem: OdeProblem, counts: Counts,
-        state_of: Callable[[float, Any], Array] = lambda t, found: found.y,
+        self, problem: OdeProblem, counts: Counts, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
     ) -> None:  # fmt: skip
-        self.solver, self.problem, self.counts, self.state_of = solver, problem, counts, state_of
+        self.solver: Any = None
+        self.problem, self.counts, self.state_of = problem, counts, state_of
         self.counted = 0
+        self.reporter: Any = None
+        self.target, self.end = float(problem.t_out[0]), float(problem.t_out[-1])  # where the library is asked to go
+        self.at = self.target  # where its steps have come to
+        self.afresh: tuple[int, ...] = ()  # failures after which the library is started anew where it stopped
+        self.known = self.at, problem.x0  # the last state that was followed
+        self.restarted = -np.inf
         self.x: list[Array] = [problem.x0]  # at the output times so far
         self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
         self.last: tuple[float, Array] | None = None
         self.success, self.message = True, "The solver successfully reached the end of the integration interval."
 
-    def run(self) -> None:
-        reporter = Reporter(self.problem)
+    def stepped(self, t: float, x: Array) -> None:
+        """Follow a step to t, which may be one where the library only looks for zeros of events."""
+        if t > self.at and isfinite(x @ x):
+            self.at, self.known = t, (t, np.array(x))
+            if self.problem.steps is not None:
+                self.problem.steps.step(t, x)
+
+    def run(self, solver: Any) -> None:
+        """Integrate by a solver of the library that has been given its start."""
+        self.solver, self.reporter = solver, Reporter(self.problem)
+        try:
+            self._go()
+        finally:
+            # rows after the last step that was followed, where it ended early
+            for k in range(self.reporter.done, len(self.x)):
+                self.stepped(float(self.problem.t_out[k]), self.x[k])
+            if self.hits:
+                self.stepped(*self.hits[-1][1:])
+            self.report(float(self.problem.t_out[len(self.x) - 1]))
+
+    def _go(self) -> None:
         for moment in self.problem.t_out[1:]:
+            self.target = float(moment)
             found = self.step(moment)
             while self.success and found.status == _ROOT:
                 self.hits.append((np.asarray(found.i_events[-1]), float(found.t), self.state(found)))
-                if any(
-                    which and event.terminal for which, event in zip(self.hits[-1][0], self.problem.events, strict=True)
-                ):
+                which = self.hits[-1][0][: len(self.problem.events)]
+                if any(hit and event.terminal for hit, event in zip(which, self.problem.events, strict=True)):
                     self.message = "A termination event occurred."
                     return
                 found = self.step(moment)
             if not self.success:
                 return
             self.x.append(self.state(found))
-            reporter.passed(float(moment), lambda times: self.x[-1][None])
+            # where steps are followed, a row comes before the end of the step that it lies in
+            self.report(float(moment) if self.problem.steps is None else self.at)
+
+    def report(self, t: float) -> None:
+        """Hand on the rows up to t."""
+        reporter = self.reporter
+        reporter.passed(t, lambda times: np.array(self.x[reporter.done - len(times) : reporter.done]))
 
     def solution(self) -> OdeSolution:
         """What came of it."""
@@ -128,10 +180,25 @@ class March:
             finite = bool(np.isfinite(found.y).all())
             n, self.counted = self.counts.n_tried - self.counted, self.counts.n_tried
             stop = self.problem.work.steps(float(found.t), self.state(found), n) if finite else ""
-            if stop or not finite or found.status != _TOO_MUCH_WORK:
+            if stop or not (self.start_anew(found, moment) or (finite and found.status == _TOO_MUCH_WORK)):
                 break
         if not (found.success and finite) or stop:
             why = stop or (str(found.message).rstrip(".") if finite else "the state became infinite or NaN")
             self.last = (float(found.t), self.state(found)) if finite else None
             self.success, self.message = False, f"stopped at t = {float(found.t):.6g} s: {why}"
         return found
+
+    def start_anew(self, found: Any, moment: float) -> bool:
+        """Go on from the last good state, if there is a newer one, where one step failed too often.
+
+        After seven failures the library gives up: a step of order 1 without its past may do.
+        """
+        finite = bool(np.isfinite(found.y).all())
+        if not self.afresh or (finite and found.status not in self.afresh):
+            return False
+        t, x = (float(found.t), np.array(found.y)) if finite else self.known
+        if not self.restarted < t < moment:
+            return False
+        self.restarted = t
+        self.solver.init_step(t, x)
+        return True

@@ -11,7 +11,7 @@ from sksundae.ida import IDA
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
-from sorosim.solvers.cvode import Counts, March
+from sorosim.solvers.cvode import Counts, March, event_options
 from sorosim.solvers.quiet import quiet
 
 # multipliers are left out of the error test by a tolerance this large: their errors say nothing of those of the states
@@ -44,15 +44,7 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
         out[:] = dae.jacobian(t, y, yd, c)
 
     options: dict[str, Any] = {}
-    if problem.events:
-
-        def events(t: float, y: Array, yd: Array, out: Array) -> None:
-            for i, event in enumerate(problem.events):
-                out[i] = event.function(t, np.array(y[:n]))
-
-        events.terminal = [event.terminal for event in problem.events]  # type: ignore[attr-defined]
-        events.direction = [int(np.sign(event.direction)) for event in problem.events]  # type: ignore[attr-defined]
-        options |= {"eventsfn": events, "num_events": len(problem.events)}
+    options |= event_options(problem, march := March(problem, counts, lambda t, found: found.y[:n]), n)
     if problem.jacobian is not None:
         options["jacfn"] = jacobian
 
@@ -66,6 +58,5 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
         )  # fmt: skip
         solver.init_step(float(problem.t_out[0]), dae.y0, dae.yd0)
-        march = March(solver, problem, counts, lambda t, found: found.y[:n])
-        march.run()
+        march.run(solver)
     return march.solution()

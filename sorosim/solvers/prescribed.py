@@ -11,6 +11,8 @@ from sorosim.solvers.base import OdeProblem, OdeSolution
 
 # events are looked for so often between two rows
 LOOKS = 10
+# and powers are integrated over so many times between two rows
+INSIDE = 3
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -37,6 +39,11 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             break
     t = t_out if ended is None else t_out[t_out <= ended]
     x = np.zeros((len(t), 0))
+    for begin, end in pairwise(t if ended is None else np.append(t[t < ended], ended)):
+        if problem.steps is not None:
+            inside = begin + (end - begin) * np.arange(1, INSIDE + 1) / (INSIDE + 1)
+            for time in (*inside, end):
+                problem.steps.step(float(time), nothing)
     if problem.report is not None:
         problem.report(t, x)
     message = "nothing to integrate: all coordinates are driven" if ended is None else "A termination event occurred."

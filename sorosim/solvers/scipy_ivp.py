@@ -10,16 +10,17 @@ from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
-from sorosim.solvers.work_limit import WorkLimit
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01
+# stages of Radau's method inside its step
+RADAU_STAGES = (4.0 - 6.0**0.5) / 10.0, (4.0 + 6.0**0.5) / 10.0
 
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
 
 def _watched(
-    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], work: WorkLimit
+    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], problem: OdeProblem
 ) -> type:  # fmt: skip
     """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
 
@@ -72,6 +73,11 @@ def _watched(
                 self.last_good = J
             return self.last_good
 
+        def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
+            if method != "Radau":
+                return []
+            return [(t + c * (self.t - t), y + z) for c, z in zip(RADAU_STAGES, self.Z, strict=False)]
+
         def dense_output(self) -> Any:
             return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))
 
@@ -79,7 +85,7 @@ def _watched(
             # only now: a terminal event may have ended the run within the step before
             if steps:
                 reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
-                if why := work.steps(float(self.t), self.y):
+                if why := problem.work.steps(float(self.t), self.y):
                     self.status = "failed"
                     last.append((float(self.t), self.y, float(getattr(self, "h_abs", np.nan))))
                     return why
@@ -94,6 +100,8 @@ def _watched(
                 steps.append(float(self.t))
                 if self.status == "failed":
                     last.append((float(t), y, step))
+                elif problem.steps is not None:
+                    problem.steps.step(float(self.t), self.y, self.stages(t, y))
                 return message
             self.status = "failed"
             last.append((float(t), y, step))
@@ -145,7 +153,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"):
         reporter = Reporter(problem)
-        watched = _watched(method, steps, reporter, last, problem.work)
+        watched = _watched(method, steps, reporter, last, problem)
         found = solve_ivp(
             rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
             atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,

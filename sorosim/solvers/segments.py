@@ -49,6 +49,8 @@ def integrate_with_restarts(
         moments = np.concatenate([[begin], t_out[(t_out > begin) & (t_out < end)], [end]])
         # a restart is a row only if it is asked for; that at the begin of a segment is the end of the one before
         wanted = np.isin(moments, t_out) & (moments > end_of_rows)
+        if problem.steps is not None:
+            problem.steps.begin(begin, x)
         part = integrate(replace(problem, x0=x, t_out=moments, events=events, report=_only(problem, wanted)))
         parts.append(part)
         rows = wanted[: len(part.t)]

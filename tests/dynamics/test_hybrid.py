@@ -159,8 +159,8 @@ def test_driven_coordinates_follow_their_motion_and_their_forces_do_the_work():
         np.testing.assert_allclose(run.qd[:, names.index(name)], qd, atol=1e-15)
     assert set(run.driven) == set(MOTIONS)
     energy = run.energy()
-    # Simpson's rule over 200 intervals
-    assert np.abs(energy.balance).max() < 1e-6 * np.abs(energy.work).max()
+    # the integral over some 200 steps, of which the first have no past; five times what is seen
+    assert np.abs(energy.balance).max() < 1e-5 * np.abs(energy.work).max()
     # the forces are what a motor at the same places must give: the same motion with them as inputs
     k = 37
     force = robot.internal_force(run.q[k], run.qd[k])

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.constraints.loop import Anchor, Loop
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.loads.base import LoadValues
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
@@ -90,6 +90,34 @@ def test_newmark_of_an_oscillator_in_closed_form():
     assert_allclose(energy, energy[0], rtol=1e-13)
 
 
+@pytest.mark.parametrize("damping", [0.0, 20.0])
+def test_newmark_of_a_linear_oscillator_balances_its_energy_to_rounding(damping):
+    """Mean forces along mean rates are the very work of its steps, of whatever size; also of a load over time."""
+    for force in (0.0, "3*sin(4*t)"):
+        push = {"push": PointWrench("a", wrench=(0, 0, 0, force, 0, 0))} if force else {}
+        robot = Robot(replace(oscillator(damping=damping).description, loads=push))
+        run = sorosim.simulate(robot, 2.0, 0.1, q0=[0.1], qd0=[0.3], method="newmark", step=0.05)
+        energy = run.energy()
+        assert (energy.dissipated[-1] > 1e-3) == (damping > 0.0)
+        assert_allclose(energy.balance, 0.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rho", [0.8, 0.0])
+def test_balance_of_generalized_alpha_is_its_numerical_dissipation(rho):
+    m, c, k, h = 2.0, 0.5, 50.0, 0.02
+    run = sorosim.simulate(
+        oscillator(damping=c), 2.0, h, q0=[0.1], qd0=[0.3], method=ALPHA, step=h, spectral_radius=rho
+    )  # fmt: skip
+    q, v = recursion(m, c, k, 0.1, 0.3, h, 100, ALPHA, rho).T
+    damped = np.concatenate([[0.0], np.cumsum(0.25 * h * c * (v[1:] + v[:-1]) ** 2)])
+    energy = run.energy()
+    assert_allclose(energy.dissipated, damped, rtol=0, atol=1e-9)
+    assert_allclose(energy.balance, 0.5 * m * (v**2 - v[0] ** 2) + 0.5 * k * (q**2 - q[0] ** 2) + damped, atol=1e-8)
+    if rho == 0.0:  # else it hides behind the swing of what the method keeps
+        assert energy.balance[-1] < -1e-4
+
+
+@pytest.mark.filterwarnings("ignore:.*energy balance")  # it is damped away, as it should
 @pytest.mark.parametrize("rho", [0.9, 0.8, 0.5])
 def test_stiff_motions_shrink_by_the_spectral_radius(rho):
     """At omega h = 10^4 what is left after a step is rho of it."""
@@ -299,3 +327,13 @@ def test_wrong_options_are_refused():
     for options, name in (({"step": -1.0}, "step"), ({"spectral_radius": 1.5}, "spectral_radius")):
         with pytest.raises(InputError, match=name):
             sorosim.simulate(robot, 1.0, method=ALPHA, **options)
+
+
+def test_a_balance_that_is_not_explained_warns_and_says_what_to_try():
+    """Steps a thousand periods long damp the energy away; those that are chosen by the tolerances keep it."""
+    start = {"q0": [1e-3], "qd0": [0.0], "method": ALPHA}
+    with pytest.warns(SorosimWarning, match=r"balance is off by .* J of .* J moved: steps of 0.01 s are too large"):
+        run = sorosim.simulate(oscillator(stiffness=2e12), 0.1, 0.01, step=0.01, **start)
+    assert "the energy balance is off by" in run.message
+    assert "try a smaller step" in run.message
+    assert "balance" not in sorosim.simulate(oscillator(), 1.0, 0.1, **start).message

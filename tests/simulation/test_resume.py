@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
 from sorosim.io.journal import MAGIC, Records, records
@@ -41,6 +41,7 @@ actuators:
 def assert_same_run(a, b):
     for name in ("t", "q", "qd", "u", "lam"):
         assert_array_equal(getattr(a, name), getattr(b, name), strict=True)
+    assert_array_equal(a.exchanged, b.exchanged, strict=True)
     assert a.driven.keys() == b.driven.keys()
     for name in a.driven:
         assert_array_equal(a.driven[name], b.driven[name])
@@ -424,6 +425,7 @@ def test_a_plain_hdf5_reader_and_matlab_find_everything(tmp_path):
         assert_array_equal(file["q"], run.q)
         assert_array_equal(file["checkpoints/t"], [0.0, 0.1, 0.2])
         assert_array_equal(file["energy/balance"], run.energy().balance)
+        assert_array_equal(file["exchanged"], run.exchanged)
         assert file["options/u/cable1"].asstr()[()] == "5*(1 - cos(pi*t))"
         assert_array_equal(file["events/0/t"], run.events[0][0])
     opened = sorosim.open(tmp_path / "run.h5")
@@ -539,3 +541,17 @@ def test_an_older_journal_does_not_hide_a_result_that_replaces_it(tmp_path):
     journalled(file, ARM, t_end=0.02)
     sorosim.statics(ARM).save(file)
     assert isinstance(sorosim.open(file), type(sorosim.statics(ARM)))
+
+
+def test_files_of_older_versions_without_work_and_dissipation_open_and_go_on(tmp_path):
+    robot = sorosim.load("cable_manipulator")
+    run = sorosim.simulate(robot, 0.2, checkpoint=0.1, out=tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        del file["exchanged"], file["checkpoints/exchanged"]
+    opened = sorosim.open(tmp_path / "run.h5")
+    assert opened.exchanged is None
+    # by Simpson's rule over 20 rows
+    assert_allclose(opened.energy().work, run.energy().work, rtol=0, atol=1e-4)
+    further = sorosim.resume(tmp_path / "run.h5", 0.3)
+    assert further.exchanged.shape == (len(further.t), 2)
+    assert_array_equal(further.q, sorosim.simulate(robot, 0.3, checkpoint=0.1).q)

@@ -219,3 +219,40 @@ def test_unknown_method_names_the_known_ones():
     with pytest.raises(InputError) as caught:
         integrator("bdff")
     assert str(caught.value) == "method: expected the name of an integrator, got 'bdff'; did you mean bdf?"
+
+
+class _Followed:
+    """What follows steps and does nothing: it lets cvode know its last good state."""
+
+    def begin(self, t, x):
+        pass
+
+    def step(self, t, x, inside=()):
+        pass
+
+
+@pytest.mark.parametrize("n_bad", [22, 30, 32])
+def test_cvode_starts_anew_where_a_step_fails_too_often(n_bad):
+    """Rates that are off for a while: after seven failed error tests in one step the library gives up."""
+    calls, good = 0, oscillator(np.linspace(0.0, 1.0, 11), rtol=1e-6, atol=1e-9)
+
+    def rhs(t, x):
+        nonlocal calls
+        calls += 1
+        return np.full(2, 1e9 * (-1) ** calls) if 60 <= calls < 60 + n_bad else A @ x
+
+    problem = OdeProblem(rhs, good.jacobian, good.x0, good.t_out, 1e-6, 1e-9, steps=_Followed())
+    found = integrator("cvode")(problem)
+    assert found.success
+    assert np.abs(found.x[:, 0] - np.cos(OMEGA * found.t)).max() < 1e-4
+
+
+def test_cvode_gives_up_where_a_new_start_gets_no_farther():
+    good = oscillator(np.linspace(0.0, 1.0, 11))
+
+    def rhs(t, x):
+        return A @ x if t <= 0.5 else np.full(2, np.nan)
+
+    found = integrator("cvode")(OdeProblem(rhs, good.jacobian, good.x0, good.t_out, steps=_Followed()))
+    assert not found.success
+    assert 0.4 <= found.t[-1] <= 0.5

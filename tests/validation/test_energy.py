@@ -1,5 +1,6 @@
 """Energy: kept without damping, and otherwise changed by exactly what actuators, loads, joints and dampers do."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -168,16 +169,37 @@ def manipulator_run(rtol, dt_out=2e-3, method="cvode"):
 def test_balance_of_the_manipulator_shrinks_with_the_tolerance(method):
     found = [worst_balance(manipulator_run(rtol, method=method)) for rtol in (1e-3, 1e-5, 1e-7)]
     print(f"energy balance of the manipulator, {method}, rtol 1e-3, 1e-5, 1e-7:", " ".join(f"{x:.1e}" for x in found))
-    assert all(balance < 2.0 * rtol for balance, rtol in zip(found, (1e-3, 1e-5, 1e-7), strict=True))
+    # five times the worst, 1.4 rtol: the error of the integration, with its quadrature as small
+    assert all(balance < 7.0 * rtol for balance, rtol in zip(found, (1e-3, 1e-5, 1e-7), strict=True))
     assert all(fine < coarse / 5.0 for coarse, fine in pairwise(found))
     energy = manipulator_run(1e-5).energy()
     assert energy.work[-1] > 0.1 * np.abs(energy.gravity).max()
     assert (np.diff(energy.dissipated) > -1e-9).all()
 
 
-def test_balance_shrinks_with_the_fourth_power_of_the_output_step():
-    # Simpson's rule for work and dissipation; the integration itself leaves 1e-8
-    found = [worst_balance(manipulator_run(1e-8, dt)) for dt in (2e-2, 1e-2, 5e-3)]
+@pytest.mark.parametrize("rtol", [1e-3, 1e-7])
+@pytest.mark.parametrize("method", ["bdf", "cvode", "radau", "lsoda"])
+def test_work_and_dissipation_by_steps_are_those_of_fine_output_times(method, rtol):
+    """The integral by the ends or stages of steps is as accurate as the states: 0.33 rtol off at worst, of bdf."""
+    by_steps = manipulator_run(rtol, 2.5e-4, method)
+    by_rows = replace(by_steps, exchanged=None).energy()
+    size = by_steps.energy().kinetic.max() + np.abs(by_steps.energy().work).max()
+    for name in ("work", "dissipated"):
+        off = getattr(by_steps.energy(), name) - getattr(by_rows, name)
+        assert np.abs(off).max() < 1.7 * rtol * size
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau", "lsoda"])
+def test_work_and_dissipation_do_not_depend_on_the_output_times(method):
+    fine, coarse = (manipulator_run(1e-4, dt, method=method).energy() for dt in (2e-3, 0.5))
+    assert fine.work[-1] == coarse.work[-1] != 0.0
+    assert fine.dissipated[-1] == coarse.dissipated[-1] > 0.0
+
+
+def test_a_run_without_sums_by_steps_has_them_by_simpsons_rule():
+    # as files of older versions, or runs that were not simulated; the integration itself leaves 1e-8
+    runs = [manipulator_run(1e-8, dt) for dt in (2e-2, 1e-2, 5e-3)]
+    found = [worst_balance(replace(run, exchanged=None)) for run in runs]
     print("energy balance of the manipulator, dt_out 20, 10, 5 ms:", " ".join(f"{x:.1e}" for x in found))
     assert found[-1] < 5e-6
     assert all(fine < coarse / 12.0 for coarse, fine in pairwise(found))

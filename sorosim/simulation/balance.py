@@ -1,0 +1,103 @@
+"""Work and dissipation along an integration, and whether the energies of the robot agree with them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.dynamics.energies import Exchange, Exchanges
+from sorosim.equations.trials import Trials
+from sorosim.kernels import evaluate as task
+from sorosim.results.result import Run
+from sorosim.solvers.quadrature import StepIntegral
+from sorosim.solvers.registry import MARCHES
+
+Array = NDArray[np.float64]
+
+# a balance may be off by this many times the square root of rtol, of the energy moved
+EXPLAINED = 1.0
+FIXED = 1e-2  # rtol in the place of that which steps of fixed size do not know
+LOOKS = 33  # at rows of a run
+
+
+class WorkIntegral(StepIntegral):
+    """Work (of actuators, loads and driven joints) and dissipation (2,) [J] along an integration."""
+
+    def __init__(self, trials: Trials, times: Array, begin: Array) -> None:
+        super().__init__(lambda t, x: self.exchange(t, x).powers(), times, begin)
+        self.trials, self.system = trials, trials.system
+        self.exchanges = Exchanges(self.system.robot.engine)
+
+    def exchange(self, t: Array, x: Array) -> Exchange:
+        """What is exchanged at times (k,) in states (k, n)."""
+        system, times = self.system, np.clip(t, *self.trials.window)
+        if not len(system.partition.driven):
+            q, qd = (np.ascontiguousarray(part) for part in np.split(x, 2, axis=1))
+            return self.exchanges(times, q, qd, system.inputs.sample(times))
+        q, qd, reaction = np.zeros((3, len(t), system.robot.ndof))
+        for k, time in enumerate(times):
+            q[k], qd[k], qdd = system.coordinates(float(t[k]), x[k])
+            multiplier = system.forward(task.FORWARD, float(time), q[k], qd[k], qdd).closure.multiplier
+            reaction[k] = self.reaction(float(time), q[k], qd[k], qdd, multiplier)
+        return self.exchanges(times, q, qd, system.inputs.sample(times), reaction)
+
+    def reaction(self, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Array:
+        """Generalised forces (ndof,) that drive coordinates."""
+        driven = self.system.partition.driven
+        out = np.zeros(self.system.robot.ndof)
+        out[driven] = self.system.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[driven]
+        return out
+
+    @property
+    def beside_tree(self) -> bool:
+        """Whether more than actuators and damping of the tree exchanges energy."""
+        return self.exchanges.beside_tree or bool(len(self.system.partition.driven))
+
+    def marched(self, t: float, value: Array, rows: Array) -> None:
+        """A march has come to t, with the integrals there and at the output times on its way."""
+        self.value = value
+        self._restart(t, np.zeros(0))
+        self.rows[self.n_rows : self.n_rows + len(rows)] = rows
+        self.n_rows += len(rows)
+
+    def of_rows(self, times: Array) -> Array:
+        """Work and dissipation (k, 2) at output times that have been passed, or after the last step."""
+        self.evaluate()
+        k = np.searchsorted(self.times, times)
+        known = [i < self.n_rows and self.times[i] == t for i, t in zip(k, times, strict=True)]
+        found = [self.rows[i] if is_row else self.at(t) for i, t, is_row in zip(k, times, known, strict=True)]
+        return np.array(found).reshape(len(times), 2)
+
+
+def imbalance(run: Run) -> str:
+    """Why the energy balance of a run is not to be trusted, and what to try, in words; "" where it is.
+
+    An integrator of order p takes steps of size h ~ rtol^(1/(p + 1)), each with an error of up to rtol of the state. So
+    what they sum up to over a time, and with it the error of the energy, is of size rtol^(p/(p + 1)), for p = 1 the
+    square root of rtol. Beside it, a step may change the energy by what an error `atol` of each coordinate and rate
+    does. These are sizes, no bounds: the factor EXPLAINED in front of them is chosen, and the bundled robots must stay
+    below it (tests/test_bundled_robots.py).
+    """
+    n = len(run.t)
+    rows = np.unique(np.linspace(0, n - 1, min(n, LOOKS)).round().astype(int))
+    energy, options, engine = run[rows].energy(), run.options, run.robot.engine
+    off = float(np.abs(energy.balance).max())
+    parts = energy.kinetic, energy.elastic, energy.gravity, energy.work, energy.dissipated
+    moved = float(sum(np.ptp(part) for part in parts))
+    known = moved + float(energy.kinetic.max())  # errors of rates are relative to these: a top spins at constant energy
+    fixed = options["method"] in MARCHES and options["step"] is not None
+    rtol, atol, zero = FIXED if fixed else options["rtol"], options["atol"], np.zeros(engine.ndof)
+    if not off > EXPLAINED * np.sqrt(rtol) * known:
+        return ""
+    slope = 0.0
+    for q, qd in zip(run.q[rows], run.qd[rows], strict=True):
+        found = engine.evaluate(task.MASS, q, zero, zero.copy(), np.zeros(engine.n_actuators))
+        potential = found.tau - engine.idle.internal(q, zero, np.zeros(engine.n_actuators)).tau
+        slope = max(slope, float(np.abs(potential).sum() + np.abs(found.mass @ qd).sum()))
+    if not off > EXPLAINED * (np.sqrt(rtol) * known + atol / np.sqrt(rtol) * slope):
+        return ""
+    size = f"the energy balance is off by {off:.2g} J of {moved:.2g} J moved"
+    if fixed:
+        return f"{size}: steps of {options['step']:g} s are too large for this motion; try a smaller step, or none"
+    other = "radau" if options["method"] != "radau" else "bdf"
+    return f"{size}, more than rtol = {rtol:g} explains; try rtol={rtol / 10:g}, method='{other}' or a smaller max_step"
