@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from helpers.robots import BASES, random_axis
 
+from helpers.robots import BASES, random_axis
 from sorosim.constraints.loop import LAWFUL, TURNS
 from sorosim.model.basis import get_basis
 from sorosim.model.joint import BESIDE, COORDINATES, WITHOUT_AXIS
@@ -21,12 +21,18 @@ from sorosim.simulation.simulate import METHODS
 T_END = 0.5  # of every motion [s]
 MOST_COORDINATES = 40
 ODD = 0.01  # part of the sizes that are off by orders of magnitude
+SAG = 20.0  # weight of a rod times its length squared over its bending stiffness, at most
 STRAINS = ("bending", "bending_y", "bending_z", "torsion", "elongation", "shear", "shear_y", "shear_z")
 # young [Pa], poisson, density [kg/m^3]
 MATERIALS = {
     "gel": (2e4, 0.49, 1050), "silicone": (1e6, 0.5, 1000), "rubber": (8e6, 0.48, 1150), "foam": (1e5, 0.1, 60),
     "nylon": (2.5e9, 0.4, 1150), "carbon": (1.2e11, 0.3, 1600), "steel": (2.1e11, 0.3, 7850),
 }  # fmt: skip
+
+
+def short(x: float) -> float:
+    """A number of four digits, as people write them."""
+    return float(f"{x:.4g}")
 
 
 @dataclass
@@ -50,17 +56,17 @@ class Draw:
         return values[int(self.rng.integers(len(values)))]
 
     def between(self, low: float, high: float) -> float:
-        return float(f"{self.rng.uniform(low, high):.4g}")
+        return short(self.rng.uniform(low, high))
 
     def size(self, low: float, high: float) -> float:
         """A positive number from low to high, evenly in its logarithm; now and then far outside."""
         value = np.exp(self.rng.uniform(np.log(low), np.log(high)))
         if self.chance(ODD):
             value *= 10.0 ** self.rng.integers(-4, 5)
-        return float(f"{value:.4g}")
+        return short(value)
 
     def signed(self, size: float) -> float:
-        return float(f"{size * self.rng.normal():.4g}")
+        return short(size * self.rng.normal())
 
     def vector(self, size: float) -> list[float]:
         """Three numbers; often along one axis."""
@@ -72,8 +78,12 @@ class Draw:
 
     def axis(self) -> list[float]:
         if self.chance(0.6):
-            return list(self.pick([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.0, 2.0, 0.0]]))
-        return [float(f"{x:.4g}") for x in random_axis(self.rng)]
+            return list(self.pick([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
+        return [short(x) for x in random_axis(self.rng)]
+
+    def parent(self) -> str:
+        """A link for the next one to hang on, mostly the last one; "" is the world."""
+        return self.pick([*self.links, list(self.links)[-1]]) if self.links and self.chance(0.9) else ""
 
     def rotation(self) -> dict[str, Any]:
         kind = self.pick(["axis", "rpy", "quaternion", "quarter"])
@@ -103,10 +113,10 @@ class Draw:
     def signal(self, size: float) -> Any:
         """An input over time of some size."""
         a = self.signed(size)
-        return self.pick([
-            a, f"{a}*smoothstep(5*t)", f"{a}*sin({self.size(1, 60)}*t)", f"{a}*t", f"{a}*step(t - 0.2)",
-            {"times": [0, 0.1, 0.3], "values": [0, a, self.signed(size)], "interpolation": self.pick(["linear", "pchip"])},
-        ])  # fmt: skip
+        table = {"times": [0, 0.1, 0.3], "values": [0, a, self.signed(size)]}
+        table["interpolation"] = self.pick(["linear", "pchip"])
+        sine = f"{a}*sin({self.size(1, 60)}*t)"
+        return self.pick([a, f"{a}*smoothstep(5*t)", sine, f"{a}*t", f"{a}*step(t - 0.2)", table])
 
 
 def document(seed: int) -> dict[str, Any]:
@@ -142,14 +152,14 @@ def document(seed: int) -> dict[str, Any]:
 
 def _material(draw: Draw) -> dict[str, Any]:
     young, poisson, density = MATERIALS[draw.pick(list(MATERIALS))]
-    young = float(f"{young * draw.size(0.3, 3):.4g}")
-    out: dict[str, Any] = {"young": young, "density": float(f"{density * draw.size(0.7, 1.4):.4g}")}
+    young = short(young * draw.size(0.3, 3))
+    out: dict[str, Any] = {"young": young, "density": short(density * draw.size(0.7, 1.4))}
     if draw.chance(0.1):
-        out["shear"] = float(f"{young * draw.size(0.1, 1):.4g}")
+        out["shear"] = short(young * draw.size(0.1, 1))
     else:
         out["poisson"] = draw.pick([poisson, poisson, 0.0, 0.5, -0.3])
     if draw.chance(0.7):
-        out["damping"] = float(f"{young * draw.size(1e-5, 3e-2):.4g}")
+        out["damping"] = short(young * draw.size(1e-5, 3e-2))
     if draw.chance(0.15):
         out["mass_damping"] = draw.size(0.01, 10)
     if draw.chance(0.15):
@@ -159,7 +169,7 @@ def _material(draw: Draw) -> dict[str, Any]:
 
 def _profile(draw: Draw, size: float) -> tuple[Any, float]:
     """A size along a rod: constant, tapered, by a formula or a table; and the least."""
-    tip = float(f"{size * draw.pick([0.05, 0.3, 0.5, 0.8, 1.3]):.4g}")
+    tip = short(size * draw.pick([0.05, 0.3, 0.5, 0.8, 1.3]))
     kind = draw.pick(["constant", "constant", "taper", "formula", "table"])
     if kind == "constant":
         return size, size
@@ -181,14 +191,14 @@ def _section(draw: Draw, a: float) -> tuple[dict[str, Any], float]:
         sizes: dict[str, Any] = {"radius": radius}
     elif kind == "hollow_circle":
         least = a
-        sizes = {"radius": a, "inner_radius": float(f"{a * draw.pick([0.2, 0.7, 0.95]):.4g}")}
+        sizes = {"radius": a, "inner_radius": short(a * draw.pick([0.2, 0.7, 0.95]))}
     elif kind == "properties":
         least = a
         A, I = np.pi * a**2, np.pi * a**4 / 4  # noqa: E741
-        sizes = {"area": float(f"{A:.4g}"), "Iy": float(f"{I:.4g}"), "Iz": float(f"{I * draw.size(0.1, 1):.4g}"),
-                 "J": float(f"{I:.4g}")}  # fmt: skip
+        sizes = {"area": short(A), "Iy": short(I), "Iz": short(I * draw.size(0.1, 1)),
+                 "J": short(I)}  # fmt: skip
     else:
-        (y, least_y), (z, least_z) = _profile(draw, 2 * a), _profile(draw, float(f"{2 * a * draw.size(0.05, 1):.4g}"))
+        (y, least_y), (z, least_z) = _profile(draw, 2 * a), _profile(draw, short(2 * a * draw.size(0.05, 1)))
         sizes, least = {"y": y, "z": z}, 0.5 * min(least_y, least_z)
     if draw.chance(0.15):
         sizes["shear_factor"] = draw.between(0.5, 1.0)
@@ -217,11 +227,17 @@ def _strain(draw: Draw) -> dict[str, Any]:
 
 def _rod(draw: Draw, name: str, materials: dict[str, Any]) -> None:
     divisions = []
-    a = draw.size(5e-4, 3e-2)
+    parent = draw.parent()
+    a = draw.widths[parent] * draw.size(0.4, 1.1) if parent else draw.size(1e-3, 3e-2)
+    a = short(a)
     draw.widths[name], draw.lengths[name], inside = a, 0.0, a
-    joint = _hang(draw, name)
+    joint = _hang(draw, name, parent)
     for k in range(2 if draw.chance(0.2) else 1):
-        length, material = float(f"{a * draw.size(6, 120):.4g}"), draw.pick(list(materials))
+        material = draw.pick(list(materials))
+        young, density = materials[material]["young"], materials[material]["density"]
+        # a longer one would hang down, whatever holds it
+        longest = (SAG * young * a**2 / 4 / (9.81 * density)) ** (1 / 3) * (100 if draw.chance(ODD) else 1)
+        length = short(min(a * draw.size(6, 120), longest))
         strain = _strain(draw)
         if not strain.keys() & set(STRAINS):  # nothing is left: a rigid piece
             strain = {}
@@ -229,13 +245,12 @@ def _rod(draw: Draw, name: str, materials: dict[str, Any]) -> None:
         inside = min(inside, least)
         division: dict[str, Any] = {"length": length, "section": section, "material": material, "strain": strain}
         if draw.chance(0.2):
-            names = ["torsion", "bending_y", "bending_z"]
-            division["reference"] = {draw.pick(names): draw.pick([draw.signed(1 / length), f"{draw.signed(2 / length)}*s"])}
+            bent = draw.pick([draw.signed(1 / length), f"{draw.signed(2 / length)}*s"])
+            division["reference"] = {draw.pick(["torsion", "bending_y", "bending_z"]): bent}
         divisions.append(division)
         draw.lengths[name] += length
         if k == 0:
-            stiffness = float(materials[material]["young"]) * np.pi * a**4 / 4
-            draw.forces[name] = 3.0 * stiffness / length**2
+            draw.forces[name] = min(3.0 * young * np.pi * a**4 / 4 / length**2, draw.forces.get(parent, np.inf))
             draw.strains[name] = [key for key in strain if key in STRAINS]
     rod = divisions[0] if len(divisions) == 1 else {"divisions": divisions}
     draw.links[name], draw.insides[name] = joint | {"rod": rod}, inside
@@ -244,14 +259,18 @@ def _rod(draw: Draw, name: str, materials: dict[str, Any]) -> None:
 
 
 def _body(draw: Draw, name: str) -> None:
+    parent = draw.parent()
+    a = draw.widths[parent] * draw.size(0.5, 3) if parent else draw.size(5e-3, 0.1)
     if draw.chance(0.08):  # a massless frame, mostly fixed
-        draw.widths[name] = 0.01
-        draw.links[name] = _hang(draw, name, ["fixed", "fixed", "revolute"])
-        draw.forces[name] = 1.0
+        draw.widths[name], draw.forces[name] = a, draw.forces.get(parent, 1.0)
+        draw.links[name] = _hang(draw, name, parent, ["fixed", "fixed", "revolute"])
         return
-    a = draw.size(5e-3, 0.1)
+    density = draw.size(100, 8000)
+    if parent:  # what carries it bears its weight
+        a = min(a, (2 * draw.forces[parent] / (9.81 * density)) ** (1 / 3) / 2)
+    a = short(a)
     draw.widths[name] = a
-    joint = _hang(draw, name)
+    joint = _hang(draw, name, parent)
     shapes = {
         "box": {"size": [a, draw.size(0.3 * a, 2 * a), draw.size(0.3 * a, 2 * a)]},
         "cylinder": {"radius": a, "length": draw.size(0.2 * a, 5 * a)},
@@ -260,26 +279,25 @@ def _body(draw: Draw, name: str) -> None:
         "ellipsoid": {"radii": [a, draw.size(0.3 * a, 2 * a), draw.size(0.3 * a, 2 * a)]},
         "capsule": {"radius": a, "length": draw.size(0.2 * a, 5 * a)},
     }
-    density = draw.size(100, 8000)
     draw.forces[name] = 10.0 * density * a**3
     if draw.chance(0.25):
-        mass = float(f"{density * a**3:.4g}")
-        moments = [float(f"{mass * a**2 * x:.4g}") for x in (0.2, 0.3, draw.pick([0.15, 0.3, 0.49]))]
+        mass = short(density * a**3)
+        moments = [short(mass * a**2 * x) for x in (0.2, 0.3, draw.pick([0.15, 0.3, 0.49]))]
         body: dict[str, Any] = {"mass": mass, "inertia": moments}
         if draw.chance(0.5):
             body["centre"] = draw.vector(a)
     else:
         kind = draw.pick(list(shapes))
-        body = {kind: shapes[kind], **({"density": density} if draw.chance(0.7) else {"mass": draw.size(1e-3, 5)})}
+        weight = {"density": density} if draw.chance(0.7) else {"mass": short(density * a**3)}
+        body = {kind: shapes[kind], **weight}
         if draw.chance(0.3):
             body["at"] = draw.pose(a)
     draw.links[name] = joint | {"body": body}
 
 
-def _hang(draw: Draw, name: str, kinds: Sequence[str] = ()) -> dict[str, Any]:
+def _hang(draw: Draw, name: str, parent: str, kinds: Sequence[str] = ()) -> dict[str, Any]:
     """Parent, pose and joint of a link."""
     out: dict[str, Any] = {}
-    parent = draw.pick([*draw.links, list(draw.links)[-1]]) if draw.links and draw.chance(0.9) else ""
     if parent:
         out["parent"] = parent
         at = draw.place(parent)
@@ -287,7 +305,6 @@ def _hang(draw: Draw, name: str, kinds: Sequence[str] = ()) -> dict[str, Any]:
         at = draw.pose(0.2)
     if at:
         out["at"] = at
-    # a link on the world, or on a massless frame, is fixed more often
     kind = draw.pick(kinds or (["fixed"] * (6 if not parent else 3) + list(COORDINATES)))
     if draw.links and kind == "free" and draw.chance(0.7):
         kind = "revolute"
@@ -303,28 +320,28 @@ def _joint(draw: Draw, kind: str, a: float, loop: bool = False) -> Any:
     """A joint with springs, dampers, friction and end stops in some."""
     dimensions = [dimension for _, dimension in COORDINATES[kind]]
     options: dict[str, Any] = {} if kind in WITHOUT_AXIS else {"axis": draw.axis()}
-    moment = {"angle": 1.0, "length": 1.0 / a}  # a moment of 1 N m is a force of 1/a N here
     scale = {"angle": 1.0, "length": a}
 
-    def values(size: float, per_length: float) -> Any:
-        numbers = [draw.size(0.1 * size, 10 * size) * (moment[d] * per_length) ** 1.0 for d in dimensions]
-        numbers = [float(f"{x:.4g}") for x in numbers]
+    def values(size: float) -> Any:
+        numbers = [short(draw.size(0.1 * size, 10 * size) / scale[d]) for d in dimensions]
         return numbers if len(numbers) > 1 else numbers[0]
 
     if dimensions and (not loop or kind in LAWFUL):
         if draw.chance(0.35):
-            options["stiffness"] = values(0.3, 1.0)
+            options["stiffness"] = values(0.3)
             if draw.chance(0.4):
-                rest = [float(f"{0.5 * scale[d] * draw.rng.normal():.4g}") for d in dimensions]
+                rest = [short(0.5 * scale[d] * draw.rng.normal()) for d in dimensions]
                 options["rest"] = rest if len(rest) > 1 else rest[0]
         if draw.chance(0.4):
-            options["damping"] = values(0.003, 1.0)
+            options["damping"] = values(0.003)
     if dimensions and not loop:
         if draw.chance(0.12):
-            options["friction"] = values(0.02, 1.0)
+            options["friction"] = values(0.02)
         if draw.chance(0.12):
-            stops = [{"low": -draw.size(0.1, 2) * scale[d], "high": draw.size(0.1, 2) * scale[d], "stiffness": draw.size(10, 1e4)}
-                     for d in dimensions]  # fmt: skip
+            stops = []
+            for d in dimensions:
+                low, high = (short(draw.size(0.1, 2) * scale[d]) for _ in range(2))
+                stops.append({"low": -low, "high": high, "stiffness": draw.size(10, 1e4)})
             options["limits"] = stops if len(stops) > 1 else stops[0]
     if kind == "helical":
         options["pitch"] = draw.signed(0.3 * a)
@@ -375,7 +392,7 @@ def _actuators(draw: Draw, loops: dict[str, Any], driven: dict[str, Any]) -> tup
 
     def add(name: str, actuator: dict[str, Any], size: float, positive: bool = False) -> None:
         out[name] = actuator
-        size = float(f"{size * draw.size(0.03, 1.0):.4g}")
+        size = short(size * draw.size(0.03, 1.0))
         draw.forces["u:" + name] = size
         if draw.chance(0.85):
             u[name] = draw.signal(size)
@@ -385,7 +402,7 @@ def _actuators(draw: Draw, loops: dict[str, Any], driven: dict[str, Any]) -> tup
         if L and draw.chance(0.4):
             a = draw.insides[name]
             y, z = draw.between(-0.4, 0.4) * a, draw.between(0.05, 0.3) * a
-            way: dict[str, Any] = {"rod": name, "y": float(f"{y:.4g}"), "z": float(f"{z:.4g}")}
+            way: dict[str, Any] = {"rod": name, "y": short(y), "z": short(z)}
             if draw.chance(0.2):
                 way["y"] = f"{z:.4g}*cos(4*s)"
             tension = force * L / a
@@ -396,7 +413,7 @@ def _actuators(draw: Draw, loops: dict[str, Any], driven: dict[str, Any]) -> tup
             elif kind == "wound":
                 add(f"{name}_tendon", {"tendon": way | {"stiffness": draw.size(100, 1e5)}}, 0.1 * L)
             elif kind == "chamber":
-                area = float(f"{0.05 * a**2:.3g}")
+                area = short(0.05 * a**2)
                 add(f"{name}_chamber", {"chamber": way | {"area": area}}, tension / area)
             else:
                 moment = {draw.pick(["torsion", "bending_y", "bending_z"]): draw.pick(["1", "1 - s", "sin(pi*s)"])}
@@ -411,7 +428,7 @@ def _actuators(draw: Draw, loops: dict[str, Any], driven: dict[str, Any]) -> tup
                     servo["limit"] = draw.size(0.1, 10)
                 add(f"{name}_servo", {"servo": servo}, 1.0 if dimension == "angle" else a)
             else:
-                add(f"{name}_motor", {"joint": where}, 10 * force * (a if dimension == "angle" else 1.0))
+                add(f"{name}_motor", {"joint": where}, 3 * force * (a if dimension == "angle" else 1.0))
     for name, loop in loops.items():
         kind = next(iter(loop["joint"])) if isinstance(loop["joint"], dict) else loop["joint"]
         if kind in LAWFUL and draw.chance(0.4):
@@ -436,28 +453,28 @@ def _loads(draw: Draw) -> dict[str, Any]:
                 wrench["moment"] = draw.vector(force * draw.widths[name])
             out[f"load{i}"] = {"wrench": wrench}
         elif kind == "line" and name in draw.lengths:
-            per = float(f"{force / draw.lengths[name]:.4g}")
+            per = short(force / draw.lengths[name])
             entries = [0, f"{draw.signed(per)}*(1 - s)*sin(10*t)", draw.signed(per)]
             out[f"load{i}"] = {"line": {"rod": name, "force": entries, "frame": draw.pick(["world", "body"])}}
         elif kind == "spring":
             ends: list[Any] = [{"link": name, "at": draw.place(name)}]
             other = draw.pick([*names, "world"])
             ends.append({"at": {"position": draw.vector(0.3)}} if other in (name, "world") else other)
-            stiffness = float(f"{force / draw.size(0.01, 0.3):.4g}")
+            stiffness = short(force / draw.size(0.01, 0.3))
             spring = {"from": ends[0], "to": ends[1], "stiffness": stiffness}
-            spring |= {"damping": float(f"{0.01 * stiffness:.4g}")} if draw.chance(0.5) else {}
+            spring |= {"damping": short(0.01 * stiffness)} if draw.chance(0.5) else {}
             spring |= {"rest": draw.size(0.01, 0.3)} if draw.chance(0.7) else {}
             out[f"load{i}"] = {"spring": spring}
         elif kind == "fluid" and not any("fluid" in load for load in out.values()):
-            wet = [n for n in names if n in draw.lengths or not {"mass"} >= set(draw.links[n].get("body", {"mass": 0})) - {"inertia", "centre"}]
-            wet = [n for n in wet if n in draw.lengths or "inertia" not in draw.links[n].get("body", {"inertia": 0})]
+            # links that displace some of it: rods, and bodies of shapes
+            wet = [n for n in names if n in draw.lengths or "inertia" not in draw.links[n].get("body", {"inertia": 0})]
             if wet:
                 fluid: dict[str, Any] = {"density": draw.pick([1.2, 1000.0, 1000.0, 13500.0])}
-                fluid["links"] = {n: draw.pick([{}, {"drag": draw.between(0, 2)}, {"drag": 1.0, "added_mass": draw.between(0, 1)}])
-                                  for n in wet}  # fmt: skip
+                drags = [{}, {"drag": draw.between(0, 2)}, {"drag": 1.0, "added_mass": draw.between(0, 1)}]
+                fluid["links"] = {n: dict(draw.pick(drags)) for n in wet}
                 if draw.chance(0.4):
                     fluid["current"] = [draw.signed(0.5), 0, f"{draw.signed(0.3)}*sin({draw.size(1, 30)}*t)"]
-                if draw.chance(0.3) and any(draw.links):
+                if draw.chance(0.3):
                     fluid |= {"height": draw.signed(0.2), "up": [0, 0, 1]}
                 out[f"load{i}"] = {"fluid": fluid}
         elif kind == "contact":
@@ -476,16 +493,17 @@ def _contact(draw: Draw, name: str, force: float) -> dict[str, Any]:
     a = draw.widths[name]
     exponent = draw.pick([1.5, 1.5, 1.0, 2.0])
     # the force that acts presses by a twentieth of the thickness
-    options: dict[str, Any] = {"stiffness": float(f"{max(force, 1e-3) * draw.size(0.3, 30) / (0.05 * a) ** exponent:.4g}")}
+    stiffness = max(force, 1e-3) * draw.size(0.3, 30) / (0.05 * a) ** exponent
+    options: dict[str, Any] = {"stiffness": short(stiffness)}
     if exponent != 1.5:
         options["exponent"] = exponent
-    extra = draw.pick([{}, {"damping": draw.size(0.1, 3)}, {"restitution": draw.between(0.1, 1.0), "impact_speed": 0.5}])
-    options |= extra
+    restitution = {"restitution": draw.between(0.1, 1.0), "impact_speed": 0.5}
+    options |= draw.pick([{}, {"damping": draw.size(0.1, 3)}, restitution])
     if draw.chance(0.5):
         options["friction"] = draw.between(0.05, 1.2)
         options["slip_speed"] = draw.size(1e-4, 1e-2)
     if draw.chance(0.2):
-        options["onset"] = float(f"{0.01 * a:.4g}")
+        options["onset"] = short(0.01 * a)
     if len(round_) > 1 and draw.chance(0.35):
         return {"among": round_, **options}
     if name in round_:
