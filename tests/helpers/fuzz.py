@@ -248,13 +248,16 @@ def main(words: list[str] | None = None) -> int:
     else:
         seeds = list(range(options.seed, options.seed + options.count))
     begin, found = time.monotonic(), []
-    for one in outcomes(seeds, options.jobs, options.limit):
-        found.append(one)
-        verbose = options.verbose or options.only is not None
-        if verbose or one.crashed:
-            print(describe(one, verbose), flush=True)
-        elif len(found) % 100 == 0:
-            print(f"{len(found)} of {len(seeds)}, {time.monotonic() - begin:.0f} s", flush=True)
+    verbose = options.verbose or options.only is not None
+    try:
+        for one in outcomes(seeds, options.jobs, options.limit):
+            found.append(one)
+            if verbose or one.crashed:
+                print(describe(one, verbose), flush=True)
+            elif len(found) % 100 == 0:
+                print(f"{len(found)} of {len(seeds)}, {time.monotonic() - begin:.0f} s", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted")
     print(report(found, time.monotonic() - begin))
     return int(any(one.crashed for one in found))
 

@@ -19,6 +19,7 @@ from sorosim.model.joint import BESIDE, COORDINATES, WITHOUT_AXIS
 from sorosim.simulation.simulate import METHODS
 
 T_END = 0.5  # of every motion [s]
+MAX_STEPS = 20_000  # of every motion: undamped rods would take minutes
 MOST_COORDINATES = 40
 ODD = 0.01  # part of the sizes that are off by orders of magnitude
 SAG = 20.0  # weight of a rod times its length squared over its bending stiffness, at most
@@ -138,7 +139,7 @@ def document(seed: int) -> dict[str, Any]:
     loops = _loops(draw) if draw.chance(0.35) else {}
     driven = _driven(draw) if draw.chance(0.2) else {}
     actuators, u = _actuators(draw, loops, driven)
-    blocks = {"loops": loops, "actuators": actuators, "loads": _loads(draw), "initial": _initial(draw, driven),
+    blocks = {"loops": loops, "actuators": actuators, "loads": _loads(draw), "initial": _initial(draw, driven, loops),
               "sensors": _sensors(draw, actuators)}  # fmt: skip
     out |= {key: block for key, block in blocks.items() if block}
     out["simulate"] = _simulate(draw, loops) | ({"u": u} if u else {}) | ({"driven": driven} if driven else {})
@@ -158,7 +159,7 @@ def _material(draw: Draw) -> dict[str, Any]:
         out["shear"] = short(young * draw.size(0.1, 1))
     else:
         out["poisson"] = draw.pick([poisson, poisson, 0.0, 0.5, -0.3])
-    if draw.chance(0.7):
+    if draw.chance(0.85):
         out["damping"] = short(young * draw.size(1e-5, 3e-2))
     if draw.chance(0.15):
         out["mass_damping"] = draw.size(0.01, 10)
@@ -519,8 +520,10 @@ def _contact(draw: Draw, name: str, force: float) -> dict[str, Any]:
     return {"between": name, "and": {**obstacle, "at": at}, **options}
 
 
-def _initial(draw: Draw, driven: dict[str, Any]) -> dict[str, Any]:
+def _initial(draw: Draw, driven: dict[str, Any], loops: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
+    if loops and draw.chance(0.8):  # they are closed where all coordinates are zero
+        return out
     for name, kind in draw.joints.items():
         if name in driven or not draw.chance(0.2):
             continue
@@ -549,7 +552,8 @@ def _sensors(draw: Draw, actuators: dict[str, Any]) -> dict[str, Any]:
 
 
 def _simulate(draw: Draw, loops: dict[str, Any]) -> dict[str, Any]:
-    out: dict[str, Any] = {"t_end": T_END, "method": draw.pick(["bdf", "generalized-alpha", *METHODS])}
+    method = draw.pick(["bdf", "generalized-alpha", *METHODS])
+    out: dict[str, Any] = {"t_end": T_END, "max_steps": MAX_STEPS, "method": method}
     if draw.chance(0.2):
         out["rtol"] = draw.pick([1e-2, 1e-4, 1e-6])
     if draw.chance(0.1):
