@@ -9,6 +9,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
 MACHINES_ARGS ?=
 BENCH_ARGS ?=
+FUZZ_ARGS ?=
 DEMO_ARGS ?=
 SPHINX_ARGS ?=
 
@@ -20,7 +21,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-all test test-all test-machines validation bench docs lint clean help
+.PHONY: demo demo-all test test-all test-machines validation fuzz bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -56,6 +57,9 @@ validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and
 	@mkdir -p build
 	$(PYTEST) tests/validation --agreements=build/agreements.json $(PYTEST_ARGS)
 	$(BIN)/python docs/make_validation.py build/agreements.json
+
+fuzz: $(INSTALLED_TEST) ## statics and motion of 2000 random robots, an hour on two cores; FUZZ_ARGS="--count 100 --seed 1"
+	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(FUZZ_ARGS)
 
 bench: $(INSTALLED_TEST) ## time the operations of tests/benchmarks, as a table
 	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
