@@ -66,6 +66,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
     with status_lines() as report, reporting(report, EVERY_PART if everything else frozenset()):
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
+        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method="bdf")  # what follows the steps of integrators
         if method in MARCHES or everything:
             compile_march(robot.engine.parts)
         if everything:

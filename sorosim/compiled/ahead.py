@@ -19,10 +19,12 @@ from typing import Any
 
 import numba
 
-from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of
+from sorosim.compiled.cache import CACHE_FOLDER, READ_ONLY, Call, alone, calls_of
 from sorosim.compiled.decorators import ApartKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
+_INSIDE = "SOROSIM_COMPILES"  # set in processes that compile for another one
+START_TIME = 60.0  # s that such a process may take to begin: sys.executable may be anything
 EVERY_PART = frozenset({"*"})
 _report: Report | None = None
 _more_parts: frozenset[str] = frozenset()
@@ -58,9 +60,9 @@ def compile_ahead(calls: list[Call], parts: frozenset[str]) -> None:
         Parts of robots to compile for, see `kernel_apart`; EVERY_PART: all.
     """
     parts = parts | _more_parts
-    if not CACHE_FOLDER or not any(_missing(calls, parts)):
+    if not CACHE_FOLDER or READ_ONLY or _INSIDE in os.environ or not any(_missing(calls, parts)):
         return
-    n_workers = min(_n_processors(), 8) if sys.executable else 1
+    n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(_n_processors(), 8)
     with _progress_lines() as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
         if n_workers > 1:
             _Pool(n_workers, parts, say).run(calls)
@@ -136,15 +138,24 @@ class _Pool:
     def compile(self, call: Call) -> None:
         worker = getattr(self.local, "worker", None)
         if worker is None:
-            command = [sys.executable, "-c", _WORKER.format(path=sys.path)]
-            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            self.local.worker = worker
-            self.workers.append(worker)
+            worker = self.local.worker = self.start()
         requests: Any = worker.stdin
-        with suppress(OSError, EOFError):  # it was killed
+        with suppress(OSError, EOFError, pickle.UnpicklingError):  # it was killed
             requests.write(pickle.dumps(call))
             requests.flush()
             pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
+
+    def start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", _WORKER.format(path=sys.path)]
+        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  env=os.environ | {_INSIDE: "1"})  # fmt: skip
+        self.workers.append(worker)
+        deadline = threading.Timer(START_TIME, worker.kill)
+        deadline.start()
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
+        deadline.cancel()
+        return worker
 
 
 def _progress(done: int, known: int, elapsed: float) -> str:
@@ -187,8 +198,8 @@ def work() -> None:
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:
+            pickle.dump(None, answers)  # at first: that it has begun
+            answers.flush()
             name, kinds = pickle.load(requests)
             with suppress(Exception):
                 find_kernel(name).compile(kinds)
-            pickle.dump(None, answers)
-            answers.flush()

@@ -15,9 +15,10 @@ import os
 import pickle
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,18 +67,49 @@ def _folder() -> str:
 CACHE_FOLDER = _folder()
 
 
+def _is_read_only() -> bool:
+    """Whether nothing can be written there, as in an image of a machine: what is there is read all the same."""
+    try:
+        with tempfile.TemporaryFile(dir=CACHE_FOLDER):
+            return False
+    except OSError:
+        return bool(CACHE_FOLDER)
+
+
+READ_ONLY = _is_read_only()
+
+
+@contextmanager
+def cache_of_functions() -> Iterator[None]:
+    """Let numba keep compiled code in the folder, also where it can only be read."""
+    locator = numba.core.caching._CacheLocator
+    folder, ensure = numba.config.CACHE_DIR, locator.ensure_cache_path
+    numba.config.CACHE_DIR = CACHE_FOLDER or folder
+    if READ_ONLY:
+        locator.ensure_cache_path = lambda self: None
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR, locator.ensure_cache_path = folder, ensure
+
+
 def _note_file(call: Call) -> Path:
     """One for each installation, processor and version of Python, as numba has it."""
     name, kinds = call
     source = str(getattr(sys.modules.get(name.split(":")[0]), "__file__", None))
-    changed = os.stat(source).st_mtime if os.path.exists(source) else 0.0
-    content = "; ".join([sys.version, _target(), source, str(changed), *(str(kind) for kind in kinds)])
+    content = "; ".join([sys.version, _target(), source, _content(source), *(str(kind) for kind in kinds)])
     return Path(CACHE_FOLDER) / f"{name.replace(':', '.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}.calls"
 
 
 @functools.cache
 def _target() -> str:
-    return repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
+    own = numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT
+    return repr((numba.core.registry.cpu_target.target_context.codegen().magic_tuple(), own))
+
+
+@functools.cache
+def _content(source: str) -> str:
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest() if os.path.exists(source) else ""
 
 
 def calls_of(call: Call) -> list[Call] | None:
@@ -86,21 +118,21 @@ def calls_of(call: Call) -> list[Call] | None:
         return None
     try:
         calls: list[Call] = pickle.loads(_note_file(call).read_bytes())
-    except (OSError, EOFError, pickle.UnpicklingError):
+    except Exception:  # there is none, or it is damaged
         return None
     return calls
 
 
 def note_compiled(call: Call, calls: list[Call]) -> None:
     """Say that code is compiled, and which kernels apart it calls; other processes see it whole or not at all."""
-    if not CACHE_FOLDER:
+    if not CACHE_FOLDER or READ_ONLY:
         return
     path = _note_file(call)
     part = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
+    with suppress(OSError):
         part.write_bytes(pickle.dumps(calls))
         part.replace(path)
-    except OSError:
+    with suppress(OSError):
         part.unlink(missing_ok=True)
 
 
@@ -110,12 +142,16 @@ def alone(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None
 
     The operating system takes the lock back when a process ends, however it ends.
     """
-    if not CACHE_FOLDER or sys.platform == "win32":
+    try:
+        if not CACHE_FOLDER or READ_ONLY or sys.platform == "win32":
+            raise OSError("no locks here")
+        stream = open(Path(CACHE_FOLDER) / f"{name}.lock", "ab")  # noqa: SIM115
+    except OSError:
         yield
         return
     import fcntl
 
-    with open(Path(CACHE_FOLDER) / f"{name}.lock", "ab") as stream:
+    with stream:
         while True:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,4 +162,8 @@ def alone(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None
                 time.sleep(0.02)
             except OSError:  # some network file systems know none
                 break
-        yield
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(stream, fcntl.LOCK_UN)  # a process that was forked meanwhile has the lock, too

@@ -11,6 +11,7 @@ import pickle
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -21,7 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.misc import unliteral
 from numba.core.typing import templates
 
-from sorosim.compiled.cache import CACHE_FOLDER, Call, alone, calls_of, note_compiled
+from sorosim.compiled.cache import Call, alone, cache_of_functions, calls_of, note_compiled
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,17 +47,13 @@ def kernel_inside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = CACHE_FOLDER or before
-    try:
+    with cache_of_functions():
         # No fastmath: the linker may take a callee's code from this function or from another one that was loaded
         # before; only strict arithmetic gives the same bits whichever it is, and runs then repeat in any process.
         options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
         options |= more
         compiled: Callable[..., Any] = _recording(numba.njit(**options)(function))
         return compiled
-    finally:
-        numba.config.CACHE_DIR = before
 
 
 def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
@@ -144,7 +141,8 @@ class ApartKernel:
                 builder.store(found, slot)
                 builder.store(found, address)
                 with builder.if_then(builder.icmp_unsigned("==", found, ir.Constant(word, 0)), likely=False):
-                    context.call_conv.return_user_exc(builder, TypeError, (f"{self.name}: no code for such arguments",))
+                    message = f"{self.name}: cannot be compiled for these arguments, see the error above"
+                    context.call_conv.return_user_exc(builder, TypeError, (message,))
             callee = builder.inttoptr(builder.load(address), function_type.as_pointer())
             status, result = context.call_conv.call_function(
                 builder, callee, signature.return_type, signature.args, values
@@ -225,20 +223,28 @@ def _recording(dispatcher: Any) -> Any:
     if not hasattr(dispatcher, "compile"):  # not compiled at all
         return dispatcher
     compile_once, known = dispatcher.compile, {}
+    save, load = dispatcher._cache.save_overload, dispatcher._cache.load_overload
     name = f"{dispatcher.py_func.__module__}:{dispatcher.py_func.__qualname__}"
+
+    def save_noted(kinds: tuple[Any, ...], compiled: Any) -> None:
+        note_compiled((name, kinds), _local.calls)  # first: a note without code is made good, code without a note not
+        with suppress(OSError):  # a full or read-only disk: it is compiled, and not kept
+            save(kinds, compiled)
+
+    def load_noted(kinds: tuple[Any, ...], context: Any) -> Any:
+        try:
+            return load(kinds, context) if calls_of((name, kinds)) is not None else None
+        except Exception:  # damaged
+            return None
 
     def compile_here(kinds: tuple[Any, ...]) -> list[Call]:
         before, _local.calls = getattr(_local, "calls", None), []
-        misses = sum(dispatcher.stats.cache_misses.values())
         try:
             compile_once(kinds)
-            calls: list[Call] = _local.calls
+            noted = calls_of((name, kinds))
+            return _local.calls if noted is None else noted
         finally:
             _local.calls = before
-        if sum(dispatcher.stats.cache_misses.values()) == misses:  # another process was faster, or its note is lost
-            calls = calls_of((name, kinds)) or []
-        note_compiled((name, kinds), calls)
-        return calls
 
     def compile_recorded(kinds: Any) -> Any:
         if not isinstance(kinds, tuple):
@@ -256,4 +262,5 @@ def _recording(dispatcher: Any) -> Any:
         return compile_once(kinds)
 
     dispatcher.compile = compile_recorded
+    dispatcher._cache.save_overload, dispatcher._cache.load_overload = save_noted, load_noted
     return dispatcher

@@ -21,7 +21,7 @@ class Reference(types.Type):
 
     def __init__(self, cls: type, fields: tuple[Any, ...]) -> None:
         self.cls, self.fields = cls, fields
-        content = "; ".join(str(field) for field in fields)
+        content = "; ".join([cls.__module__, cls.__qualname__, *cls._fields, *map(str, fields)])  # type: ignore[attr-defined]
         super().__init__(f"{cls.__name__}.{hashlib.sha256(content.encode()).hexdigest()[:12]}")
 
     def field(self, name: str) -> int:

@@ -90,7 +90,7 @@ def test_kernels_apart_are_compiled_for_other_types_too():
         weigh.compile(kinds_of(given, 0))
     add_weighed(outer()._replace(values=np.array([1, 2, 3])), out)
     assert out[0] == 321.5
-    with pytest.raises(TypeError, match="no code for such arguments"):
+    with pytest.raises(TypeError, match="cannot be compiled for these arguments"):
         add_weighed(outer(np.float32), out)  # a product of single precision is no float
 
 
@@ -151,7 +151,8 @@ print(json.dumps([value, sum(misses)]))
 
 
 def start(folder: Path, n_processors: int) -> subprocess.Popen:
-    (folder / "toy.py").write_text(MODULE)
+    if not (folder / "toy.py").exists():  # older versions of numba go by the time of the file
+        (folder / "toy.py").write_text(MODULE)
     environment = os.environ | {"SOROSIM_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder), *sys.path])
     command = [sys.executable, "-c", PROGRAM % PARTS, str(n_processors)]
@@ -206,4 +207,17 @@ def test_what_was_compiled_before_an_interruption_stays(tmp_path, how):
     ready = set(compiled(tmp_path)) - {"shared"}
     value, misses = result(start(tmp_path, 1))
     assert value == SUM
-    assert misses <= 1 + PARTS - len(ready)  # one fewer if it had no time left to say that it was compiled
+    assert misses <= 1 + PARTS - len(ready) + 1  # the last may have been noted, and not been written
+
+
+@processes
+def test_damaged_and_unwritable_caches_are_done_without(tmp_path):
+    assert result(start(tmp_path, 1)) == (SUM, 1 + PARTS)
+    for k, path in enumerate(sorted((tmp_path / "cache").rglob("*.nb[ci]"))):
+        path.write_bytes(path.read_bytes()[: 10 * (k % 3)])
+    value, misses = result(start(tmp_path, 1))
+    assert value == SUM
+    assert misses > 0
+    for path in (tmp_path / "cache").rglob("*.calls"):
+        path.write_bytes(b"none")
+    assert result(start(tmp_path, 2))[0] == SUM
