@@ -11,7 +11,7 @@ import pickle
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numba
@@ -228,8 +228,12 @@ def _recording(dispatcher: Any) -> Any:
 
     def save_noted(kinds: tuple[Any, ...], compiled: Any) -> None:
         note_compiled((name, kinds), _local.calls)  # first: a note without code is made good, code without a note not
-        with suppress(OSError):  # a full or read-only disk: it is compiled, and not kept
+        try:
             save(kinds, compiled)
+        except Exception:  # a damaged index is begun anew; on a full or read-only disk it is compiled, and not kept
+            with suppress(Exception):
+                dispatcher._cache.flush()
+                save(kinds, compiled)
 
     def load_noted(kinds: tuple[Any, ...], context: Any) -> Any:
         try:
@@ -251,12 +255,10 @@ def _recording(dispatcher: Any) -> Any:
             return compile_once(kinds)
         kinds = tuple(unliteral(kind) for kind in kinds)
         if kinds not in known:
-            calls = calls_of((name, kinds))
-            if calls is None:
-                # in this order: whoever waits for another process has numba's lock, and no thread waits for that one
-                with global_compiler_lock, alone(name.replace(":", ".")):
-                    calls = compile_here(kinds)
-            known[kinds] = calls
+            # in this order: whoever waits for another process has numba's lock, and no thread waits for that one
+            new = calls_of((name, kinds)) is None
+            with global_compiler_lock, alone(name.replace(":", ".")) if new else nullcontext():
+                known[kinds] = compile_here(kinds)
         for call in known[kinds]:
             _note_call(call)
         return compile_once(kinds)
