@@ -211,6 +211,7 @@ def report(found: list[Outcome], took: float) -> str:
         lines.append(f"| {method} | {len(kinds)} | {good} | {len(kinds) - good - bad} | {bad} |")
     warned = Counter(stage for one in found for stage in {stage for stage, _ in one.warned})
     lines += ["", "with warnings of sorosim: " + ", ".join(f"{stage} {n}" for stage, n in warned.items())]
+    lines += [f"processor time: {sum(total):.0f} s, {np.mean(total or [0.0]):.2f} s a robot"]
     quantiles = np.quantile(total, [0.1, 0.5, 0.9, 0.99, 1.0]) if total else np.zeros(5)
     parts = zip(("10 %", "50 %", "90 %", "99 %", "all"), quantiles, strict=True)
     lines += ["time of a robot: " + ", ".join(f"{part} within {x:.2g} s" for part, x in parts), "", "slowest:"]

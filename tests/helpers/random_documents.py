@@ -264,7 +264,7 @@ def _body(draw: Draw, name: str) -> None:
     a = draw.widths[parent] * draw.size(0.5, 3) if parent else draw.size(5e-3, 0.1)
     if draw.chance(0.08):  # a massless frame, mostly fixed
         draw.widths[name], draw.forces[name] = a, draw.forces.get(parent, 1.0)
-        draw.links[name] = _hang(draw, name, parent, ["fixed", "fixed", "revolute"])
+        draw.links[name] = _hang(draw, name, parent, [*["fixed"] * 6, "revolute"])
         return
     density = draw.size(100, 8000)
     if parent:  # what carries it bears its weight
@@ -356,6 +356,10 @@ def _joint(draw: Draw, kind: str, a: float, loop: bool = False) -> Any:
 def _loops(draw: Draw) -> dict[str, Any]:
     """One or two loops, closed as built but for one in ten."""
     out: dict[str, Any] = {}
+    for link in draw.links.values():  # a straight rod that keeps its length is singular between two ends
+        for piece in [link["rod"], *link["rod"].get("divisions", [])] if "rod" in link and draw.chance(0.8) else []:
+            if piece.get("strain"):
+                piece["strain"].setdefault("elongation", 1)
     moved = [name for name in draw.links if "rod" in draw.links[name] or draw.joints[name] != "fixed"]
     for i in range(2 if draw.chance(0.2) else 1):
         if not moved:

@@ -154,7 +154,7 @@ def test_a_place_that_is_none_is_one_sentence(run, tmp_path):
     (tmp_path / "file").write_text("")
     for path, reason in [
         (tmp_path / "none" / "run.h5", f"there is no folder {tmp_path / 'none'}; make it first"),
-        (tmp_path / "file" / "run.h5", f"there is no folder {tmp_path / 'file'}"),
+        (tmp_path / "file" / "run.h5", f"there is no folder {tmp_path / 'file'}; make it first"),
         (tmp_path, "it is a folder"),
         (tmp_path / ("x" * 300), "File name too long"),
     ]:
