@@ -15,7 +15,8 @@ from sorosim.solvers.registry import MARCHES
 Array = NDArray[np.float64]
 
 # a balance may be off by this many times the square root of rtol, of the energy moved
-EXPLAINED = 1.0
+EXPLAINED = 3.0
+LEAST_RTOL = 1e-7  # at smaller ones the quadrature of work over kinks of forces is what is left
 FIXED = 1e-2  # rtol in the place of that which steps of fixed size do not know
 LOOKS = 33  # at rows of a run
 
@@ -86,7 +87,7 @@ def imbalance(run: Run) -> str:
     moved = float(sum(np.ptp(part) for part in parts))
     known = moved + float(energy.kinetic.max())  # errors of rates are relative to these: a top spins at constant energy
     fixed = options["method"] in MARCHES and options["step"] is not None
-    rtol, atol, zero = FIXED if fixed else options["rtol"], options["atol"], np.zeros(engine.ndof)
+    rtol, atol, zero = FIXED if fixed else max(options["rtol"], LEAST_RTOL), options["atol"], np.zeros(engine.ndof)
     if not off > EXPLAINED * np.sqrt(rtol) * known:
         return ""
     slope = 0.0

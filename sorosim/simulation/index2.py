@@ -86,7 +86,9 @@ class StabilisedIndex2:
         q, qd, qdd, multiplier, _ = self.split(t, y, yd)
         n, k, free = self.n, self.rank, self.free
         seen = np.array_equal(q, self.last[0])
-        P = self.last[1] if seen else self.basis(self.system.robot.loop_rows(q).A[:, free])
+        if not seen:
+            found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
+        P = self.last[1] if seen else self.basis(found.closure.matrix[CONSTRAINT][:, free])
         self.near = P / self.size
         found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
         A, E, V = (P.T @ found.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))

@@ -34,7 +34,7 @@ GOOD, BAD = 0.75, 0.1
 RADIUS, SMALLEST = 0.25, 1e-10
 # size of a step from which Newton's method takes over; it is tried again whenever steps have become so much shorter
 NEAR, AGAIN = 0.05, 0.1
-# part of the first forces, in the metric, that is as good as none, as where a contact just opens
+# part of the largest forces on the way, in the metric, that is as good as none, as where a contact just opens
 AT_REST = 1e-11
 # a distance from an unstable equilibrium, relative to the longest step, that is rounding
 ROUNDING = 1e-6
@@ -146,14 +146,15 @@ def descend(
     tried = NEAR
     try:
         way = _Way(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
-        first = np.abs(way.pull).max(initial=0.0)
+        largest = 0.0
         for k in range(MAX_STEPS):
+            largest = max(largest, np.abs(way.pull).max(initial=0.0))
             if not way.found.negative and way.length <= tried:
                 tried = AGAIN * way.length
                 end = settle(way.x, False)
                 if end is not None and way.reaches(end):
                     return end, k
-            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * first:
+            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * largest:
                 return settle(way.x, True), k
             if way.gone > FALLEN or not way.step():
                 return None, k

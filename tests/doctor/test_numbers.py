@@ -137,13 +137,13 @@ def test_degrees_that_were_read_as_radians_are_known_by_their_digits():
     assert not any(degrees_as_radians(R) for R in Rotation.random(3000, random_state=2).as_matrix())
 
 
-@pytest.mark.parametrize(("length", "radius", "young"), [(1e100, 1e-100, 1e300), (1e-100, 1e-100, 1e-300)])
+@pytest.mark.parametrize(("length", "radius", "young"), [(1e50, 1e-50, 1e50), (1e-50, 1e-50, 1e-50)])
 def test_numbers_beyond_all_bounds_are_told_without_a_traceback(length, radius, young):
     sizes = {"links.arm.rod.length": length, "links.arm.rod.section.circle.radius": radius}
     content = changed(ARM, {**sizes, "materials.rubber.young": young, "actuators": {}})
     found = examine(sorosim.load(content))
     assert [f.where for f in found if f.level == WRONG] == ["links.arm.rod"]
-    spring = {"from": "arm", "to": {"at": {"position": [1e200, 0, 0]}}, "stiffness": 1e200}
+    spring = {"from": "arm", "to": {"at": {"position": [1e50, 0, 0]}}, "stiffness": 1e50}
     found = examine(sorosim.load(changed(ARM, {"loads.rope.spring": spring})))
     assert [f.where for f in found if f.level == WRONG] == ["dynamics"]
 
@@ -225,7 +225,7 @@ def test_a_winding_tendon_is_seen_beside_a_rod_with_many_points():
         assert any("Gauss points" in f.what for f in told)
 
 
-def test_a_load_that_overflows_is_told():
+def test_a_load_beyond_all_bounds_is_refused():
     content = changed(ARM, {"loads.tip.wrench": {"link": "arm", "force": [0, 0, 1e300]}})
-    (told,) = (f for f in examine(sorosim.load(content)) if f.where == "loads.tip")
-    assert (told.level, told.what) == (ODD, "is beyond all numbers at times")
+    with pytest.raises(sorosim.SorosimError, match=r"1e\+50"):
+        sorosim.load(content)

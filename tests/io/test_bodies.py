@@ -280,7 +280,7 @@ def test_a_result_whose_mesh_file_has_changed_is_refused(kind, tmp_path, monkeyp
         run.save(file)
     if kind == "journal":
         journal = Journal(file, journal_head(robot, run.options, []))
-        journal.rows(np.column_stack([run.t, run.q, run.qd]))
+        journal.rows(np.column_stack([run.t, run.q, run.qd, run.exchanged]))
         journal.begin()
         journal.close()
     sorosim.open(file)
