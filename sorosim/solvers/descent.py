@@ -36,6 +36,8 @@ RADIUS, SMALLEST = 0.25, 1e-10
 NEAR, AGAIN = 0.05, 0.1
 # part of the largest forces on the way, in the metric, that is as good as none, as where a contact just opens
 AT_REST = 1e-11
+# a step along all that is pulled, below which a motion of negative curvature that is not pulled is taken
+STILL = 1e-4
 # a distance from an unstable equilibrium, relative to the longest step, that is rounding
 ROUNDING = 1e-6
 # motions whose curvatures are equal but for this part are one space, in which any direction is as good
@@ -148,6 +150,7 @@ def descend(
         way = _Way(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
         for k in range(MAX_STEPS):
+<<<<<<< HEAD
             largest = max(largest, np.abs(way.pull).max(initial=0.0))
             if not way.found.negative and way.length <= tried:
                 tried = AGAIN * way.length
@@ -155,6 +158,17 @@ def descend(
                 if end is not None and way.reaches(end):
                     return end, k
             if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * largest:
+=======
+            if way.length <= tried:
+                tried = AGAIN * way.length
+                end = settle(way.x, False)
+                if end is not None and way.reaches(end):
+                    way.arrive(end, *jacobian(end))
+                    if not way.found.negative:
+                        return end, k
+                    tried = NEAR  # an unstable equilibrium, which the next step leaves
+            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * first:
+>>>>>>> statics
                 return settle(way.x, True), k
             if way.gone > FALLEN or not way.step():
                 return None, k
@@ -173,9 +187,10 @@ class _Way:
         self.jacobian, self.descent, self.too_far, self.towards = jacobian, descent, too_far, towards
         self.U = descent.weight(x)
         self.n, self.radius, self.gone = len(self.U), RADIUS, 0.0
-        self._arrive(*self._balanced(x, *jacobian(x)))
+        self.arrive(*self._balanced(x, *jacobian(x)))
 
-    def _arrive(self, x: Array, r: Array, J: Array) -> None:
+    def arrive(self, x: Array, r: Array, J: Array) -> None:
+        """The state is x from now on; residual and Jacobian there."""
         n = self.n
         self.x, self.r, self.J, self.reach = x, r, J, self.descent.reach(x)
         self.found = found = curvatures(J, self.U)
@@ -184,11 +199,12 @@ class _Way:
         # what has no curvature has that of rounding
         self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
         falling = self.curvature < 0.0
-        self.length = self._length(self._down(0.0)) if not falling.any() else np.inf
         # rounding along what falls must not decide where it goes
         for k in np.flatnonzero(falling):
             if self._length(found.motions[:, k] * (self.pull[k] / self.curvature[k])) < ROUNDING:
                 self.pull[k] = 0.0
+        pulled = (self.curvature[self.pull != 0.0] > 0.0).all()
+        self.length = self._length(self._down(0.0)) if pulled else np.inf
 
     def _length(self, move: Array) -> float:
         """Of a step (n,), relative to the longest."""
@@ -223,7 +239,7 @@ class _Way:
         low, high = least * (1.0 + ROUNDING), max(2.0 * least, 1.0)
         inside = self._down(low)
         if self._length(inside) <= self.radius:
-            if not (self.curvature < 0.0).any() or self._length(inside) > NEAR * self.radius:
+            if not (self.curvature < 0.0).any() or self._length(inside) > STILL:
                 yield inside
                 return
             known = self._length(self.towards) >= ROUNDING
@@ -294,5 +310,5 @@ class _Way:
             return 0.0
         quality = min(work / promised, promised / work)
         if quality >= BAD:
-            self._arrive(*self._balanced(y, r, J))
+            self.arrive(*self._balanced(y, r, J))
         return quality
