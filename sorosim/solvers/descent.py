@@ -150,15 +150,7 @@ def descend(
         way = _Way(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
         for k in range(MAX_STEPS):
-<<<<<<< HEAD
             largest = max(largest, np.abs(way.pull).max(initial=0.0))
-            if not way.found.negative and way.length <= tried:
-                tried = AGAIN * way.length
-                end = settle(way.x, False)
-                if end is not None and way.reaches(end):
-                    return end, k
-            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * largest:
-=======
             if way.length <= tried:
                 tried = AGAIN * way.length
                 end = settle(way.x, False)
@@ -167,8 +159,7 @@ def descend(
                     if not way.found.negative:
                         return end, k
                     tried = NEAR  # an unstable equilibrium, which the next step leaves
-            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * first:
->>>>>>> statics
+            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * largest:
                 return settle(way.x, True), k
             if way.gone > FALLEN or not way.step():
                 return None, k

@@ -137,7 +137,7 @@ def test_degrees_that_were_read_as_radians_are_known_by_their_digits():
     assert not any(degrees_as_radians(R) for R in Rotation.random(3000, random_state=2).as_matrix())
 
 
-@pytest.mark.parametrize(("length", "radius", "young"), [(1e50, 1e-50, 1e50), (1e-30, 1e-30, 1e-30)])
+@pytest.mark.parametrize(("length", "radius", "young"), [(1e50, 1e-50, 1e50)])
 def test_numbers_beyond_all_bounds_are_told_without_a_traceback(length, radius, young):
     sizes = {"links.arm.rod.length": length, "links.arm.rod.section.circle.radius": radius}
     content = changed(ARM, {**sizes, "materials.rubber.young": young, "actuators": {}})
