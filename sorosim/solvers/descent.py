@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# singular values of the scaled constraints below this part of the largest are zero
-DEPENDENT = 1e-9
+# singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
+DEPENDENT = 1e-5
 # safety factor over the rounding of phi^T K phi, and curvatures that are none in any case
 FORM, FLAT = 8.0, 1e-9
 EPS = float(np.finfo(float).eps)
@@ -44,7 +44,7 @@ ROUNDING = 1e-6
 SAME = 1e-6
 MAX_STEPS, MAX_HALVES = 300, 60
 # constraints are closed after each step, until that takes no more than this part of the longest step
-CLOSED, MAX_CLOSING = 1e-7, 8
+CLOSED, MAX_CLOSING = 1e-8, 8
 # a descent that has gone so many of the longest steps without an end falls
 FALLEN = 300.0
 
