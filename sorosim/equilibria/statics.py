@@ -130,15 +130,18 @@ def statics(
     unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     problem = StaticProblem(
         trials.residual, trials.jacobian, unloaded, analytic, follows=follows or (q0 is None and touches),
-        # what sticks resists the way from where it stuck: it has no potential
-        descent=trials.descent() if sticking is None else None, stable=stable, stability=trials.stability,
+        descent=trials.descent(),
+        stable=stable,
+        stability=trials.stability,
         # surfaces must not pass through each other on the way
-        releases=stable and touches and not follows, too_far=jumps(system) if touches else None,
+        releases=stable and touches and not follows and sticking is None,
+        too_far=jumps(system) if touches else None,
         rounding=_rounding_of_weight(system, start),
     )  # fmt: skip
     found = solve_equilibrium(problem, x0)
     found = _without_turns(system, problem, found, start)
-    found = _without_turns(system, problem, settle_equilibrium(problem, found, x0), start)
+    if sticking is None:  # what sticks resists the way from where it stuck: that has no potential
+        found = _without_turns(system, problem, settle_equilibrium(problem, found, x0), start)
     if not follows:
         found = replace(found, message=found.message + _far(robot, start, system.q(found.x)) + passed)
     q, multiplier = system.q(found.x), system.multipliers(found.x)

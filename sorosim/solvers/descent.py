@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# singular values of the scaled constraints below this part of the largest are zero
-DEPENDENT = 1e-9
+# singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
+DEPENDENT = 1e-5
 # safety factor over the rounding of phi^T K phi, and curvatures that are none in any case
 FORM, FLAT = 8.0, 1e-9
 EPS = float(np.finfo(float).eps)
