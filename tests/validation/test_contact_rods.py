@@ -177,7 +177,6 @@ def place(robot):
     return [robot.coordinate_names.index(f"cylinder.planar.{name}") for name in ("angle", "tx", "ty")]
 
 
-@pytest.mark.xfail(strict=True, reason="statics does not find the grip from where contacts stick")
 def test_the_fin_ray_holds_a_cylinder_by_friction_in_statics(grasp):
     own = G * 600 * np.pi * 0.02**2 * 0.04
     start = sorosim.statics(grasp, driven={"right1": 0, "shelf": 0}, sticking=grasp.initial_q)
