@@ -17,6 +17,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.solvers.bordered import alike
+
 Array = NDArray[np.float64]
 
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
@@ -88,7 +90,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
-        basis = scipy.linalg.null_space(X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None], rcond=DEPENDENT)
+        basis = scipy.linalg.null_space(alike(X)[:, None] * X, rcond=DEPENDENT)
     reduced = basis.T @ scaled @ basis
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)
@@ -257,7 +259,7 @@ class _Way:
         if len(r) == n:
             return np.zeros(n)
         X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
-        rows = 1.0 / np.maximum(np.linalg.norm(X, axis=1), 1e-300)
+        rows = alike(X)
         shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
         return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
 
@@ -279,7 +281,7 @@ class _Way:
         if len(y) == n:
             return y, r, J
         X = scipy.linalg.solve_triangular(self.U, J[:n, n:], trans="T")
-        columns = 1.0 / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+        columns = alike(X, axis=0)
         forces = scipy.linalg.solve_triangular(self.U, -r[:n], trans="T")
         y = y.copy()
         y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=DEPENDENT)[0]

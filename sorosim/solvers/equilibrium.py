@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.solvers.base import one_blas_thread
-from sorosim.solvers.bordered import across, scale
+from sorosim.solvers.bordered import across, alike, scale
 from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
@@ -193,7 +193,7 @@ def _is_positive(J: Array, n: int) -> bool:
     if len(J) > n:
         d = scale(K)
         rows = J[n:, :n] * d
-        basis = null_space(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None], rcond=DEPENDENT)
+        basis = null_space(alike(rows)[:, None] * rows, rcond=DEPENDENT)
         K = basis.T @ (d[:, None] * K * d) @ basis
     if not np.abs(K - K.T).max(initial=0.0) <= NOISE * np.abs(K).max(initial=0.0):
         return False
@@ -285,7 +285,7 @@ def _continue(counter: Counter) -> tuple[Point, str]:
         folds, steps = folds + fold, steps + 1
         if steps == FIRST_STEPS and abs(z[n]) < STILL:
             break
-        if z[n] > highest and not folds:
+        if highest < z[n] < 1.0 and not folds:
             highest, best = float(z[n]), Point(z[:n], r, J, False)
         if fold:
             past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"

@@ -15,6 +15,10 @@ from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter
 NEGLIGIBLE = 0.01
 # stages of Radau's method inside its step
 RADAU_STAGES = (4.0 - 6.0**0.5) / 10.0, (4.0 + 6.0**0.5) / 10.0
+# a step longer than this many times the one before has no ends of steps before it that are near enough, and its own
+# places inside: those of Lobatto's rule with five nodes, exact for degree 7
+GROWTH = 2.0
+LOBATTO = (0.5 - (3.0 / 28.0) ** 0.5, 0.5, 0.5 + (3.0 / 28.0) ** 0.5)
 
 _METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
 
@@ -39,6 +43,7 @@ def _watched(
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
+            self.h_before = float("nan")
             if method == "BDF":
                 self.lu, self.solve_lu = self.factor, self.correction
             if method == "Radau":
@@ -74,9 +79,15 @@ def _watched(
             return self.last_good
 
         def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
-            if method != "Radau":
+            """States inside the step from t, where ends of steps before do not tell what happens in it."""
+            h = self.t - t
+            if method == "Radau":
+                return [(t + c * h, y + z) for c, z in zip(RADAU_STAGES, self.Z, strict=False)]
+            before, self.h_before = self.h_before, h
+            if h <= GROWTH * before:
                 return []
-            return [(t + c * (self.t - t), y + z) for c, z in zip(RADAU_STAGES, self.Z, strict=False)]
+            times = [t + c * h for c in LOBATTO]
+            return list(zip(times, np.transpose(super().dense_output()(np.array(times))), strict=True))
 
         def dense_output(self) -> Any:
             return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))

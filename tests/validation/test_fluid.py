@@ -410,8 +410,8 @@ def test_a_ball_dropped_into_water_accounts_for_its_energy():
     energy = run.energy()
     assert run.q.min() < -0.1  # it dives and comes up again
     assert energy.dissipated[-1] > 0.5 * energy.kinetic.max()
-    # Simpson's rule over half a millisecond; the third derivative jumps where it gets wet
-    assert WORST.note("ball dropped into water, energy", np.abs(energy.balance).max() / energy.kinetic.max()) < 5e-3
+    # the third derivative jumps where it gets wet
+    assert WORST.note("ball dropped into water, energy", np.abs(energy.balance).max() / energy.kinetic.max()) < 1e-6
 
 
 def test_above_the_surface_there_is_only_weight_and_below_all_of_the_fluid():
@@ -868,6 +868,7 @@ def test_a_sphere_that_falls_loses_what_gravity_gives():
     run = run_of(robot, 1.0, 0.002)
     energy = run.energy()
     assert (np.diff(energy.dissipated) > 0.0).all()
+    # lsoda takes steps of order 9 or so; the work is that of a polynomial of degree 4 through their ends: 5 x 3e-8
     assert np.abs(energy.balance).max() < 2e-7 * energy.kinetic.max()
 
 
