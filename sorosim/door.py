@@ -27,7 +27,7 @@ def vector(where: str, value: ArrayLike, n: int) -> Array:
     fit = np.abs(array) <= LARGEST
     if np.count_nonzero(fit) < n:  # half the time of all()
         bad = int(np.argmin(fit))
-        raise InputError(where, _finite(array[bad]), f"{array[bad]} at index {bad}")
+        raise InputError(where, finite_numbers(array[bad]), f"{array[bad]} at index {bad}")
     return array
 
 
@@ -40,11 +40,11 @@ def columns(where: str, value: ArrayLike, n: int) -> Array:
     if not fit.all():
         bad = np.unravel_index(int(np.argmin(fit)), array.shape)
         index = ", ".join(str(int(i)) for i in bad)
-        raise InputError(where, _finite(array[bad]), f"{array[bad]} at index {index}")
+        raise InputError(where, finite_numbers(array[bad]), f"{array[bad]} at index {index}")
     return array
 
 
-def _finite(number: float) -> str:
+def finite_numbers(number: float) -> str:
     """What is expected in the place of a number that is none, or too large."""
     return f"finite numbers up to {LARGEST:g}" if np.isfinite(number) else "finite numbers"
 

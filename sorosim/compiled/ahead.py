@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numba
@@ -111,12 +111,14 @@ class _Pool:
     def __init__(self, n: int, parts: frozenset[str], say: Report) -> None:
         self.n, self.parts, self.say = n, parts, say
         self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
+        self.ended = False
 
     def run(self, calls: list[Call]) -> None:
         """Compile; what a process fails at is left to its first call, which says why."""
         begin, done, known = time.monotonic(), 0, set[Call]()
         running: set[Future[None]] = set()
-        with ThreadPoolExecutor(self.n) as threads:
+        with ExitStack() as after, ThreadPoolExecutor(self.n) as threads:
+            after.callback(self.close)
             try:
                 while True:
                     for call in _missing(calls, self.parts):
@@ -129,11 +131,17 @@ class _Pool:
                     finished, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
                     done += len(finished)
             finally:
+                self.ended = True
                 for future in running:
                     future.cancel()
-                for worker in self.workers:
+                for worker in list(self.workers):
                     worker.kill()
-                    worker.wait()
+
+    def close(self) -> None:
+        """Close the pipes, when the threads that write to and read from them have ended."""
+        for worker in self.workers:
+            with suppress(OSError), worker:  # what was not written meets a closed pipe
+                worker.kill()
 
     def compile(self, call: Call) -> None:
         worker = getattr(self.local, "worker", None)
@@ -150,6 +158,8 @@ class _Pool:
         worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                   env=os.environ | {_INSIDE: "1"})  # fmt: skip
         self.workers.append(worker)
+        if self.ended:
+            worker.kill()
         deadline = threading.Timer(START_TIME, worker.kill)
         deadline.start()
         with suppress(OSError, EOFError, pickle.UnpicklingError):

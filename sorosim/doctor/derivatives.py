@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sorosim.doctor.finding import OK, WRONG, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.states import some_state
+from sorosim.door import LARGEST
 from sorosim.errors import ModelError
 from sorosim.robot import Robot
 
@@ -34,7 +35,7 @@ def derivatives(patient: Patient) -> Iterator[Finding]:
     except ModelError as error:
         yield Finding(WRONG, "dynamics", str(error), "see what has no mass above")
         return
-    if not np.isfinite(forward.qdd).all():
+    if not np.abs(forward.qdd).max(initial=0.0) <= LARGEST:
         remedy = "look at the units of loads, stiffnesses and masses"
         yield Finding(WRONG, "dynamics", "accelerations are beyond all numbers", remedy)
         return

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import as_real
+from sorosim.door import LARGEST, as_real
 from sorosim.errors import ExpressionError, InputError, nearest
 from sorosim.kernels import tape
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, UnitFactor, excerpt, tape_arrays
@@ -196,8 +196,9 @@ def parse(
     names = _checked_names((variables,) if isinstance(variables, str) else tuple(variables))
     number = as_real(text)
     if number is not None:
-        if not math.isfinite(number):
-            raise ExpressionError(where, "a finite number", repr(number))
+        if not abs(number) <= LARGEST:
+            expected = "a finite number" + f" up to {LARGEST:g}" * math.isfinite(number)
+            raise ExpressionError(where, expected, repr(number))
         return Expression(repr(number), names, *tape_arrays([(tape.CONSTANT, 0)], [number]))
     if not isinstance(text, str):
         raise ExpressionError(where, "a number or the text of an expression", repr(text)[:60])

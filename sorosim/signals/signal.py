@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import as_real
+from sorosim.door import LARGEST, as_real, finite_numbers, number
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
@@ -70,10 +70,7 @@ class ConstantSignal(Signal):
     level: float
 
     def __post_init__(self) -> None:
-        level = as_real(self.level)
-        if level is None or not math.isfinite(level.real):
-            raise InputError("level", "a finite number", repr(self.level)[:60])
-        object.__setattr__(self, "level", level)
+        object.__setattr__(self, "level", number("level", self.level, "a finite number"))
 
     @property
     def spec(self) -> Any:
@@ -166,11 +163,11 @@ class CallableSignal(Signal):
     def value(self, t: float) -> float:
         """Value at time t [s]."""
         got = self.function(float(t))
-        number = as_real(got)
-        if number is None or not math.isfinite(number):
+        value = as_real(got)
+        if value is None or not math.isfinite(value):
             shown = f"{repr(got)[:60]} at t = {float(t)!r} s"
             raise InputError(self.where, "a finite number from the function", shown, "return one float")
-        return number
+        return value
 
     def sample(self, times: ArrayLike) -> NDArray[np.float64]:
         """Values at times of any shape [s]; the same shape."""
@@ -199,14 +196,11 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
     unit_factor : callable, optional
         Units inside a text, see :func:`sorosim.signals.expressions.parse`.
     """
-    number = as_real(obj)
     try:
         if isinstance(obj, Signal):
             return obj
-        if number is not None:
-            if not math.isfinite(number.real):
-                raise InputError("", "a finite number", f"{number}")
-            return ConstantSignal(number)
+        if (level := as_real(obj)) is not None:
+            return ConstantSignal(number("", level, "a finite number"))
         if isinstance(obj, str):
             return ExpressionSignal(parse(obj, ["t"], unit_factor, where))
         if isinstance(obj, Expression):
@@ -256,8 +250,8 @@ def _finite_array(values: Any, where: str) -> NDArray[np.float64]:
     if array.dtype.kind not in "iuf" and array.size:
         raise InputError(where, "real numbers", repr(values)[:60])
     array = array.astype(np.float64)
-    if not np.all(np.isfinite(array)):
-        raise InputError(where, "finite numbers", f"{array[~np.isfinite(array)][0]}")
+    if not (fit := np.abs(array) <= LARGEST).all():
+        raise InputError(where, finite_numbers(array[~fit][0]), f"{array[~fit][0]}")
     return array
 
 
@@ -305,11 +299,11 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str) ->
         if index >= len(cells):
             raise FileError(str(path), f"expected at least {index + 1} columns, got {len(cells)}", line)
         for k, numbers in ((0, times), (index, values)):
-            number = _cell_number(cells[k])
-            if number is None or not math.isfinite(number):
+            value = _cell_number(cells[k])
+            if value is None or not math.isfinite(value):
                 hint = "; the decimal sign is a point" if "," in cells[k] else ""
                 raise FileError(str(path), f"expected a finite number, got {cells[k]!r} in column {k}{hint}", line)
-            numbers.append(number)
+            numbers.append(value)
         if len(times) > 1 and times[-1] <= times[-2]:
             raise FileError(str(path), f"expected strictly increasing times, got {times[-2]} then {times[-1]}", line)
     if len(times) < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,8 @@ def _watched(
             t, y = self.before = self.t, self.y
             message = super().step()
             step = float(getattr(self, "h_abs", np.nan))
+            if message is not None and message.startswith("Unexpected istate"):
+                message = "the corrector or the error test failed repeatedly"
             if self.status != "failed" and not np.isfinite(self.y).all():
                 self.t, self.y, message = t, y, "the state became infinite or NaN"
             elif self.status == "running" and abs(self.t - t) < 10.0 * np.spacing(abs(t)):
@@ -162,7 +165,8 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
         return problem.rhs(t, x)
 
     span = float(problem.t_out[0]), float(problem.t_out[-1])
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="lsoda: ")  # the solution says that it failed
         reporter = Reporter(problem)
         watched = _watched(method, steps, reporter, last, problem)
         found = solve_ivp(

@@ -155,7 +155,7 @@ def start(folder: Path, n_processors: int) -> subprocess.Popen:
         (folder / "toy.py").write_text(MODULE)
     environment = os.environ | {"SOROSIM_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder), *sys.path])
-    command = [sys.executable, "-c", PROGRAM % PARTS, str(n_processors)]
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", PROGRAM % PARTS, str(n_processors)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -163,6 +163,7 @@ def result(process: subprocess.Popen) -> tuple[float, int]:
     """The value, and how many kernels this process had to compile itself."""
     printed, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
+    assert "unclosed" not in errors, errors
     value, misses = json.loads(printed)
     return value, misses
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import sorosim
 from sorosim.cli.main import app
-from sorosim.doctor import ODD, OK, WRONG, examine
+from sorosim.doctor import ODD, WRONG, examine
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.placement import DEGREES, degrees_as_radians
 from sorosim.doctor.rods import spike
@@ -137,11 +137,20 @@ def test_degrees_that_were_read_as_radians_are_known_by_their_digits():
     assert not any(degrees_as_radians(R) for R in Rotation.random(3000, random_state=2).as_matrix())
 
 
-@pytest.mark.parametrize(("length", "radius", "young"), [(1e50, 1e-50, 1e50)])
-def test_numbers_beyond_all_bounds_are_told_without_a_traceback(length, radius, young):
+@pytest.mark.parametrize(
+    ("length", "radius", "young", "level", "where"),
+    [(1e50, 1e-50, 1e50, ODD, "links.arm.rod"), (1e-30, 1e-30, 1e-30, WRONG, "dynamics")],
+)
+def test_numbers_at_the_bounds_are_told_without_a_traceback(length, radius, young, level, where):
     sizes = {"links.arm.rod.length": length, "links.arm.rod.section.circle.radius": radius}
     content = changed(ARM, {**sizes, "materials.rubber.young": young, "actuators": {}})
-    assert any(f.level != OK for f in examine(sorosim.load(content)))
+    assert (where, level) in [(f.where, f.level) for f in examine(sorosim.load(content))]
+
+
+def test_a_spring_at_the_bounds_gives_accelerations_beyond_all_numbers():
+    spring = {"from": "arm", "to": {"at": {"position": [1e50, 0, 0]}}, "stiffness": 1e50}
+    found = examine(sorosim.load(changed(ARM, {"loads.rope.spring": spring})))
+    assert [f.where for f in found if f.level == WRONG] == ["dynamics"]
 
 
 def test_a_current_with_a_pole_is_no_wrong_derivative():
@@ -221,7 +230,11 @@ def test_a_winding_tendon_is_seen_beside_a_rod_with_many_points():
         assert any("Gauss points" in f.what for f in told)
 
 
-def test_a_load_beyond_all_bounds_is_refused():
-    content = changed(ARM, {"loads.tip.wrench": {"link": "arm", "force": [0, 0, 1e300]}})
-    with pytest.raises(sorosim.SorosimError, match=r"1e\+50"):
-        examine(sorosim.load(content))
+def test_a_load_beyond_all_bounds_is_refused_and_one_that_comes_there_is_told():
+    def loaded(force):
+        return sorosim.load(changed(ARM, {"loads.tip.wrench": {"link": "arm", "force": [0, 0, force]}}))
+
+    with pytest.raises(sorosim.SorosimError, match=r"force\[2\].*none beyond 1e\+50"):
+        loaded(1e300)
+    (told,) = (f for f in examine(loaded("1e300 * t")) if f.where == "loads.tip")
+    assert (told.level, told.what) == (ODD, "is beyond all numbers at times")

@@ -269,10 +269,12 @@ def test_missing_csv_files_are_refused(path):
         (([0, 2, 1], [1, 2, 3]), "u.times: expected strictly increasing times, got 2.0 then 1.0 at index 2"),
         (([0, 1, 1], [1, 2, 3]), "u.times: expected strictly increasing times, got 1.0 then 1.0 at index 2"),
         (([0, math.inf], [1, 2]), "u.times: expected finite numbers, got inf"),
+        (([0, 1], [0, 1e300]), "u.values: expected finite numbers up to 1e+50, got 1e+300"),
+        (1e300, "u: expected a finite number, and none beyond 1e+50, got 1e+300; look for a wrong unit"),
         (([0, 1], [1, "a"]), "u.values: expected real numbers, got [1, 'a']"),
         (([0, 1], [[1], [2, 3]]), "u.values: expected real numbers, got [[1], [2, 3]]"),
         (
-            ([0, 1e-300], [0, 1e300]),
+            ([0, 1e-300], [0, 1e30]),
             "u.values: expected values and steps of time of moderate size, got an overflow of the slopes",
         ),
         (

@@ -1,5 +1,8 @@
 """Every integrator behind its one door, on small problems with known solutions."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -60,6 +63,17 @@ def test_differences_replace_a_missing_jacobian(method):
     assert np.abs(with_jacobian.x - without.x).max() < 1e-6
     assert with_jacobian.stats["n_jacobian"] > 0 or method == "lsoda"  # lsoda may stay with Adams
     assert without.stats["n_rhs"] > 0
+
+
+def test_lsoda_fails_in_words_of_ours_and_without_scipys_warning():
+    wrong = OdeProblem(
+        lambda t, x: -1e6 * (x - np.cos(t)), lambda t, x: np.array([[1e9]]), np.ones(1), np.linspace(0, 2, 3)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = integrator("lsoda")(wrong)
+    assert not found.success
+    assert re.fullmatch(r"stopped at t = \S+ s: the corrector or the error test failed repeatedly", found.message)
 
 
 @pytest.mark.parametrize("method", METHODS)
