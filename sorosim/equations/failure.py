@@ -128,7 +128,8 @@ def of_motion(
         if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
             # not every method tells where it tried: an input may have no value from here on
             places.append((t + AHEAD * (t or 1.0), x))
-        nan, surge = _not_finite(system, places), list(_surging(system, t, x))
+        # where steps became too many, coordinates of one that failed do not say why
+        nan, surge = _not_finite(system, places, [] if stalled else places), list(_surging(system, t, x))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
         strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
         loops, singular = "", ""
@@ -281,10 +282,12 @@ def _newton(system: OdeSystem, trial: Trial) -> Failure:
     return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
 
 
-def _not_finite(system: OdeSystem, places: Sequence[tuple[float, Array]]) -> list[str]:
+def _not_finite(
+    system: OdeSystem, places: Sequence[tuple[float, Array]], carried: Sequence[tuple[float, Array]]
+) -> list[str]:  # fmt: skip
     """What is infinite or NaN in one of some states: inputs, motions or loads, else a coordinate, carried away."""
     causes = (said for place in places if (said := list(_without_value(system, *place))))
-    return next(causes, None) or next((said for place in places if (said := _lost(system, *place))), [])
+    return next(causes, None) or next((said for place in carried if (said := _lost(system, *place))), [])
 
 
 def _without_value(system: OdeSystem, t: float, x: Array) -> Iterator[str]:

@@ -30,8 +30,9 @@ JACOBIANS = ("analytic", "finite-difference")
 MAX_TURNS = 5
 # loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
 OPEN = 1e-9
-# parts of the robot's size by which no point moves that is near to the start
-FAR = 1.0
+# a point that moves by more than this many times the robot's size is far from the start: an arm that sinks to its side
+# by a quarter of a turn moves by 1.4
+FAR = 1.5
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
 
