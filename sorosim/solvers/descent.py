@@ -44,7 +44,9 @@ STILL = 1e-4
 ROUNDING = 1e-6
 # motions whose curvatures are equal but for this part are one space, in which any direction is as good
 SAME = 1e-6
-MAX_STEPS, MAX_HALVES = 300, 60
+MAX_STEPS, MAX_HALVES = 2000, 60
+# so many steps must go farther than this part of the longest one
+CRAWL, CRAWLED = 100, 1e-2
 # constraints are closed after each step, until that takes no more than this part of the longest step
 CLOSED, MAX_CLOSING = 1e-11, 8
 # a descent that has gone so many of the longest steps without an end falls
@@ -124,7 +126,7 @@ def descend(
     settle: Callable[[Array, bool], Array | None],
     too_far: Callable[[Array, Array], bool] | None = None,
     towards: Array | None = None,
-) -> tuple[Array | None, int]:
+) -> tuple[Array | None, str]:
     """Go down from x to a stable equilibrium.
 
     Parameters
@@ -144,14 +146,16 @@ def descend(
     Returns
     -------
     x : (n + m,) or None
-        None where the descent has no end within `MAX_STEPS` steps, or falls.
-    n_steps : int
+        None where the descent has no end.
+    course : str
+        In how many steps it came to rest, or why it did not.
     """
-    tried = NEAR
+    tried, marks = NEAR, [0.0]
     try:
         way = _Way(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
         for k in range(MAX_STEPS):
+            came = f"it came to rest in {k} steps"
             largest = max(largest, np.abs(way.pull).max(initial=0.0))
             if way.length <= tried:
                 tried = AGAIN * way.length
@@ -159,15 +163,20 @@ def descend(
                 if end is not None and way.reaches(end):
                     way.arrive(end, *jacobian(end))
                     if not way.found.negative:
-                        return end, k
+                        return end, came
                     tried = NEAR  # an unstable equilibrium, which the next step leaves
             if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * largest:
-                return settle(way.x, True), k
-            if way.gone > FALLEN or not way.step():
-                return None, k
+                return settle(way.x, True), came
+            if way.gone > FALLEN:
+                return None, "it falls without end"
+            if not way.step():
+                return None, f"no step leads down after {k}"
+            marks.append(way.gone)
+            if k >= CRAWL and marks[-1] - marks[-1 - CRAWL] < CRAWLED:
+                return None, f"it hardly moves any more after {k} steps"
     except (ValueError, np.linalg.LinAlgError):  # a state without derivatives
-        pass
-    return None, MAX_STEPS
+        return None, "it came to a state without derivatives"
+    return None, f"it did not come to rest in {MAX_STEPS} steps"
 
 
 class _Way:

@@ -113,9 +113,11 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
 def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     """A solution, or how far the search for one came; what to say of it; whether it was a descent from the start."""
     problem = counter.problem
-    point, said, course = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
-    if (point is None or not point.good) and problem.releases and (found := _released(counter, x0)):
-        return found[0], f"let go at the start, {found[1]}", True
+    point, said, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
+    if (point is None or not point.good) and problem.releases:
+        point, released = _released(counter, x0)
+        if point is not None:
+            return point, f"let go at the start, {released}", True
     if problem.follows and (point is None or not point.good):
         point, said = _follow(counter)
     if problem.jumps and (point is None or not point.good):
@@ -135,9 +137,11 @@ def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     last = newton(counter, x0, 1.0, MAX_NEWTON)
     if last.good and not _passes(problem, x0, last.x):
         return last, f"{said}; Newton's steps from the start converged", False
-    if not problem.releases and (found := _released(counter, x0)):
-        return found[0], f"{said}; let go at the start, {found[1]}", True
-    return point, said, False
+    if not released:
+        end, released = _released(counter, x0)
+        if end is not None:
+            return end, f"{said}; let go at the start, {released}", True
+    return point, said + f"; let go at the start, {released}" * bool(released), False
 
 
 def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
@@ -149,7 +153,7 @@ def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolutio
     """A stable solution below another one, None if that is to be kept; and what to say of it."""
     problem = counter.problem
     higher = problem.stable and not found.released and _rises(counter, descent.n, x0, found)
-    if higher and (lower := _released(counter, x0)):
+    if higher and (lower := _released(counter, x0))[0] is not None:
         return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
     if _is_positive(found.jacobian, descent.n):
         return None, ""
@@ -159,9 +163,12 @@ def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolutio
         grows = problem.stability(found.x)
     if grows != DIVERGES:
         return None, "; unstable: it flutters" if grows == FLUTTERS else ""
-    if problem.stable and (lower := _released(counter, found.x, (x0 - found.x)[: descent.n])):
-        return lower[0], f", at an unstable equilibrium; let go there, {lower[1]}"
-    return None, "; unstable: small motions about it grow"
+    if not problem.stable:
+        return None, "; unstable: small motions about it grow"
+    end, course = _released(counter, found.x, (x0 - found.x)[: descent.n])
+    if end is None:
+        return None, f"; unstable: small motions about it grow; let go there, {course}"
+    return end, f", at an unstable equilibrium; let go there, {course}"
 
 
 def _rises(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
@@ -170,7 +177,7 @@ def _rises(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
     Multipliers do no work along states that are closed, so the forces without them tell.
     """
     way = (point.x - x0)[:n]
-    if np.abs(way).max() <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
+    if np.abs(way).max(initial=0.0) <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
         return False
     J = point.jacobian
     if counter.first is not None and np.array_equal(counter.first[0], x0):
@@ -202,11 +209,11 @@ def _is_positive(J: Array, n: int) -> bool:
     return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE)
 
 
-def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point, str] | None:
-    """Let the state go at x: the stable solution to which the forces lead, and what to say of it, or None."""
+def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:
+    """Let the state go at x: the stable solution to which the forces lead, None if to none; and what to say of it."""
     problem, points = counter.problem, []
     if problem.descent is None:
-        return None
+        return None, ""
 
     def settle(y: Array, at_rest: bool) -> Array | None:
         points.append(newton(counter, y, 1.0, MAX_POLISH))
@@ -215,8 +222,8 @@ def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple
         return points[-1].x if points[-1].good else None
 
     too_far = None if problem.too_far is None else (lambda a, b: _passes(problem, a, b))
-    end, steps = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, too_far, towards)
-    return None if end is None else (points[-1], f"it came to rest in {steps} steps")
+    end, course = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, too_far, towards)
+    return (None if end is None else points[-1]), course
 
 
 def _follow(counter: Counter) -> tuple[Point, str]:

@@ -1,5 +1,7 @@
 """statics goes on to stable equilibria: pendulums, cables, columns, loose joints, ropes that lie on each other."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -253,6 +255,13 @@ def test_what_falls_for_ever_is_given_up():
     def jacobian(x):
         return np.array([1.0]), np.zeros((1, 1))
 
-    end, steps = descend(jacobian, np.zeros(1), plain(1), newton(jacobian))
+    assert descend(jacobian, np.zeros(1), plain(1), newton(jacobian)) == (None, "it falls without end")
+
+
+def test_a_descent_that_hardly_moves_is_given_up():
+    def jacobian(x):  # derivatives are far too large
+        return x.copy(), np.array([[1e6]])
+
+    end, course = descend(jacobian, np.ones(1), plain(1), lambda x, at_rest: None)
     assert end is None
-    assert steps <= 301
+    assert re.fullmatch(r"it hardly moves any more after \d{3} steps", course)

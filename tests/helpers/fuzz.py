@@ -32,7 +32,7 @@ import yaml
 from helpers.random_documents import document
 
 OK, CRASH = "ok", "CRASH"
-LIMIT = 60.0  # time of the processor for each robot [s]
+LIMIT = 120.0  # time of the processor for each robot [s]
 PATIENCE = 20  # times that limit is one on the clock, for what waits
 STAGES = ("load", "statics", "motion")
 
