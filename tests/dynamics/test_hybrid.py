@@ -437,7 +437,10 @@ def test_what_falls_for_ever_has_no_equilibrium_and_no_inputs_to_raise():
     robot = Robot(Description("stone", (Link("stone", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint("free")),)))
     with pytest.raises(sorosim.ConvergenceError) as caught:
         sorosim.statics(robot)
-    assert re.search(r"stopped at 0 % of the load after \d+ steps; let go at the start, it falls without end; where it stopped", str(caught.value))
+    assert re.search(
+        r"stopped at 0 % of the load after \d+ steps; let go at the start, it falls without end; where it stopped",
+        str(caught.value),
+    )
     assert "nothing holds it along 'stone.free." in str(caught.value)
     assert str(caught.value).endswith("; or start nearer to the solution (q0)")
     assert np.isfinite(caught.value.partial.q).all()
