@@ -101,7 +101,7 @@ def simulate(
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
     max_step : float
-        Largest step [s].
+        Largest step [s]. Where coordinates are driven no step is longer than `dt_out`, either.
     checkpoint : float
         Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
         (`resume`) repeats the very bits. Default: the file's, else never.
