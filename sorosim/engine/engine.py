@@ -304,7 +304,8 @@ class Engine:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
-                          "give the links that it moves mass, or check that the state is finite")  # fmt: skip
+                          "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
+                          "legendre), or check that the state is finite")  # fmt: skip
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""
