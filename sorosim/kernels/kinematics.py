@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_apart, kernel_in_place, kernel_inside
 from sorosim.kernels.single import is_single, single_motion
 from sorosim.kernels.small import (
     add,
@@ -56,7 +56,7 @@ def is_zero(x):
     return True
 
 
-@kernel_in_place
+@kernel_inside
 def place_start(tree, k, ws, R, p):
     """Pose of the frame where segment k starts: parent node times the fixed offset."""
     g = ws.pose[tree.segment[k, PARENT]]
@@ -82,7 +82,7 @@ def compose_into(R, p, Re, pe, out):
         out[3, i] = R[i, 0] * pe[0] + R[i, 1] * pe[1] + R[i, 2] * pe[2] + p[i]
 
 
-@kernel_in_place
+@kernel_inside
 def write_columns(tree, at, n, first, map_1, map_2, out):
     """out (6 n,) = map_1 P_1 + map_2 P_2, the maps given transposed (6, 6): only the rows in use are read."""
     at_1 = at + BASIS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inside
 
 # columns of Tree.segment
 PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE, RIGID = range(10)
@@ -26,6 +26,7 @@ FIXED, COMMUTING, GENERAL = range(3)
 LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 
 
+@by_reference
 class Tree(NamedTuple):
     """Tree of segments as arrays."""
 
@@ -37,6 +38,7 @@ class Tree(NamedTuple):
     strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
 
 
+@by_reference
 class Workspace(NamedTuple):
     """What the sweeps of one tree leave behind and share; one per thread.
 
@@ -83,7 +85,7 @@ def with_matrices(ws: Workspace) -> Workspace:
     return ws if ws.matrix.shape[1] == ndof else ws._replace(matrix=np.zeros((2, ndof, ndof)))
 
 
-@kernel_in_place
+@kernel_inside
 def add_strains(tree, at, n, first, q, x_1, x_2):
     """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,)."""
     at_1 = at + BASIS
