@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).parents[1]
 _MARK = b"@kernel"  # what compiled sources have in common
 _MOST_CACHES = 8
 
-Call = tuple[str, tuple[Any, ...]]  # a kernel as module:function, and the types of its arguments
+Specialization = tuple[str, tuple[Any, ...]]  # a kernel as module:function, and the types of its arguments
 
 
 def _digest() -> str:
@@ -93,11 +93,11 @@ def cache_of_functions() -> Iterator[None]:
         numba.config.CACHE_DIR, locator.ensure_cache_path = folder, ensure
 
 
-def _note_file(call: Call) -> Path:
+def _note_file(call: Specialization) -> Path:
     """One for each installation, processor and version of Python, as numba has it."""
-    name, kinds = call
+    name, argument_types = call
     source = str(getattr(sys.modules.get(name.split(":")[0]), "__file__", None))
-    content = "; ".join([sys.version, _target(), source, _content(source), *(str(kind) for kind in kinds)])
+    content = "; ".join([sys.version, _target(), source, _content(source), *(str(one) for one in argument_types)])
     return Path(CACHE_FOLDER) / f"{name.replace(':', '.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}.calls"
 
 
@@ -112,32 +112,32 @@ def _content(source: str) -> str:
     return hashlib.sha256(Path(source).read_bytes()).hexdigest() if os.path.exists(source) else ""
 
 
-def calls_of(call: Call) -> list[Call] | None:
+def callees_of(call: Specialization) -> list[Specialization] | None:
     """Which kernels apart some compiled code calls; None: it is not compiled."""
     if not CACHE_FOLDER:
         return None
     try:
-        calls: list[Call] = pickle.loads(_note_file(call).read_bytes())
+        calls: list[Specialization] = pickle.loads(_note_file(call).read_bytes())
     except Exception:  # there is none, or it is damaged
         return None
     return calls
 
 
-def note_compiled(call: Call, calls: list[Call]) -> None:
+def note_compiled(call: Specialization, calls: list[Specialization]) -> None:
     """Say that code is compiled, and which kernels apart it calls; other processes see it whole or not at all."""
     if not CACHE_FOLDER or READ_ONLY:
         return
     path = _note_file(call)
-    part = path.with_name(f"{path.name}.{os.getpid()}")
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
-        part.write_bytes(pickle.dumps(calls))
-        part.replace(path)
+        partial.write_bytes(pickle.dumps(calls))
+        partial.replace(path)
     with suppress(OSError):
-        part.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 @contextmanager
-def alone(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def file_lock(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Be the only process inside for a name; where there are no locks of files, several may be.
 
     The operating system takes the lock back when a process ends, however it ends.
