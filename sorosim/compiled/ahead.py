@@ -164,7 +164,7 @@ class _Pool:
             worker.kill()
         deadline = threading.Timer(START_TIMEOUT, worker.kill)
         deadline.start()
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
+        with suppress(Exception):  # pickle raises what it likes on what is none
             pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
         deadline.cancel()
         return worker

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,7 @@ import numba
 PACKAGE = Path(__file__).parents[1]
 _MARK = b"@kernel"  # what compiled sources have in common
 _MOST_CACHES = 8
+_IS_DIGEST = re.compile("[0-9a-f]{16}")
 
 Specialization = tuple[str, tuple[Any, ...]]  # a kernel as module:function, and the types of its arguments
 
@@ -42,8 +44,8 @@ def _digest() -> str:
 
 
 def _root() -> Path:
-    if "SOROSIM_CACHE_DIR" in os.environ:
-        return Path(os.environ["SOROSIM_CACHE_DIR"])
+    if chosen := os.environ.get("SOROSIM_CACHE_DIR"):
+        return Path(chosen).absolute()  # also when the process goes to another folder
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "sorosim" / "cache"
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sorosim"
@@ -56,11 +58,12 @@ def _folder() -> str:
     if not folder.exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            siblings = [p for p in root.iterdir() if p.is_dir() and len(p.name) == len(folder.name)]
-            for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_MOST_CACHES]:
-                shutil.rmtree(old, ignore_errors=True)
         except OSError:
             return ""  # not writable: numba falls back to its own places
+        with suppress(OSError):  # another process may remove them, too
+            siblings = [p for p in root.iterdir() if p.is_dir() and _IS_DIGEST.fullmatch(p.name)]  # no others
+            for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_MOST_CACHES]:
+                shutil.rmtree(old, ignore_errors=True)
     return str(folder)
 
 
@@ -142,11 +145,11 @@ def file_lock(name: str, waiting: Callable[[], None] | None = None) -> Iterator[
 
     The operating system takes the lock back when a process ends, however it ends.
     """
-    try:
-        if not CACHE_FOLDER or READ_ONLY or sys.platform == "win32":
-            raise OSError("no locks here")
-        stream = open(Path(CACHE_FOLDER) / f"{name}.lock", "ab")  # noqa: SIM115
-    except OSError:
+    stream = None
+    if CACHE_FOLDER and not READ_ONLY and sys.platform != "win32":
+        with suppress(OSError):
+            stream = open(Path(CACHE_FOLDER) / f"{name}.lock", "ab")  # noqa: SIM115
+    if stream is None:
         yield
         return
     import fcntl
