@@ -352,10 +352,14 @@ class Engine:
         return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
 
     @cached_property
+    def unloaded(self) -> Engine:
+        """The same without loads."""
+        return self.but(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
+
+    @cached_property
     def inertial(self) -> Engine:
         """The same without gravity and loads: its inverse dynamics at rest is M qdd, and nothing is taken from that."""
-        nothing = Loading({}, self.layout, self.fibres, [])
-        return self.but(gravity=np.zeros(3), loading=nothing, _local=threading.local())
+        return self.unloaded.but(gravity=np.zeros(3), _local=threading.local())
 
     def but(self, **parts: Any) -> Engine:
         """The same with other arrays."""

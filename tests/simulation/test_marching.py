@@ -330,6 +330,20 @@ def test_wrong_options_are_refused():
             sorosim.simulate(robot, 1.0, method=ALPHA, **options)
 
 
+@pytest.mark.parametrize("method", ["bdf", ALPHA])
+def test_an_equilibrium_under_load_needs_no_exact_balance(method):
+    """Next to rest loads and elastic forces cancel: an error of atol along each is what tolerances allow."""
+    load = {"push": PointWrench("a", wrench=(0, 0, 0, 7e4, 0, 0))}
+    robot = oscillator(stiffness=1e5)
+    pushed = Robot(replace(robot.description, loads=load))
+    rest = sorosim.statics(pushed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for beside in (1e-9, 1e-8, 1e-7):
+            run = sorosim.simulate(pushed, 1.0, 0.1, q0=rest.q + beside, method=method)
+            assert run.energy().elastic[0] > 1e4
+
+
 def test_a_balance_that_is_not_explained_warns_and_says_what_to_try(tmp_path):
     """Steps a thousand periods long damp the energy away; those that are chosen by the tolerances keep it."""
     start = {"q0": [1e-3], "qd0": [0.0], "method": ALPHA}
