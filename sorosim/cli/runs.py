@@ -57,18 +57,18 @@ def load_changed(robot: str, changes: list[str] | None) -> Any:
 def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
     """Compile what a robot and a method need, apart from the run, whose time is told; returns whether anything was."""
     import sorosim
-    from sorosim.compiled import EVERY_PART, reporting
+    from sorosim.compiled import ALL_FEATURES, reporting
     from sorosim.dynamics.forward import ALGORITHMS
     from sorosim.simulation.marching import compile_march
     from sorosim.solvers.registry import MARCHES
 
     begin, zero = time.monotonic(), [0.0] * robot.ndof
-    with status_lines() as report, reporting(report, EVERY_PART if everything else frozenset()):
+    with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):
         robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
         sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method="bdf")  # what follows the steps of integrators
         if method in MARCHES or everything:
-            compile_march(robot.engine.parts)
+            compile_march(robot.engine.features)
         if everything:
             rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
             for algorithm in ALGORITHMS:

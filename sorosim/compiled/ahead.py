@@ -1,7 +1,7 @@
 """Compilation ahead of use: kernels that are compiled apart, each in one of several processes.
 
 A kernel apart and its callers know each other by name and types only, so any order will do. It begins with the kernel
-that is wanted; compiling it says which others it calls (`cache.calls_of`), and so on.
+that is wanted; compiling it says which others it calls (`cache.callees_of`), and so on.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any
 
 import numba
 
-from sorosim.compiled.cache import CACHE_FOLDER, READ_ONLY, Call, alone, calls_of
+from sorosim.compiled.cache import CACHE_FOLDER, READ_ONLY, Specialization, callees_of, file_lock
 from sorosim.compiled.decorators import ApartKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
-_INSIDE = "SOROSIM_COMPILES"  # set in processes that compile for another one
-START_TIME = 60.0  # s that such a process may take to begin: sys.executable may be anything
-EVERY_PART = frozenset({"*"})
+_IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
+START_TIMEOUT = 60.0  # s that such a process may take to begin: sys.executable may be anything
+ALL_FEATURES = frozenset({"*"})
 _report: Report | None = None
-_more_parts: frozenset[str] = frozenset()
+_more_features: frozenset[str] = frozenset()
 
-_WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import work; work()"
+_WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import run_worker; run_worker()"
 
 
-def prepare(function: Any, examples: tuple[Any, ...], parts: Iterable[str] = ()) -> Any:
+def prepare(function: Any, examples: tuple[Any, ...], features: Iterable[str] = ()) -> Any:
     """As `entry`, with all kernels apart that the code calls compiled ahead where several processors are free for it.
 
     Parameters
@@ -40,54 +40,56 @@ def prepare(function: Any, examples: tuple[Any, ...], parts: Iterable[str] = ())
     function : kernel that is compiled apart
     examples : tuple
         Arguments of the types to compile for.
-    parts : iterable of str
-        Parts of the robot that kernels are compiled for ahead, see `kernel_apart`; the others when first called.
+    features : iterable of str
+        What the robot has; kernels for these are compiled ahead, see `kernel_apart`, the others when first called.
     """
     if not isinstance(function, ApartKernel):  # not compiled at all
         return function
-    kinds = tuple(numba.typeof(x) for x in examples)
-    compile_ahead([(function.name, kinds)], frozenset(parts))
-    return function.compile(kinds)
+    argument_types = tuple(numba.typeof(x) for x in examples)
+    compile_ahead([(function.name, argument_types)], frozenset(features))
+    return function.compile(argument_types)
 
 
-def compile_ahead(calls: list[Call], parts: frozenset[str]) -> None:
+def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None:
     """Compile kernels apart, and those that they call, in as many processes as there are processors.
 
     Parameters
     ----------
-    calls : list of (name, types of arguments)
-    parts : set of str
-        Parts of robots to compile for, see `kernel_apart`; EVERY_PART: all.
+    calls : list of (name of a kernel, types of arguments)
+    features : set of str
+        Features of robots to compile for, see `kernel_apart`; ALL_FEATURES: all.
     """
-    parts = parts | _more_parts
-    if not CACHE_FOLDER or READ_ONLY or _INSIDE in os.environ or not any(_missing(calls, parts)):
+    features = features | _more_features
+    if not CACHE_FOLDER or READ_ONLY or _IS_WORKER in os.environ or not any(_uncompiled(calls, features)):
         return
     n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(_n_processors(), 8)
-    with _progress_lines() as say, alone("ahead", lambda: say("waiting for another process that compiles the engine")):
+    with ExitStack() as stack:
+        say = stack.enter_context(_progress_lines())
+        stack.enter_context(file_lock("ahead", lambda: say("waiting for another process that compiles the engine")))
         if n_workers > 1:
-            _Pool(n_workers, parts, say).run(calls)
+            _Pool(n_workers, features, say).run(calls)
         else:
-            _compile_here(calls, parts, say)
+            _compile_here(calls, features, say)
 
 
-def _missing(calls: Iterable[Call], parts: frozenset[str]) -> Iterator[Call]:
+def _uncompiled(calls: Iterable[Specialization], features: frozenset[str]) -> Iterator[Specialization]:
     """What is not compiled of these kernels and, as far as it is known, of those that they call."""
     seen, todo = set(), list(calls)
     while todo:
         call = todo.pop()
-        if call in seen or not _wanted(call, parts):
+        if call in seen or not _wanted(call, features):
             continue
         seen.add(call)
-        callees = calls_of(call)
+        callees = callees_of(call)
         if callees is None:
             yield call
         else:
             todo += callees
 
 
-def _wanted(call: Call, parts: frozenset[str]) -> bool:
-    part = find_kernel(call[0]).part
-    return not part or part in parts or parts >= EVERY_PART
+def _wanted(call: Specialization, features: frozenset[str]) -> bool:
+    feature = find_kernel(call[0]).feature
+    return not feature or feature in features or features >= ALL_FEATURES
 
 
 def _n_processors() -> int:
@@ -96,32 +98,32 @@ def _n_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _compile_here(calls: list[Call], parts: frozenset[str], say: Report) -> None:
-    begin, done = time.monotonic(), set[Call]()
-    while missing := [call for call in _missing(calls, parts) if call not in done]:
-        for name, kinds in missing:
+def _compile_here(calls: list[Specialization], features: frozenset[str], say: Report) -> None:
+    begin, done = time.monotonic(), set[Specialization]()
+    while missing := [call for call in _uncompiled(calls, features) if call not in done]:
+        for name, argument_types in missing:
             say(_progress(len(done), len(done) + len(missing), time.monotonic() - begin))
-            find_kernel(name).compile(kinds)
-            done.add((name, kinds))
+            find_kernel(name).compile(argument_types)
+            done.add((name, argument_types))
 
 
 class _Pool:
     """Processes that compile, each driven by a thread."""
 
-    def __init__(self, n: int, parts: frozenset[str], say: Report) -> None:
-        self.n, self.parts, self.say = n, parts, say
+    def __init__(self, n: int, features: frozenset[str], say: Report) -> None:
+        self.n, self.features, self.say = n, features, say
         self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
         self.ended = False
 
-    def run(self, calls: list[Call]) -> None:
+    def run(self, calls: list[Specialization]) -> None:
         """Compile; what a process fails at is left to its first call, which says why."""
-        begin, done, known = time.monotonic(), 0, set[Call]()
+        begin, done, known = time.monotonic(), 0, set[Specialization]()
         running: set[Future[None]] = set()
         with ExitStack() as after, ThreadPoolExecutor(self.n) as threads:
             after.callback(self.close)
             try:
                 while True:
-                    for call in _missing(calls, self.parts):
+                    for call in _uncompiled(calls, self.features):
                         if call not in known:
                             known.add(call)
                             running.add(threads.submit(self.compile, call))
@@ -143,7 +145,7 @@ class _Pool:
             with suppress(OSError), worker:  # what was not written meets a closed pipe
                 worker.kill()
 
-    def compile(self, call: Call) -> None:
+    def compile(self, call: Specialization) -> None:
         worker = getattr(self.local, "worker", None)
         if worker is None:
             worker = self.local.worker = self.start()
@@ -156,13 +158,13 @@ class _Pool:
     def start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", _WORKER.format(path=sys.path)]
         worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                  env=os.environ | {_INSIDE: "1"})  # fmt: skip
+                                  env=os.environ | {_IS_WORKER: "1"})  # fmt: skip
         self.workers.append(worker)
         if self.ended:
             worker.kill()
-        deadline = threading.Timer(START_TIME, worker.kill)
+        deadline = threading.Timer(START_TIMEOUT, worker.kill)
         deadline.start()
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
+        with suppress(Exception):  # pickle raises what it likes on what is none
             pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
         deadline.cancel()
         return worker
@@ -172,7 +174,7 @@ def _progress(done: int, known: int, elapsed: float) -> str:
     if done < 2:  # the first say how many there are
         return "compiling the engine, once after each installation"
     left = elapsed * (known - done) / done
-    return f"compiling the engine: {done} of {known} parts, about {left:.0f} s left"
+    return f"compiling the engine: {done} of {known} kernels, about {left:.0f} s left"
 
 
 @contextmanager
@@ -191,18 +193,18 @@ def _overwrite(line: str) -> None:
 
 
 @contextmanager
-def reporting(report: Report, parts: frozenset[str] = frozenset()) -> Iterator[None]:
-    """Let a function have the lines about compilation, and compile for more parts of robots than the one at hand."""
-    global _report, _more_parts
-    before = _report, _more_parts
-    _report, _more_parts = report, parts
+def reporting(report: Report, features: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Let a function have the lines about compilation, and compile for more features of robots than the one at hand."""
+    global _report, _more_features
+    before = _report, _more_features
+    _report, _more_features = report, features
     try:
         yield
     finally:
-        _report, _more_parts = before
+        _report, _more_features = before
 
 
-def work() -> None:
+def run_worker() -> None:
     """Compile what standard input asks for; answer each request on standard output."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -210,6 +212,6 @@ def work() -> None:
         while True:
             pickle.dump(None, answers)  # at first: that it has begun
             answers.flush()
-            name, kinds = pickle.load(requests)
+            name, argument_types = pickle.load(requests)
             with suppress(Exception):
-                find_kernel(name).compile(kinds)
+                find_kernel(name).compile(argument_types)

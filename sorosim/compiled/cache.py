@@ -13,6 +13,7 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -27,8 +28,9 @@ import numba
 PACKAGE = Path(__file__).parents[1]
 _MARK = b"@kernel"  # what compiled sources have in common
 _MOST_CACHES = 8
+_IS_DIGEST = re.compile("[0-9a-f]{16}")
 
-Call = tuple[str, tuple[Any, ...]]  # a kernel as module:function, and the types of its arguments
+Specialization = tuple[str, tuple[Any, ...]]  # a kernel as module:function, and the types of its arguments
 
 
 def _digest() -> str:
@@ -42,8 +44,8 @@ def _digest() -> str:
 
 
 def _root() -> Path:
-    if "SOROSIM_CACHE_DIR" in os.environ:
-        return Path(os.environ["SOROSIM_CACHE_DIR"])
+    if chosen := os.environ.get("SOROSIM_CACHE_DIR"):
+        return Path(chosen).absolute()  # also when the process goes to another folder
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "sorosim" / "cache"
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sorosim"
@@ -56,11 +58,12 @@ def _folder() -> str:
     if not folder.exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            siblings = [p for p in root.iterdir() if p.is_dir() and len(p.name) == len(folder.name)]
-            for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_MOST_CACHES]:
-                shutil.rmtree(old, ignore_errors=True)
         except OSError:
             return ""  # not writable: numba falls back to its own places
+        with suppress(OSError):  # another process may remove them, too
+            siblings = [p for p in root.iterdir() if p.is_dir() and _IS_DIGEST.fullmatch(p.name)]  # no others
+            for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_MOST_CACHES]:
+                shutil.rmtree(old, ignore_errors=True)
     return str(folder)
 
 
@@ -93,11 +96,11 @@ def cache_of_functions() -> Iterator[None]:
         numba.config.CACHE_DIR, locator.ensure_cache_path = folder, ensure
 
 
-def _note_file(call: Call) -> Path:
+def _note_file(call: Specialization) -> Path:
     """One for each installation, processor and version of Python, as numba has it."""
-    name, kinds = call
+    name, argument_types = call
     source = str(getattr(sys.modules.get(name.split(":")[0]), "__file__", None))
-    content = "; ".join([sys.version, _target(), source, _content(source), *(str(kind) for kind in kinds)])
+    content = "; ".join([sys.version, _target(), source, _content(source), *(str(one) for one in argument_types)])
     return Path(CACHE_FOLDER) / f"{name.replace(':', '.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}.calls"
 
 
@@ -112,41 +115,41 @@ def _content(source: str) -> str:
     return hashlib.sha256(Path(source).read_bytes()).hexdigest() if os.path.exists(source) else ""
 
 
-def calls_of(call: Call) -> list[Call] | None:
+def callees_of(call: Specialization) -> list[Specialization] | None:
     """Which kernels apart some compiled code calls; None: it is not compiled."""
     if not CACHE_FOLDER:
         return None
     try:
-        calls: list[Call] = pickle.loads(_note_file(call).read_bytes())
+        calls: list[Specialization] = pickle.loads(_note_file(call).read_bytes())
     except Exception:  # there is none, or it is damaged
         return None
     return calls
 
 
-def note_compiled(call: Call, calls: list[Call]) -> None:
+def note_compiled(call: Specialization, calls: list[Specialization]) -> None:
     """Say that code is compiled, and which kernels apart it calls; other processes see it whole or not at all."""
     if not CACHE_FOLDER or READ_ONLY:
         return
     path = _note_file(call)
-    part = path.with_name(f"{path.name}.{os.getpid()}")
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
-        part.write_bytes(pickle.dumps(calls))
-        part.replace(path)
+        partial.write_bytes(pickle.dumps(calls))
+        partial.replace(path)
     with suppress(OSError):
-        part.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 @contextmanager
-def alone(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def file_lock(name: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Be the only process inside for a name; where there are no locks of files, several may be.
 
     The operating system takes the lock back when a process ends, however it ends.
     """
-    try:
-        if not CACHE_FOLDER or READ_ONLY or sys.platform == "win32":
-            raise OSError("no locks here")
-        stream = open(Path(CACHE_FOLDER) / f"{name}.lock", "ab")  # noqa: SIM115
-    except OSError:
+    stream = None
+    if CACHE_FOLDER and not READ_ONLY and sys.platform != "win32":
+        with suppress(OSError):
+            stream = open(Path(CACHE_FOLDER) / f"{name}.lock", "ab")  # noqa: SIM115
+    if stream is None:
         yield
         return
     import fcntl

@@ -22,7 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.misc import unliteral
 from numba.core.typing import templates
 
-from sorosim.compiled.cache import Call, alone, cache_of_functions, calls_of, note_compiled
+from sorosim.compiled.cache import Specialization, cache_of_functions, callees_of, file_lock, note_compiled
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,10 +82,10 @@ class ApartKernel:
     contain it, and processes compile many at once (`sorosim.compiled.ahead`).
     """
 
-    def __init__(self, function: Callable[..., Any], part: str) -> None:
+    def __init__(self, function: Callable[..., Any], feature: str) -> None:
         functools.update_wrapper(self, function)
         self.dispatcher: Any = _compiled(function, _nrt=False)
-        self.part = part
+        self.feature = feature
         self.name = f"{function.__module__}:{function.__qualname__}"
         annotation = inspect.get_annotations(function).get("return")
         self.returns = RETURNS[getattr(annotation, "__name__", str(annotation))]
@@ -105,28 +105,28 @@ class ApartKernel:
     def __call__(self, *arguments: Any) -> Any:
         return self.dispatcher(*arguments)
 
-    def compile(self, kinds: tuple[Any, ...]) -> Any:
+    def compile(self, argument_types: tuple[Any, ...]) -> Any:
         """Compile for arguments of these types; returns the compiled function."""
-        entry_point = self.dispatcher.compile(kinds)
-        declared, returned = self.returns, self.dispatcher.overloads[kinds].signature.return_type
+        entry_point = self.dispatcher.compile(argument_types)
+        declared, returned = self.returns, self.dispatcher.overloads[argument_types].signature.return_type
         if returned != declared:
             raise TypeError(f"{self.name} is declared to return {declared}, and returns {returned}")
         return entry_point
 
-    def address(self, kinds: tuple[Any, ...]) -> int:
+    def address(self, argument_types: tuple[Any, ...]) -> int:
         """Address of the native code for arguments of these types."""
-        self.compile(kinds)
-        compiled = self.dispatcher.overloads[kinds]
+        self.compile(argument_types)
+        compiled = self.dispatcher.overloads[argument_types]
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
     def _resolve(self, arguments: tuple[Any, ...]) -> Any:
         """Type a call, and generate it: through an address that is looked up at the first call."""
-        kinds = tuple(unliteral(one) for one in arguments)
-        signature = self.returns(*kinds)
-        call = pickle.dumps((self.name, kinds))
+        argument_types = tuple(unliteral(one) for one in arguments)
+        signature = self.returns(*argument_types)
+        call = pickle.dumps((self.name, argument_types))
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            _note_call((self.name, kinds))
+            _note_call((self.name, argument_types))
             function_type = context.call_conv.get_function_type(signature.return_type, signature.args)
             word = ir.IntType(64)
             slot = cgutils.add_global_variable(builder.module, word, f"address.{self.name}")
@@ -154,20 +154,20 @@ class ApartKernel:
         return signature, generate
 
 
-def kernel_apart(part: str = "") -> Callable[[Callable[..., Any]], Any]:
+def kernel_apart(feature: str = "") -> Callable[[Callable[..., Any]], Any]:
     """As `kernel_in_place`, compiled apart from its callers, when it is first needed.
 
     Its return annotation declares what it returns: None, int, bool or float.
 
     Parameters
     ----------
-    part : str
-        The part of a robot that needs it, such as "loops"; empty: every robot. It only says what is worth compiling
-        ahead.
+    feature : str
+        What a robot has that needs it, such as "loops"; empty: every robot needs it. It only says what is worth
+        compiling ahead.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        return function if numba.config.DISABLE_JIT else ApartKernel(function, part)
+        return function if numba.config.DISABLE_JIT else ApartKernel(function, feature)
 
     return decorate
 
@@ -185,11 +185,11 @@ _LOOKUP = "sorosim_address_of"
 @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)  # type: ignore[untyped-decorator]
 def _address_of(text: int, size: int) -> int:
     """Address of a kernel apart, for compiled code that calls it for the first time; 0: it cannot be compiled."""
-    name, kinds = pickle.loads(ctypes.string_at(text, size))
+    name, argument_types = pickle.loads(ctypes.string_at(text, size))
     interrupted = False
     while True:
         try:
-            address = find_kernel(name).address(kinds)
+            address = find_kernel(name).address(argument_types)
             break
         except KeyboardInterrupt:  # compiled code cannot go on without the address: be interrupted after it
             interrupted = True
@@ -209,7 +209,7 @@ llvm.add_symbol(_LOOKUP, ctypes.cast(_address_of, ctypes.c_void_p).value)
 _local = threading.local()  # .calls: those of the kernel that this thread compiles
 
 
-def _note_call(call: Call) -> None:
+def _note_call(call: Specialization) -> None:
     calls = getattr(_local, "calls", None)
     if calls is not None and call not in calls:
         calls.append(call)
@@ -226,42 +226,43 @@ def _recording(dispatcher: Any) -> Any:
     save, load = dispatcher._cache.save_overload, dispatcher._cache.load_overload
     name = f"{dispatcher.py_func.__module__}:{dispatcher.py_func.__qualname__}"
 
-    def save_noted(kinds: tuple[Any, ...], compiled: Any) -> None:
-        note_compiled((name, kinds), _local.calls)  # first: a note without code is made good, code without a note not
+    def save_noted(argument_types: tuple[Any, ...], compiled: Any) -> None:
+        # first: a note without code is made good, code without a note not
+        note_compiled((name, argument_types), _local.calls)
         try:
-            save(kinds, compiled)
+            save(argument_types, compiled)
         except Exception:  # a damaged index is begun anew; on a full or read-only disk it is compiled, and not kept
             with suppress(Exception):
                 dispatcher._cache.flush()
-                save(kinds, compiled)
+                save(argument_types, compiled)
 
-    def load_noted(kinds: tuple[Any, ...], context: Any) -> Any:
+    def load_noted(argument_types: tuple[Any, ...], context: Any) -> Any:
         try:
-            return load(kinds, context) if calls_of((name, kinds)) is not None else None
+            return load(argument_types, context) if callees_of((name, argument_types)) is not None else None
         except Exception:  # damaged
             return None
 
-    def compile_here(kinds: tuple[Any, ...]) -> list[Call]:
+    def compile_here(argument_types: tuple[Any, ...]) -> list[Specialization]:
         before, _local.calls = getattr(_local, "calls", None), []
         try:
-            compile_once(kinds)
-            noted = calls_of((name, kinds))
+            compile_once(argument_types)
+            noted = callees_of((name, argument_types))
             return _local.calls if noted is None else noted
         finally:
             _local.calls = before
 
-    def compile_recorded(kinds: Any) -> Any:
-        if not isinstance(kinds, tuple):
-            return compile_once(kinds)
-        kinds = tuple(unliteral(kind) for kind in kinds)
-        if kinds not in known:
+    def compile_recorded(argument_types: Any) -> Any:
+        if not isinstance(argument_types, tuple):
+            return compile_once(argument_types)
+        argument_types = tuple(unliteral(one) for one in argument_types)
+        if argument_types not in known:
             # in this order: whoever waits for another process has numba's lock, and no thread waits for that one
-            new = calls_of((name, kinds)) is None
-            with global_compiler_lock, alone(name.replace(":", ".")) if new else nullcontext():
-                known[kinds] = compile_here(kinds)
-        for call in known[kinds]:
+            new = callees_of((name, argument_types)) is None
+            with global_compiler_lock, file_lock(name.replace(":", ".")) if new else nullcontext():
+                known[argument_types] = compile_here(argument_types)
+        for call in known[argument_types]:
             _note_call(call)
-        return compile_once(kinds)
+        return compile_once(argument_types)
 
     dispatcher.compile = compile_recorded
     dispatcher._cache.save_overload, dispatcher._cache.load_overload = save_noted, load_noted

@@ -52,9 +52,10 @@ class _ReferenceModel(models.StructModel):  # type: ignore[misc]
     A field that is such a tuple itself stays an address until it is asked for.
     """
 
-    def __init__(self, manager: Any, kind: Reference) -> None:
-        members = [types.voidptr if isinstance(field, Reference) else field for field in kind.fields]
-        super().__init__(manager, kind, [*zip(kind.cls._fields, members, strict=True), ("address", types.voidptr)])  # type: ignore[attr-defined]
+    def __init__(self, manager: Any, reference: Reference) -> None:
+        members = [types.voidptr if isinstance(field, Reference) else field for field in reference.fields]
+        named = zip(reference.cls._fields, members, strict=True)  # type: ignore[attr-defined]
+        super().__init__(manager, reference, [*named, ("address", types.voidptr)])
 
     def room(self) -> Any:
         """Type of the fields in memory."""
@@ -81,26 +82,27 @@ class _ReferenceModel(models.StructModel):  # type: ignore[misc]
 class _ReferenceAttributes(templates.AttributeTemplate):  # type: ignore[misc]
     key = Reference
 
-    def generic_resolve(self, kind: Reference, name: str) -> Any:
-        return kind.fields[kind.field(name)] if name in kind.cls._fields else None  # type: ignore[attr-defined]
+    def generic_resolve(self, reference: Reference, name: str) -> Any:
+        known = name in reference.cls._fields  # type: ignore[attr-defined]
+        return reference.fields[reference.field(name)] if known else None
 
 
 @lower_getattr_generic(Reference)  # type: ignore[untyped-decorator]
-def _get_field(context: Any, builder: Any, kind: Reference, value: Any, name: str) -> Any:
-    index = kind.field(name)
-    field, field_kind = builder.extract_value(value, index), kind.fields[index]
-    if isinstance(field_kind, Reference):
-        return context.data_model_manager[field_kind].from_argument(builder, field)
-    return imputils.impl_ret_borrowed(context, builder, field_kind, field)
+def _get_field(context: Any, builder: Any, reference: Reference, value: Any, name: str) -> Any:
+    index = reference.field(name)
+    field, field_type = builder.extract_value(value, index), reference.fields[index]
+    if isinstance(field_type, Reference):
+        return context.data_model_manager[field_type].from_argument(builder, field)
+    return imputils.impl_ret_borrowed(context, builder, field_type, field)
 
 
 @unbox(Reference)  # type: ignore[untyped-decorator]
-def _unbox(kind: Reference, value: Any, c: Any) -> Any:
-    model = c.context.data_model_manager[kind]
+def _unbox(reference: Reference, value: Any, c: Any) -> Any:
+    model = c.context.data_model_manager[reference]
     room = cgutils.alloca_once(c.builder, model.room())
-    natives = [c.unbox(field, c.pyapi.tuple_getitem(value, i)) for i, field in enumerate(kind.fields)]
+    natives = [c.unbox(field, c.pyapi.tuple_getitem(value, i)) for i, field in enumerate(reference.fields)]
     failed = cgutils.false_bit
-    for i, (field, native) in enumerate(zip(kind.fields, natives, strict=True)):
+    for i, (field, native) in enumerate(zip(reference.fields, natives, strict=True)):
         stored = native.value
         if isinstance(field, Reference):
             stored = c.context.data_model_manager[field].as_argument(c.builder, stored)

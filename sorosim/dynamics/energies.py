@@ -173,7 +173,7 @@ class Exchanges:
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
         if function not in self._compiled:
-            self._compiled[function] = prepare(function, arguments, self.engine.parts)
+            self._compiled[function] = prepare(function, arguments, self.engine.features)
         self._compiled[function](*arguments)
 
 

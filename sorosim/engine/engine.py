@@ -147,13 +147,13 @@ class Engine:
         return self._local.external  # type: ignore[no-any-return]
 
     @property
-    def parts(self) -> frozenset[str]:
-        """Parts that this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_apart`."""
+    def features(self) -> frozenset[str]:
+        """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_apart`."""
         has = {
             "fibres": len(self.fibres.row), "joint laws": len(self.elastic.laws.row), "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
         }  # fmt: skip
-        return frozenset(part for part, count in has.items() if count)
+        return frozenset(name for name, count in has.items() if count)
 
     def _built(self, node: int) -> Array:
         """Pose (4, 4) of a node when all coordinates are zero."""
@@ -294,7 +294,7 @@ class Engine:
             closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
         )  # fmt: skip
         if self._evaluate is None:
-            self._evaluate = prepare(evaluate, arguments, self.parts)
+            self._evaluate = prepare(evaluate, arguments, self.features)
         status = self._evaluate(*arguments)
         if status != task.DONE:
             raise self.idle_error(status)
@@ -353,10 +353,14 @@ class Engine:
         return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
 
     @cached_property
+    def unloaded(self) -> Engine:
+        """The same without loads."""
+        return self.but(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
+
+    @cached_property
     def inertial(self) -> Engine:
         """The same without gravity and loads: its inverse dynamics at rest is M qdd, and nothing is taken from that."""
-        nothing = Loading({}, self.layout, self.fibres, [])
-        return self.but(gravity=np.zeros(3), loading=nothing, _local=threading.local())
+        return self.unloaded.but(gravity=np.zeros(3), _local=threading.local())
 
     def but(self, **parts: Any) -> Engine:
         """The same with other arrays."""

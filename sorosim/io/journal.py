@@ -52,6 +52,7 @@ class Records:
         self.target, self.path = Path(path), journal_of(path)
         # an older journal is replaced only when the new one stands
         self._beside = Path(f"{self.path}.new")
+        self.replaced = self.path.is_file()  # whether there is an older one
         self._stream: BinaryIO | None = claim(path)
         try:
             self._stream.truncate(0)

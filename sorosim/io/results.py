@@ -211,14 +211,16 @@ def _contacts(contacts: Any) -> dict[str, Any]:
     return {name: list(part) if isinstance(part, tuple) else part for name, part in contacts._asdict().items()}
 
 
-def journal_head(robot: Any, options: Mapping[str, Any], driven: Sequence[str]) -> dict[str, Any]:
-    """What the journal of a run begins with, see `sorosim.io.journal`."""
+def journal_head(
+    robot: Any, options: Mapping[str, Any], driven: Sequence[str], events: Sequence[Sequence[Any]] = ()
+) -> dict[str, Any]:  # fmt: skip
+    """What the journal of a run begins with, see `sorosim.io.journal`; events: (t, q, qd) of each until then."""
     names = robot.coordinate_names
     multipliers = [f"lam[{i}]" for i in range(robot.n_multipliers)]
     columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven, *multipliers]
     columns += EXCHANGED
     head = {**names_of(robot), "options": options, "driven": list(driven), "versions": versions(), "columns": columns}
-    return {"ndof": robot.ndof, **head}
+    return {"ndof": robot.ndof, **head, "events": [[part.tolist() for part in event] for event in events]}
 
 
 def _from_journal(path: Path) -> dict[str, Any]:
@@ -237,10 +239,14 @@ def _from_journal(path: Path) -> dict[str, Any]:
         counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
         points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 : 2 * n + 1], "stats": counts,
                   "exchanged": None if exchanged is None else states[:, 2 * n + 1 :]}  # fmt: skip
+    events = {
+        str(i): {"t": np.array(t), "q": np.reshape(q, (len(t), n)), "qd": np.reshape(qd, (len(t), n))}
+        for i, (t, q, qd) in enumerate(found.get("events", []))
+    }
     return {
         **{name: found[name] for name in (*NAMES, "options", "versions")}, "meshes": found.get("meshes", {}),
         "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
-        "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": {},
+        "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": events,
         "message": f"unfinished: there is what was done up to {end}", "exchanged": exchanged,
     }  # fmt: skip
 

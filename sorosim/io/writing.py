@@ -47,8 +47,11 @@ def claim(path: str | Path) -> BinaryIO:
     check_path(path)
     journal = journal_of(path)
     beside = Path(f"{journal}.new")
+    stream = None
     try:
         check_target(Path(os.path.realpath(path)))
+        if journal.exists():
+            check_target(journal)
         stream = open(beside, "ab", buffering=0)  # noqa: SIM115
         mine = locked(stream) and beside.exists() and os.path.samestat(os.fstat(stream.fileno()), beside.stat())
         with contextlib.suppress(FileNotFoundError), open(journal, "rb+") as old:
@@ -56,6 +59,8 @@ def claim(path: str | Path) -> BinaryIO:
                 beside.unlink()
                 mine = False
     except OSError as error:
+        if stream is not None:
+            stream.close()
         raise unwritable(path, error) from None
     if not mine:
         stream.close()
@@ -83,6 +88,8 @@ def reserved(path: str | Path | None) -> Iterator[None]:
         yield
     finally:
         released(path)
+        if sys.platform == "win32":  # it does not remove open files; elsewhere the lock outlives them
+            stream.close()
         with contextlib.suppress(OSError):
             Path(f"{journal_of(path)}.new").unlink(missing_ok=True)
         stream.close()

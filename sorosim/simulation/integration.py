@@ -164,8 +164,8 @@ class Integration:
         except (ModelError, InputError) as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             if isinstance(error, InputError) and here == start.t:
-                if self.journal is not None and self.past is None:
-                    self.journal.remove()
+                if self.journal is not None and not (self.past is not None and self.journal.replaced):
+                    self.journal.remove()  # the file is as it was
                 raise  # of a function of the user, and there is nothing to lose
             found, told = self.so_far(f"stopped at t = {here:.6g} s: {error}"), True
             theirs = isinstance(error, InputError | PlugInError)  # no other step or method helps
@@ -183,14 +183,15 @@ class Integration:
         if not (found.success or interrupted):
             found = with_last(self.system, found, options["dt_out"])
         run = self.assembled(found)
-        if found.success and (off := imbalance(run)):
-            warnings.warn(f"simulate '{run.robot.name}': {off}", SorosimWarning, stacklevel=3)
+        if off := imbalance(run) if found.success else "":
             run = replace(run, message=f"{run.message}; {off}")
         if found.success and (lost := self.system.watch.lost):
             found = replace(found, success=False, message=lost)
             hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
             run = replace(run, message=f"{run.message}, but {lost}")
         self.finish(run)
+        if off:  # last: it may be an error
+            warnings.warn(f"simulate '{run.robot.name}': {off}", SorosimWarning, stacklevel=4)
         if interrupted:
             raise Interrupted(run.message, run)
         if not found.success:
@@ -384,8 +385,10 @@ class Integration:
         from sorosim.io.journal import Journal
         from sorosim.io.results import journal_head
 
-        self.journal = Journal(out, journal_head(self.system.robot, self.options, list(self.system.partition.names)))
-        if (past := self.past) is not None:
+        past, names = self.past, list(self.system.partition.names)
+        events = past.events if past is not None else ()
+        self.journal = Journal(out, journal_head(self.system.robot, self.options, names, events))
+        if past is not None:
             assert past.exchanged is not None  # see `_restart`
             columns = past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam, past.exchanged
             self.journal.rows(np.column_stack(columns))

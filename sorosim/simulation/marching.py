@@ -207,8 +207,8 @@ class Marching:
         return a, v
 
 
-def compile_march(parts: frozenset[str]) -> None:
-    """Compile the steps for robots that have these parts, see `compiled.kernel_apart`; types are the same for all."""
+def compile_march(features: frozenset[str]) -> None:
+    """Compile the steps for robots with these features, see `compiled.kernel_apart`; types are the same for all."""
     from sorosim.io import load
 
     system = OdeSystem(load("pendulum"), Motion([]), {})
@@ -216,7 +216,7 @@ def compile_march(parts: frozenset[str]) -> None:
     states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
     rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2))))
     arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives, *engine.closure
-    prepare(march, (*arguments, rows, STEPS_AT_ONCE), parts)
+    prepare(march, (*arguments, rows, STEPS_AT_ONCE), features)
 
 
 class _Course:
@@ -245,7 +245,7 @@ class _Course:
         closure, saddle = self.engine.closure
         arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
-            self.method.advance = prepare(march, arguments, self.engine.parts)
+            self.method.advance = prepare(march, arguments, self.engine.features)
         while (code := self.method.advance(*arguments)) == codes.ASKS:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])

@@ -359,7 +359,9 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
         start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats, exchanged)
     else:
         raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")
-    past = run[run.t <= start.t]
+    # what is integrated once more finds its events once more
+    events = tuple((t[t <= start.t], q[t <= start.t], qd[t <= start.t]) for t, q, qd in run.events)
+    past = replace(run, events=events)[run.t <= start.t]
     return start, past if len(past.t) else None
 
 

@@ -24,12 +24,12 @@ Array = NDArray[np.float64]
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
 DEPENDENT = 1e-5
 # safety factor over the rounding of phi^T K phi, and curvatures that are none in any case
-FORM, FLAT = 8.0, 1e-9
+ROUNDING_FACTOR, ZERO_CURVATURE = 8.0, 1e-9
 EPS = float(np.finfo(float).eps)
 # relative to the largest entry: above this a matrix is not symmetric
 NOISE = 1e-9
 # damping of motions without curvature, over that of the others
-LEAST = 1e-8
+LEAST_DAMPING = 1e-8
 # a step is good if this part of what it promised comes true, and bad below
 GOOD, BAD = 0.75, 0.1
 # radius: at first, and the least; relative to the longest step
@@ -39,18 +39,18 @@ NEAR, AGAIN = 0.05, 0.1
 # part of the largest forces on the way, in the metric, that is as good as none, as where a contact just opens
 AT_REST = 1e-11
 # a step along all that is pulled, below which a motion of negative curvature that is not pulled is taken
-STILL = 1e-4
+NEARLY_STATIONARY = 1e-4
 # a distance from an unstable equilibrium, relative to the longest step, that is rounding
 ROUNDING = 1e-6
 # motions whose curvatures are equal but for this part are one space, in which any direction is as good
-SAME = 1e-6
+DEGENERATE = 1e-6
 MAX_STEPS, MAX_HALVES = 2000, 60
 # so many steps must go farther than this part of the longest one
 CRAWL, CRAWLED = 100, 1e-2
 # constraints are closed after each step, until that takes no more than this part of the longest step
 CLOSED, MAX_CLOSING = 1e-11, 8
 # a descent that has gone so many of the longest steps without an end falls
-FALLEN = 300.0
+MAX_LENGTH = 300.0
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)
     size = np.abs(motions)
-    rounding = np.maximum(FORM * EPS * np.sum(size * (np.abs(K) @ size), axis=0), FLAT)
+    rounding = np.maximum(ROUNDING_FACTOR * EPS * np.sum(size * (np.abs(K) @ size), axis=0), ZERO_CURVATURE)
     odd = np.abs(reduced - reduced.T).max(initial=0.0)
     return Curvatures(values, motions, rounding, bool(odd <= NOISE * np.abs(reduced).max(initial=0.0)))
 
@@ -108,13 +108,13 @@ def falling_motion(found: Curvatures, U: Array, towards: Array) -> Array:
     Of several such, the one that is nearest to it; where it has no part of them, one that does not depend on rounding.
     """
     lowest = found.values[0]
-    V = found.motions[:, found.values <= lowest + SAME * abs(lowest)]
+    V = found.motions[:, found.values <= lowest + DEGENERATE * abs(lowest)]
     part = V @ (V.T @ (U.T @ (U @ towards)))
-    if np.linalg.norm(U @ part) > SAME * np.linalg.norm(U @ towards) > 0.0:
+    if np.linalg.norm(U @ part) > DEGENERATE * np.linalg.norm(U @ towards) > 0.0:
         return np.asarray(part / np.linalg.norm(U @ part))
     # of coordinates with the largest share the first
     share = np.sum((U @ V) ** 2, axis=1)
-    index = int(np.flatnonzero(share >= (1.0 - SAME) * share.max())[0])
+    index = int(np.flatnonzero(share >= (1.0 - DEGENERATE) * share.max())[0])
     motion = V @ (U @ V)[index]
     return np.asarray(motion / np.linalg.norm(U @ motion))
 
@@ -152,26 +152,26 @@ def descend(
     """
     tried, marks = NEAR, [0.0]
     try:
-        way = _Way(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
+        iterate = _Iterate(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
         for k in range(MAX_STEPS):
             came = f"it came to rest in {k} steps"
-            largest = max(largest, np.abs(way.pull).max(initial=0.0))
-            if way.length <= tried:
-                tried = AGAIN * way.length
-                end = settle(way.x, False)
-                if end is not None and way.reaches(end):
-                    way.arrive(end, *jacobian(end))
-                    if not way.found.negative:
+            largest = max(largest, np.abs(iterate.gradient).max(initial=0.0))
+            if iterate.length <= tried:
+                tried = AGAIN * iterate.length
+                end = settle(iterate.x, False)
+                if end is not None and iterate.reaches(end):
+                    iterate.arrive(end, *jacobian(end))
+                    if not iterate.found.negative:
                         return end, came
                     tried = NEAR  # an unstable equilibrium, which the next step leaves
-            if not way.found.negative and np.abs(way.pull).max(initial=0.0) <= AT_REST * largest:
-                return settle(way.x, True), came
-            if way.gone > FALLEN:
+            if not iterate.found.negative and np.abs(iterate.gradient).max(initial=0.0) <= AT_REST * largest:
+                return settle(iterate.x, True), came
+            if iterate.travelled > MAX_LENGTH:
                 return None, "it falls without end"
-            if not way.step():
+            if not iterate.step():
                 return None, f"no step leads down after {k}"
-            marks.append(way.gone)
+            marks.append(iterate.travelled)
             if k >= CRAWL and marks[-1] - marks[-1 - CRAWL] < CRAWLED:
                 return None, f"it hardly moves any more after {k} steps"
     except (ValueError, np.linalg.LinAlgError):  # a state without derivatives
@@ -179,7 +179,7 @@ def descend(
     return None, f"it did not come to rest in {MAX_STEPS} steps"
 
 
-class _Way:
+class _Iterate:
     """A state on the way down, and what is known there."""
 
     def __init__(
@@ -188,7 +188,7 @@ class _Way:
     ) -> None:  # fmt: skip
         self.jacobian, self.descent, self.too_far, self.towards = jacobian, descent, too_far, towards
         self.U = descent.weight(x)
-        self.n, self.radius, self.gone = len(self.U), RADIUS, 0.0
+        self.n, self.radius, self.travelled = len(self.U), RADIUS, 0.0
         self.arrive(*self._balanced(x, *jacobian(x)))
 
     def arrive(self, x: Array, r: Array, J: Array) -> None:
@@ -196,26 +196,26 @@ class _Way:
         n = self.n
         self.x, self.r, self.J, self.reach = x, r, J, self.descent.reach(x)
         self.found = found = curvatures(J, self.U)
-        self.closing = self._closing(r, J)
-        self.pull = found.motions.T @ (r[:n] + J[:n, :n] @ self.closing)
+        self.constraint_step = self._constraint_step(r, J)
+        self.gradient = found.motions.T @ (r[:n] + J[:n, :n] @ self.constraint_step)
         # what has no curvature has that of rounding
         self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
         falling = self.curvature < 0.0
         # rounding along what falls must not decide where it goes
         for k in np.flatnonzero(falling):
-            if self._length(found.motions[:, k] * (self.pull[k] / self.curvature[k])) < ROUNDING:
-                self.pull[k] = 0.0
-        pulled = (self.curvature[self.pull != 0.0] > 0.0).all()
-        self.length = self._length(self._down(0.0)) if pulled else np.inf
+            if self._length(found.motions[:, k] * (self.gradient[k] / self.curvature[k])) < ROUNDING:
+                self.gradient[k] = 0.0
+        pulled = (self.curvature[self.gradient != 0.0] > 0.0).all()
+        self.length = self._length(self._damped_step(0.0)) if pulled else np.inf
 
     def _length(self, move: Array) -> float:
         """Of a step (n,), relative to the longest."""
         return float(np.linalg.norm(self.reach @ move, axis=-1).max(initial=0.0))
 
-    def _down(self, damping: float) -> Array:
+    def _damped_step(self, damping: float) -> Array:
         """The step at a damping above -curvature of all motions along which anything pulls."""
-        size = np.where(self.pull != 0.0, self.curvature + damping, 1.0)
-        return np.asarray(self.closing - self.found.motions @ (self.pull / size))
+        size = np.where(self.gradient != 0.0, self.curvature + damping, 1.0)
+        return np.asarray(self.constraint_step - self.found.motions @ (self.gradient / size))
 
     def reaches(self, end: Array) -> bool:
         """Whether an end of the search is here, not anywhere else."""
@@ -224,24 +224,24 @@ class _Way:
     def step(self) -> bool:
         """Go down, by as much as the curvatures are right; False where nothing leads down."""
         while self.radius >= SMALLEST:
-            for move in self._moves():
+            for move in self._trial_steps():
                 quality = self._try(move)
                 if quality >= BAD:
                     length = self._length(move)
-                    self.gone += length
+                    self.travelled += length
                     self.radius = min(1.0, max(self.radius, 3.0 * length)) if quality > GOOD else self.radius
                     return True
             self.radius *= 0.25
         return False
 
-    def _moves(self) -> Iterator[Array]:
+    def _trial_steps(self) -> Iterator[Array]:
         """Steps within the radius, the best first: both ways along a motion that falls and is not pulled."""
-        least = max(0.0, -float(self.curvature[self.pull != 0.0].min(initial=0.0)))
+        least = max(0.0, -float(self.curvature[self.gradient != 0.0].min(initial=0.0)))
         # a damping at which the step is too short, and one at which it is not
         low, high = least * (1.0 + ROUNDING), max(2.0 * least, 1.0)
-        inside = self._down(low)
+        inside = self._damped_step(low)
         if self._length(inside) <= self.radius:
-            if not (self.curvature < 0.0).any() or self._length(inside) > STILL:
+            if not (self.curvature < 0.0).any() or self._length(inside) > NEARLY_STATIONARY:
                 yield inside
                 return
             known = self._length(self.towards) >= ROUNDING
@@ -250,19 +250,19 @@ class _Way:
             for self.towards in (motion, -motion):
                 yield inside + self.towards
             return
-        while self._length(self._down(high)) > self.radius:
+        while self._length(self._damped_step(high)) > self.radius:
             low, high = high, 10.0 * high
             if not high < 1e30:
                 return
         for _ in range(MAX_HALVES):
-            middle = np.sqrt(max(low, LEAST * high) * high)
-            length = self._length(self._down(middle))
+            middle = np.sqrt(max(low, LEAST_DAMPING * high) * high)
+            length = self._length(self._damped_step(middle))
             low, high = (middle, high) if length > self.radius else (low, middle)
             if 0.7 * self.radius <= length <= self.radius:
                 break
-        yield self._down(high)
+        yield self._damped_step(high)
 
-    def _closing(self, r: Array, J: Array) -> Array:
+    def _constraint_step(self, r: Array, J: Array) -> Array:
         """The least step (n,), in the metric, that closes the constraints."""
         n = self.n
         if len(r) == n:
@@ -278,7 +278,7 @@ class _Way:
             r, J = self.jacobian(y)
             if not (np.isfinite(r).all() and np.isfinite(J).all()):
                 return None
-            step = self._closing(r, J)
+            step = self._constraint_step(r, J)
             if self._length(step) <= CLOSED:
                 return y, r, J
             y = y + np.append(step, np.zeros(len(y) - self.n))

@@ -94,7 +94,7 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
     From one at which the forces would have had to gain energy: down from x0; from an unstable one: down from there, at
     first along the motion that grows fastest. Where there is no way down it stays; the message says so.
     """
-    if not (found.success and len(x0) and problem.descent is not None):
+    if not (found.success and problem.descent is not None and problem.descent.n):
         return found
     counter = Counter(problem)
     counter.first = found.first
@@ -104,9 +104,9 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
         neutral = not _is_positive(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
     neutral = neutral or (found.message.endswith(NEUTRAL) if point is None else not point.isolated)
     said = found.message.removesuffix(NEUTRAL) + said + NEUTRAL * neutral
-    if point is None:
-        return replace(found, message=said, n_residual=found.n_residual + counter.n_residual)
     counts = found.n_residual + counter.n_residual, found.n_jacobian + counter.n_jacobian
+    if point is None:
+        return replace(found, message=said, n_residual=counts[0], n_jacobian=counts[1])
     return replace(StaticSolution(point.x, point.residual, point.jacobian, True, said, *counts), released=True)
 
 
@@ -212,7 +212,7 @@ def _is_positive(J: Array, n: int) -> bool:
 def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:
     """Let the state go at x: the stable solution to which the forces lead, None if to none; and what to say of it."""
     problem, points = counter.problem, []
-    if problem.descent is None:
+    if problem.descent is None or not problem.descent.n:
         return None, ""
 
     def settle(y: Array, at_rest: bool) -> Array | None:

@@ -79,7 +79,7 @@ def test_kernels_apart_call_each_other():
     assert out[0] == 321.5 + 0.5
 
 
-def kinds_of(*examples):
+def types_of(*examples):
     return tuple(numba.typeof(x) for x in examples)
 
 
@@ -87,7 +87,7 @@ def kinds_of(*examples):
 def test_kernels_apart_are_compiled_for_other_types_too():
     given, out = outer(complex), np.zeros(1, dtype=complex)
     with pytest.raises(TypeError, match="declared to return float64, and returns complex128"):
-        weigh.compile(kinds_of(given, 0))
+        weigh.compile(types_of(given, 0))
     add_weighed(outer()._replace(values=np.array([1, 2, 3])), out)
     assert out[0] == 321.5
     with pytest.raises(TypeError, match="cannot be compiled for these arguments"):
@@ -102,7 +102,7 @@ def test_errors_pass_through_calls_by_address():
 @compiled_only
 def test_a_wrong_declaration_is_an_error():
     with pytest.raises(TypeError, match="declared to return int64, and returns float64"):
-        misdeclared.compile(kinds_of(1.0))
+        misdeclared.compile(types_of(1.0))
 
 
 @compiled_only

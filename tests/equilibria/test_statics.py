@@ -150,6 +150,14 @@ def test_applying_the_moment_of_a_driven_joint_repeats_its_motion():
     assert np.abs(energy.balance).max() < 1e-6 * np.abs(energy.work).max()  # Simpson over 2 ms
 
 
+def test_a_linkage_of_which_every_joint_is_driven_has_nothing_to_solve():
+    linkage = sorosim.load("four_bar")
+    q = sorosim.assemble(linkage).q
+    eq = sorosim.statics(linkage, driven=dict(zip(linkage.coordinate_names, map(float, q), strict=True)))
+    np.testing.assert_array_equal(eq.q, q)
+    assert eq.stable
+
+
 def test_driven_joint_in_statics_holds_what_it_must():
     eq = sorosim.statics(SWING, driven={"arm": 0.3})
     assert eq.q[0] == 0.3

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -343,6 +345,28 @@ def test_special_files_are_not_replaced_and_modes_are_kept(run, tmp_path):
     (tmp_path / "run.h5").touch(mode=0o600)
     save_run(run, tmp_path / "run.h5")
     assert (tmp_path / "run.h5").stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_left_beside_a_journal_that_is_none(run, tmp_path):
+    (tmp_path / "run.h5.part").mkdir()
+    with pytest.raises(FileError, match="cannot be written: it is a folder"):
+        save_run(run, tmp_path / "run.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5.part"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs the list of open files")
+def test_files_are_closed_before_they_are_removed_where_that_is_needed(run, tmp_path, monkeypatch):
+    unlink = Path.unlink
+
+    def unlink_closed(path, missing_ok=False):
+        if any(os.path.realpath(held) == str(path) for held in Path("/proc/self/fd").iterdir()):
+            raise PermissionError
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(Path, "unlink", unlink_closed)
+    save_run(run, tmp_path / "run.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
 
 
 @pytest.mark.parametrize("path", [None, 3, 55555, [], ""])

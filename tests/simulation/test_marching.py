@@ -1,5 +1,6 @@
 """Newmark's and the generalised-alpha method, and IDA: order, damping, loops, and all that other methods can."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -329,11 +330,33 @@ def test_wrong_options_are_refused():
             sorosim.simulate(robot, 1.0, method=ALPHA, **options)
 
 
-def test_a_balance_that_is_not_explained_warns_and_says_what_to_try():
+@pytest.mark.parametrize("method", ["bdf", ALPHA])
+def test_an_equilibrium_under_load_needs_no_exact_balance(method):
+    """Next to rest loads and elastic forces cancel: an error of atol along each is what tolerances allow."""
+    load = {"push": PointWrench("a", wrench=(0, 0, 0, 7e4, 0, 0))}
+    robot = oscillator(stiffness=1e5)
+    pushed = Robot(replace(robot.description, loads=load))
+    rest = sorosim.statics(pushed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for beside in (1e-9, 1e-8, 1e-7):
+            run = sorosim.simulate(pushed, 1.0, 0.1, q0=rest.q + beside, method=method)
+            assert run.energy().elastic[0] > 1e4
+
+
+def test_a_balance_that_is_not_explained_warns_and_says_what_to_try(tmp_path):
     """Steps a thousand periods long damp the energy away; those that are chosen by the tolerances keep it."""
     start = {"q0": [1e-3], "qd0": [0.0], "method": ALPHA}
-    with pytest.warns(SorosimWarning, match=r"balance is off by .* J of .* J moved: steps of 0.01 s are too large"):
+    told = r"balance is off by .* J of .* J moved: steps of 0.01 s are too large"
+    with pytest.warns(SorosimWarning, match=told) as caught:
         run = sorosim.simulate(oscillator(stiffness=2e12), 0.1, 0.01, step=0.01, **start)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SorosimWarning, match=told):
+            sorosim.simulate(oscillator(stiffness=2e12), 0.1, 0.01, step=0.01, out=tmp_path / "run.h5", **start)
+    # the file is complete all the same
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
     assert "the energy balance is off by" in run.message
     assert "try a smaller step" in run.message
     assert "balance" not in sorosim.simulate(oscillator(), 1.0, 0.1, **start).message

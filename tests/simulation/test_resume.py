@@ -138,6 +138,46 @@ def test_events_and_dense_output_pass_over_checkpoints():
         assert np.abs(broken.at(broken.t[k])[0] - broken.q[k]).max() < 1e-12
 
 
+def swings(t, q, qd):
+    return q[0]
+
+
+def test_events_after_the_checkpoint_are_found_once(tmp_path):
+    pendulum, start = sorosim.load("pendulum"), {"q0": [0.5], "events": [swings], "checkpoint": 2.0}
+    whole = sorosim.simulate(pendulum, 4.0, **start)
+    first = sorosim.simulate(pendulum, 3.0, **start)
+    assert (first.events[0][0] > 2.0).any()  # they lie in what is integrated once more
+    again = sorosim.resume(first, 4.0, events=[swings])
+    assert_array_equal(again.events[0][0], whole.events[0][0])
+
+
+def test_events_of_a_finished_run_survive_the_journal_of_its_continuation(tmp_path):
+    file = tmp_path / "run.h5"
+    first = sorosim.simulate(sorosim.load("pendulum"), 1.5, q0=[0.5], events=[swings], checkpoint=0.5, out=file)
+    assert len(first.events[0][0]) == 2
+    with pytest.MonkeyPatch.context() as patch:  # as if it were killed at its end
+        patch.setattr(Records, "remove", Records.close)
+        patch.setattr(Run, "save", lambda *_: None)
+        sorosim.resume(file, 2.0, events=[swings])
+    left = sorosim.open(file)
+    assert "unfinished" in left.message
+    for mine, theirs in zip(left.events[0], first.events[0], strict=True):
+        assert_array_equal(mine, theirs)
+    again = sorosim.resume(file, 2.0, events=[swings])
+    whole = sorosim.simulate(sorosim.load("pendulum"), 2.0, q0=[0.5], events=[swings], checkpoint=0.5)
+    assert_array_equal(again.events[0][0], whole.events[0][0])
+    assert len(whole.events[0][0]) == 3
+
+
+def test_a_continuation_that_cannot_begin_leaves_the_file_as_it_was(tmp_path):
+    file = tmp_path / "run.h5"
+    sorosim.simulate(sorosim.load("pendulum"), 0.5, q0=[0.5], events=[swings], out=file)
+    with pytest.raises(sorosim.InputError, match="a finite number"):
+        sorosim.resume(file, 1.0, events=[lambda t, q, qd: "none"])
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
+    assert "unfinished" not in sorosim.open(file).message
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 SLOW = """

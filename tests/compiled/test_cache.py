@@ -1,0 +1,56 @@
+"""Where compiled code is kept, and which folders are removed there."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sorosim.compiled import ahead, cache
+
+
+def test_a_relative_folder_stays_where_it_is(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOROSIM_CACHE_DIR", "here")
+    assert cache._root() == tmp_path / "here"
+
+
+def test_an_empty_name_is_none(monkeypatch):
+    monkeypatch.delenv("SOROSIM_CACHE_DIR", raising=False)
+    usual = cache._root()
+    monkeypatch.setenv("SOROSIM_CACHE_DIR", "")
+    assert cache._root() == usual
+
+
+def test_older_caches_are_removed_and_nothing_else(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOROSIM_CACHE_DIR", str(tmp_path))
+    for k in range(12):
+        for name in (f"{k:016x}", f"my results of {k:02d}"):  # of as many letters
+            (tmp_path / name).mkdir()
+            os.utime(tmp_path / name, (k, k))
+    folder = Path(cache._folder())
+    assert folder.is_dir()
+    assert len([path for path in tmp_path.iterdir() if cache._IS_DIGEST.fullmatch(path.name)]) == cache._MOST_CACHES
+    assert len(list(tmp_path.glob("my results of *"))) == 12
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_an_older_cache_that_another_process_has_removed_does_no_harm(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOROSIM_CACHE_DIR", str(tmp_path))
+    (tmp_path / f"{1:016x}").symlink_to(tmp_path / "nothing")
+    monkeypatch.setattr(Path, "is_dir", lambda self: True)  # it was there a moment ago
+    assert Path(cache._folder()).parent == tmp_path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a script that is a program")
+def test_a_program_that_is_no_python_ends_the_attempt_only(monkeypatch, tmp_path):
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\necho I am another program\n")  # I begins an integer in pickle
+    other.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(other))
+    pool = ahead._Pool(1, frozenset(), lambda line: None)
+    try:
+        pool.start()
+        pool.compile(("nothing:here", ()))
+    finally:
+        pool.close()
