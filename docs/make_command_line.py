@@ -24,7 +24,7 @@ def prose(text: str) -> str:
 
 def row_of(option: Any) -> str:
     """A line of the table: an option, what it takes, what it is and what it is without."""
-    names = ", ".join(f"`{name} {option.metavar or ''}".rstrip() + "`" for name in option.opts)
+    names = ", ".join(f"`{name} {option.metavar or ''}".rstrip() + "`" for name in (*option.opts, *option.secondary_opts))
     told = option.help
     if option.required:
         told += " Always needed."
