@@ -24,7 +24,8 @@ def prose(text: str) -> str:
 
 def row_of(option: Any) -> str:
     """A line of the table: an option, what it takes, what it is and what it is without."""
-    names = ", ".join(f"`{name} {option.metavar or ''}".rstrip() + "`" for name in option.opts)
+    spellings = (*option.opts, *option.secondary_opts)
+    names = ", ".join(f"`{name} {option.metavar or ''}".rstrip() + "`" for name in spellings)
     told = option.help
     if option.required:
         told += " Always needed."

@@ -36,7 +36,8 @@ def loops(patient: Patient) -> Iterator[Finding]:
     A = robot.loop_rows(q).A
     free = partition.free
     rank = len(independent_rows(robot, A[:, free]))
-    rows = f"{len(A)} conditions of {len(robot.loop_names)} loops, {rank} of them independent at the start"
+    loops = f"{len(robot.loop_names)} loop" + "s" * (len(robot.loop_names) > 1)
+    rows = f"{len(A)} conditions of {loops}, {rank} of them independent at the start"
     if beyond := _redundant(patient, A[:, free]):
         words = ", ".join(f"{n} of '{name}'" for name, n in beyond.items())
         what = f"{rows}; what depends on the others: {words}"

@@ -120,7 +120,7 @@ class StaticTrials:
             linear = system.robot.linearize(system.q(x), system.u, free=system.partition.free)
         except ModelError:
             return STABLE  # nobody can tell
-        if linear.stability != "unstable":
+        if linear.stable:
             return STABLE
         growth = growing(linear.M, linear.D, linear.K)
         return DIVERGES if growth.buckling or not growth.flutter else FLUTTERS

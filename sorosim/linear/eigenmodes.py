@@ -19,6 +19,8 @@ OVERDAMPED = 0.99
 SKEW = 1e-12
 # negative curvatures below this part of the terms that cancel in them are rounding: of motions that no force opposes
 NEUTRAL = 1e-11
+# safety factor over the rounding of a quadratic form
+FORM = 8.0
 EPS = float(np.finfo(float).eps)
 
 
@@ -94,6 +96,14 @@ def natural(K: Array) -> tuple[Array, Array]:
     squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T))
     squares[np.abs(squares) <= len(K) * EPS * np.abs(squares).max(initial=0.0)] = 0.0
     return squares, shapes
+
+
+def stiffness_rounding(K: Array) -> float:
+    """How much of any entry of a stiffness may be rounding: moments that cancel there are as large as its others.
+
+    It matters where hardly anything moves: of a thin bar that hangs on a ball joint and may turn about itself, say.
+    """
+    return FORM * EPS * float(np.abs(K).max(initial=0.0))
 
 
 def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex, Complex]:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, is_symmetric
+from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, is_symmetric, stiffness_rounding
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,9 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
     scaled_K, scaled_D = d[:, None] * K * d, d[:, None] * D * d
     symmetric = is_symmetric(scaled_K) and is_symmetric(scaled_D)
     if symmetric and np.linalg.eigvalsh(scaled_D)[0] >= -NOISE * np.abs(scaled_D).max():
-        return Growth(int((np.linalg.eigvalsh(scaled_K) < -NEUTRAL).sum()))
+        values, vectors = np.linalg.eigh(scaled_K)
+        noise = stiffness_rounding(K) * np.sum((d[:, None] * vectors) ** 2, axis=0)
+        return Growth(int((values < -NEUTRAL - noise).sum()))
     if not D.any():
         squares = -np.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
         meets = np.abs(squares.imag) > MEET * np.abs(squares)

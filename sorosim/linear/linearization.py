@@ -15,13 +15,22 @@ from scipy.linalg.lapack import dpotrf
 
 from sorosim.door import columns, describe, number
 from sorosim.errors import InputError
-from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, SKEW, Modes, is_symmetric, natural, sorted_modes, spectrum
+from sorosim.linear.eigenmodes import (
+    EPS,
+    FORM,
+    NEUTRAL,
+    NOISE,
+    SKEW,
+    Modes,
+    is_symmetric,
+    natural,
+    sorted_modes,
+    spectrum,
+    stiffness_rounding,
+)
 from sorosim.linear.growth import Growth
 
 Array = NDArray[np.float64]
-
-# safety factor over the rounding of a quadratic form
-FORM = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +192,8 @@ class Linearization:
             phi = np.abs(scipy.linalg.solve_triangular(self._U, shapes))
             form = np.sum(phi * (np.abs(self.K) @ phi), axis=0)
             # where K is singular obliquely rounding may be more; 1/s^2: what grows within days is neutral
-            squares[
-                (np.abs(squares) <= FORM * EPS * form) | ((squares < 0.0) & (squares >= -NEUTRAL * (form + 1.0)))
-            ] = 0.0
+            noise = NEUTRAL * (form + 1.0) + stiffness_rounding(self.K) * np.sum(phi**2, axis=0)
+            squares[(np.abs(squares) <= FORM * EPS * form) | ((squares < 0.0) & (squares >= -noise))] = 0.0
         return squares, shapes
 
     @cached_property

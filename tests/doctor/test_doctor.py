@@ -153,7 +153,7 @@ def test_a_leaf_that_bends_in_its_plane_is_as_thin_as_it_is():
 def test_redundant_loops_are_named_with_their_conditions():
     (told,) = [f for f in examine(sorosim.load("four_bar")) if f.where == "loops" and f.level == NOTE]
     # a planar hinge in space: two of its five conditions are needed
-    assert "5 conditions of 1 loops, 2 of them independent" in told.what
+    assert "5 conditions of 1 loop, 2 of them independent" in told.what
     assert "3 of 'pin'" in told.what
     assert told.value == 3.0
 

@@ -201,7 +201,7 @@ def test_no_freedom_is_said():
     with pytest.raises((InputError, ConvergenceError)):
         sorosim.simulate(robot, 1.0, driven=driven)
     doctor = {finding.where: finding for finding in examine(robot)}
-    assert "5 conditions of 1 loops, 2 of them independent" in doctor["loops"].what
+    assert "5 conditions of 1 loop, 2 of them independent" in doctor["loops"].what
 
 
 @pytest.mark.parametrize("method", ["bdf", "ida", "generalized-alpha"])
