@@ -70,7 +70,6 @@ def position(p: Any) -> str:
 def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
     """What a run comes down to, as plain data."""
     energy = run.energy()
-    changes = [float(np.abs(x).max(initial=0.0)) for x in (energy.work, energy.dissipated, energy.kinetic)]
     return {
         "robot": run.robot.name,
         "t_end": float(run.t[-1]) if len(run.t) else 0.0,
@@ -78,7 +77,7 @@ def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
         "message": run.message,
         "stats": dict(run.stats),
         "energy_error": float(np.abs(energy.balance).max(initial=0.0)),
-        "energy_moved": sum(changes),
+        "energy_moved": energy.moved,
         "tip": run.tip()[-1] if len(run.t) else None,
         "driven": {name: float(force[-1]) for name, force in run.driven.items() if len(force)},
         "driven_largest": {name: float(np.abs(force).max()) for name, force in run.driven.items() if len(force)},
@@ -94,7 +93,7 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
     counts = [counted(stats[key], label) for key, label in COUNTS.items() if key in stats]
     rows = {
         "simulated": f"{end:g} s" + (f" in {wall:.2f} s, {end / wall:.1f} times real time" if wall else ""),
-        "integrator": f"{summary['method']}: " + ", ".join(counts),
+        "integrator": ": ".join([summary["method"], *filter(None, [", ".join(counts)])]),
         "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
     }
     if summary["method"] == "mode":  # nothing was integrated, and its energy is none
@@ -153,11 +152,13 @@ class StatusLines:
 
     def __init__(self, show: Callable[[str], Any], first_after: float | None) -> None:
         self.show, self.n_lines, self.interval = show, 0, 0.0 if first_after is None else QUIET_INTERVAL
+        self.last = ""
         self.next = time.monotonic() + (first_after or 0.0)
 
     def __call__(self, line: str) -> None:
         now = time.monotonic()
-        if line and now >= self.next:
+        if line and line != self.last and now >= self.next:
+            self.last = line
             self.next, self.n_lines = now + self.interval, self.n_lines + 1
             self.show(line)
 

@@ -51,6 +51,11 @@ class EnergyHistory(NamedTuple):
         exchanged = self.work - self.dissipated
         return self.total - self.total[:1] - exchanged + exchanged[:1]
 
+    @property
+    def moved(self) -> float:
+        """Ranges of all parts, added up: what the error of the balance is compared with."""
+        return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium(Shown):

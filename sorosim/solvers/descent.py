@@ -97,7 +97,9 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)
     size = np.abs(motions)
-    rounding = np.maximum(ROUNDING_FACTOR * EPS * np.sum(size * (np.abs(K) @ size), axis=0), ZERO_CURVATURE)
+    # entries that cancel to nothing are rounding of others: of a thin bar that may turn about itself on a ball joint
+    form = np.sum(size * (np.abs(K) @ size) + np.abs(K).max(initial=0.0) * size**2, axis=0)
+    rounding = np.maximum(ROUNDING_FACTOR * EPS * form, ZERO_CURVATURE)
     odd = np.abs(reduced - reduced.T).max(initial=0.0)
     return Curvatures(values, motions, rounding, bool(odd <= NOISE * np.abs(reduced).max(initial=0.0)))
 

@@ -18,6 +18,7 @@ from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
     MAX_POLISH,
+    ROUNDING,
     STEP_TOLERANCE,
     Counter,
     Point,
@@ -202,8 +203,11 @@ def _is_positive(J: Array, n: int) -> bool:
         rows = J[n:, :n] * d
         basis = null_space(alike(rows)[:, None] * rows, rcond=DEPENDENT)
         K = basis.T @ (d[:, None] * K * d) @ basis
-    if not np.abs(K - K.T).max(initial=0.0) <= NOISE * np.abs(K).max(initial=0.0):
-        return False
+    largest = np.abs(K).max(initial=0.0)
+    if not (
+        np.abs(K - K.T).max(initial=0.0) <= NOISE * largest and np.diag(K).min(initial=np.inf) > ROUNDING * largest
+    ):
+        return False  # or rounding may be all that is positive
     d = scale(K)
     factor, info = dpotrf(d[:, None] * K * d)
     return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE)

@@ -147,6 +147,14 @@ def test_numbers_at_the_bounds_are_told_without_a_traceback(length, radius, youn
     assert (where, level) in [(f.where, f.level) for f in examine(sorosim.load(content))]
 
 
+def test_a_check_that_the_robot_does_not_allow_is_told_with_the_others():
+    twisted = {"links.arm.rod.length": 1e49, "links.arm.rod.strain": {"bending": 2, "torsion": 1}, "actuators": {}}
+    found = examine(sorosim.load(changed(ARM, twisted)))
+    assert ("links.arm.rod", ODD) in [(f.where, f.level) for f in found]
+    assert any(f.level == WRONG and "nothing has inertia along 'arm.torsion[0]'" in f.what for f in found)
+    assert CliRunner().invoke(app, ["check", "cable_manipulator", "--set", "links.arm.rod.length=1e49"]).exit_code == 1
+
+
 def test_a_spring_at_the_bounds_gives_accelerations_beyond_all_numbers():
     spring = {"from": "arm", "to": {"at": {"position": [1e50, 0, 0]}}, "stiffness": 1e50}
     found = examine(sorosim.load(changed(ARM, {"loads.rope.spring": spring})))
