@@ -8,6 +8,7 @@ method of up to order 5 would integrate them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import sqrt
 
 import numpy as np
@@ -122,6 +123,8 @@ class StepIntegral:
         """The integrator has come to t, with states inside the step where it has some as good."""
         if t <= self._t[-1]:
             return
+        if any(b <= a for a, b in pairwise([self._t[-1], *(time for time, _ in inside), t])):
+            inside = ()  # in a step of rounding's size all times may be those of its ends
         for time, state in inside:
             self._t.append(time)
             self._x.append(np.array(state))

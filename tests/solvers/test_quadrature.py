@@ -33,7 +33,10 @@ def followed(steps, inside=()):
     return found.rows
 
 
-@pytest.mark.parametrize("steps", [np.linspace(0.0, 2.0, 4), np.array([0.0, 1e-3, 0.7, 0.8, 2.0])])
+TINY = np.array([0.0, 0.7, 1.0, np.nextafter(1.0, 2.0), 2.0])  # its stages round to its ends
+
+
+@pytest.mark.parametrize("steps", [np.linspace(0.0, 2.0, 4), np.array([0.0, 1e-3, 0.7, 0.8, 2.0]), TINY])
 def test_stages_of_radau_integrate_cubics_exactly(steps):
     assert_allclose(followed(steps, RADAU_STAGES)[:, 0], exact(ROWS)[:, 0], rtol=0, atol=1e-13)
 
