@@ -86,6 +86,8 @@ class StaticTrials:
     def residual(self, x: Array, load: float) -> Array:
         try:
             return self.system.residual(x, load)
+        except PlugInError:
+            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
@@ -93,6 +95,8 @@ class StaticTrials:
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         try:
             return self.system.jacobian(x, load)
+        except PlugInError:
+            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.errors import PlugInError
 from sorosim.solvers.bordered import alike
 
 Array = NDArray[np.float64]
@@ -176,6 +177,8 @@ def descend(
             marks.append(iterate.travelled)
             if k >= CRAWL and marks[-1] - marks[-1 - CRAWL] < CRAWLED:
                 return None, f"it hardly moves any more after {k} steps"
+    except PlugInError:
+        raise
     except (ValueError, np.linalg.LinAlgError):  # a state without derivatives
         return None, "it came to a state without derivatives"
     return None, f"it did not come to rest in {MAX_STEPS} steps"

@@ -11,6 +11,7 @@ from scipy.linalg import null_space
 from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
+from sorosim.errors import PlugInError
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import across, alike, scale
 from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
@@ -249,6 +250,8 @@ def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
     options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
     try:
         found = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
+    except PlugInError:
+        raise
     except (ValueError, np.linalg.LinAlgError) as error:
         return None, str(error)
     # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
@@ -267,6 +270,8 @@ def _damped(counter: Counter, x0: Array) -> Point:
     try:
         found = solve(lambda y: counter.residual(y, 1.0), x0, jac=lambda y: counter.jacobian(y, 1.0)[1], method="lm")
         x = np.asarray(found.x, dtype=float)
+    except PlugInError:
+        raise
     except (ValueError, np.linalg.LinAlgError):
         pass  # then Newton's steps from x0 judge
     return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
