@@ -77,7 +77,7 @@ def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
         "message": run.message,
         "stats": dict(run.stats),
         "energy_error": float(np.abs(energy.balance).max(initial=0.0)),
-        "energy_moved": energy.moved,
+        "energy_moved": energy.turnover,
         "tip": run.tip()[-1] if len(run.t) else None,
         "driven": {name: float(force[-1]) for name, force in run.driven.items() if len(force)},
         "driven_largest": {name: float(np.abs(force).max()) for name, force in run.driven.items() if len(force)},

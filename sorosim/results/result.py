@@ -52,7 +52,7 @@ class EnergyHistory(NamedTuple):
         return self.total - self.total[:1] - exchanged + exchanged[:1]
 
     @property
-    def moved(self) -> float:
+    def turnover(self) -> float:
         """Ranges of all parts, added up: what the error of the balance is compared with."""
         return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
 

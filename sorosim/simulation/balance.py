@@ -83,7 +83,7 @@ def imbalance(run: Run) -> str:
     rows = np.unique(np.linspace(0, n - 1, min(n, LOOKS)).round().astype(int))
     energy, options, engine = run[rows].energy(), run.options, run.robot.engine
     off = float(np.abs(energy.balance).max())
-    moved = energy.moved
+    moved = energy.turnover
     known = moved + float(energy.kinetic.max())  # errors of rates are relative to these: a top spins at constant energy
     fixed = options["method"] in MARCHES and options["step"] is not None
     rtol, atol, zero = FIXED if fixed else max(options["rtol"], LEAST_RTOL), options["atol"], np.zeros(engine.ndof)

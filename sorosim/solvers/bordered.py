@@ -35,7 +35,7 @@ def scale(J: Array, unit: Array | None = None) -> Array:
     return np.asarray(1.0 / np.sqrt(most))
 
 
-def alike(A: Array, axis: int = 1) -> Array:
+def equilibration(A: Array, axis: int = 1) -> Array:
     """Factors that make all rows (axis 1) or columns (axis 0) of A of length one; zero for those that are rounding."""
     size = np.linalg.norm(A, axis=axis)
     counts = size > NO_ROW * size.max(initial=0.0)

@@ -18,7 +18,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.errors import PlugInError
-from sorosim.solvers.bordered import alike
+from sorosim.solvers.bordered import equilibration
 
 Array = NDArray[np.float64]
 
@@ -93,7 +93,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
-        basis = scipy.linalg.null_space(alike(X)[:, None] * X, rcond=DEPENDENT)
+        basis = scipy.linalg.null_space(equilibration(X)[:, None] * X, rcond=DEPENDENT)
     reduced = basis.T @ scaled @ basis
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)
@@ -273,7 +273,7 @@ class _Iterate:
         if len(r) == n:
             return np.zeros(n)
         X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
-        rows = alike(X)
+        rows = equilibration(X)
         shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
         return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
 
@@ -295,7 +295,7 @@ class _Iterate:
         if len(y) == n:
             return y, r, J
         X = scipy.linalg.solve_triangular(self.U, J[:n, n:], trans="T")
-        columns = alike(X, axis=0)
+        columns = equilibration(X, axis=0)
         forces = scipy.linalg.solve_triangular(self.U, -r[:n], trans="T")
         y = y.copy()
         y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=DEPENDENT)[0]

@@ -13,7 +13,7 @@ from scipy.optimize import root
 
 from sorosim.errors import PlugInError
 from sorosim.solvers.base import one_blas_thread
-from sorosim.solvers.bordered import across, alike, scale
+from sorosim.solvers.bordered import across, equilibration, scale
 from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
@@ -202,7 +202,7 @@ def _is_positive(J: Array, n: int) -> bool:
     if len(J) > n:
         d = scale(K)
         rows = J[n:, :n] * d
-        basis = null_space(alike(rows)[:, None] * rows, rcond=DEPENDENT)
+        basis = null_space(equilibration(rows)[:, None] * rows, rcond=DEPENDENT)
         K = basis.T @ (d[:, None] * K * d) @ basis
     largest = np.abs(K).max(initial=0.0)
     if not (

@@ -54,3 +54,5 @@ def test_a_program_that_is_no_python_ends_the_attempt_only(monkeypatch, tmp_path
         pool.compile(("nothing:here", ()))
     finally:
         pool.close()
+    assert pool.workers
+    assert all(worker.poll() is not None for worker in pool.workers)  # all have ended
