@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.servo import Servo
-from sorosim.door import counted, number, vector
 from sorosim.dynamics.dynamics import DEPENDENT
 from sorosim.dynamics.forward import ForwardDynamics
-from sorosim.engine.drive import Partition
 from sorosim.engine.engine import Engine
+from sorosim.engine.inputs import Partition
 from sorosim.engine.records import Kinematics
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
@@ -31,6 +30,7 @@ from sorosim.model.link import Link
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments
 from sorosim.sensors.state import State
+from sorosim.validation import counted, number, vector
 
 Array = NDArray[np.float64]
 

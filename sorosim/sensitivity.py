@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import indices
+from sorosim.complex_step import varying
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
 from sorosim.equations.system import independent_rows
@@ -19,7 +19,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.loads.contact import Contact
 from sorosim.robot import Robot, all_loads, check_robot
-from sorosim.varied import varying
+from sorosim.validation import indices
 
 if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium

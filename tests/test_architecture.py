@@ -19,13 +19,13 @@ PACKAGE = REPO / "sorosim"
 # from the ground up: a layer imports those before it, and itself
 LAYERS = (
     "errors",
-    "varied",
-    "door",
+    "complex_step",
+    "validation",
     "compiled",
     "lie",
     "kernels",
     "signals",
-    "plug_ins",
+    "registry",
     "model",
     "loads",
     "actuation",

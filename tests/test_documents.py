@@ -32,7 +32,7 @@ from sorosim.cli import show
 from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
-from sorosim.plug_ins import ACTUATORS, LOADS
+from sorosim.registry import ACTUATORS, LOADS
 from sorosim.results.result import Equilibrium, Run
 from sorosim.viz import movie as films
 

@@ -12,7 +12,7 @@ from sorosim import plug_ins
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, load_text
 from sorosim.loads.base import LoadValues
-from sorosim.plug_ins import ACTUATORS, LOADS, Registry, given_of, make, parameters_of, register_actuator, register_load
+from sorosim.registry import ACTUATORS, LOADS, Registry, given_of, make, parameters_of, register_actuator, register_load
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from helpers.robots import cable_manipulator, moderate, random_state, varied_tre
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.door import number
 from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
@@ -27,6 +26,7 @@ from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
+from sorosim.validation import number
 
 N = 9
 ZERO = np.zeros(N)

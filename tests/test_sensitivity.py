@@ -8,10 +8,10 @@ import pytest
 from helpers.differences import best_slope, relative_error, slope
 
 import sorosim
+from sorosim.complex_step import is_varying
 from sorosim.errors import InputError, ModelError
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.material import Material
-from sorosim.varied import is_varying
 
 FILES = Path(__file__).parent / "io"
 # differences of the fourth order over this part of a scalar (of 0.01 where it is less) are right to 1e-9 or so, but

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.plug_ins import evaluated
+from sorosim.registry import evaluated
 
 Array = NDArray[np.float64]
 

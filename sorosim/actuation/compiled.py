@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.base import BoundActuator, SectionActuator, Sections
 from sorosim.actuation.route import rod_of
 from sorosim.actuation.tendon import Tendon
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import (
     FIBRE_ACTUATOR,
@@ -27,7 +28,6 @@ from sorosim.kernels.fibres import (
     Fibres,
 )
 from sorosim.model.compile import Layout, LinkLayout, Piece
-from sorosim.varied import number_type
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]

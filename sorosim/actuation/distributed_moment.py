@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.route import number_or_expression, place_values, rod_of
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
 from sorosim.signals.expressions import Expression
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.joints import MOTOR, Laws
 from sorosim.model.compile import Layout
 from sorosim.model.joint import COORDINATES
+from sorosim.validation import describe
 
 
 @dataclass(frozen=True)

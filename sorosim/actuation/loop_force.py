@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.joint import COORDINATES, Joint
+from sorosim.validation import describe
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
 from sorosim.model.profile import place_jets
 from sorosim.signals.expressions import Expression
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

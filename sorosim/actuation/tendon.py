@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.route import Run, as_runs, check_runs
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import GAIN as GAIN_AT
 from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, PULLED, ROUTE, ROUTE_ROW, SLOPE, WOUND
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sorosim.branching.ways import check_name, value_of
-from sorosim.door import number
 from sorosim.errors import InputError
 from sorosim.robot import Robot
+from sorosim.validation import number
 
 
 def ends_of(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], list[tuple[float | None, float]]]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, unit_of
-from sorosim.door import number
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.linear.growth import Growth
 from sorosim.results.result import Equilibrium
@@ -22,6 +21,7 @@ from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, FOLD, STABILITY
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sorosim.branching.ways import AtRest, Way
 from sorosim.dynamics.dynamics import DEPENDENT
-from sorosim.engine.drive import Partition
+from sorosim.engine.inputs import Partition
 from sorosim.equations.system import StaticSystem, independent_rows
 from sorosim.equilibria.assembly import closed_gently
 from sorosim.equilibria.statics import jumps

@@ -14,7 +14,6 @@ from sorosim.branching.asked import checked, depth_of, ends_of
 from sorosim.branching.diagram import Continuation, SpecialPoint
 from sorosim.branching.rest import Rest
 from sorosim.branching.ways import Way, present
-from sorosim.door import number
 from sorosim.equations.failure import of_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import by_link, statics
@@ -26,6 +25,7 @@ from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import INTERRUPTED, ROUND, TOO_SMALL, Followed, Steps, follow_curve
 from sorosim.solvers.curve import Curve, Place
 from sorosim.solvers.special import BRANCH, FLUTTER, Special
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 Value = float | str

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import as_real, number
 from sorosim.engine.engine import Evaluation
 from sorosim.errors import FileError, InputError, ModelError, nearest
 from sorosim.io.fields import SI_UNITS
@@ -20,6 +19,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine
+from sorosim.validation import as_real, number
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sorosim.door import counted
+from sorosim.validation import counted
 
 # in files and pipes lines are not broken at the width of some terminal
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)

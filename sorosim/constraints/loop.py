@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.loop_joint import (
     ALONG,
@@ -34,7 +34,7 @@ from sorosim.model.anchor import AS_BUILT, Anchor
 from sorosim.model.compile import Layout
 from sorosim.model.joint import Joint, directions_across
 from sorosim.model.link import WORLD, Link
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

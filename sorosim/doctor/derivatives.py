@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sorosim.doctor.finding import OK, WRONG, Finding
 from sorosim.doctor.patient import Patient
 from sorosim.doctor.states import some_state
-from sorosim.door import LARGEST
 from sorosim.errors import ModelError
 from sorosim.robot import Robot
+from sorosim.validation import LARGEST
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.doctor.finding import NOTE, ODD, WRONG, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.engine.drive import Partition, check_smooth, driven_motion
+from sorosim.engine.inputs import Partition, check_smooth, driven_motion
 from sorosim.equations.system import independent_rows
 from sorosim.errors import ExpressionError, InputError
 

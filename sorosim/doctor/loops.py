@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sorosim.doctor.driven import possible
 from sorosim.doctor.finding import NOTE, ODD, OK, WRONG, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.engine.drive import Partition
+from sorosim.engine.inputs import Partition
 from sorosim.equations.system import independent_rows
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError

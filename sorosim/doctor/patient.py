@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.engine.drive import driven_motion, input_motion
+from sorosim.engine.inputs import driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.strains import Place, largest_strain, places
 from sorosim.equilibria.statics import statics

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.finding import NOTE, ODD, Finding
 from sorosim.doctor.patient import Patient
-from sorosim.engine.drive import driven_motion, input_motion
+from sorosim.engine.inputs import driven_motion, input_motion
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.signals import CallableSignal, Signal
 from sorosim.simulation.simulate import DEFAULTS

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import columns, indices, number, vector
 from sorosim.dynamics.energies import energy
-from sorosim.engine.drive import check_wound, winds
 from sorosim.engine.engine import Engine, Evaluation
+from sorosim.engine.inputs import check_wound, winds
 from sorosim.engine.records import (
     Contacts,
     Energy,
@@ -30,6 +29,7 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization
 from sorosim.model.chart import Turns
 from sorosim.model.description import Description
+from sorosim.validation import columns, indices, number, vector
 
 Array = NDArray[np.float64]
 

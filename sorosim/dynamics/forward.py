@@ -11,15 +11,15 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from sorosim.door import choice, columns, indices, number
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.dynamics import Dynamics
 from sorosim.dynamics.fixman import Fixman
-from sorosim.engine.drive import Motion, Partition, driven_motion
+from sorosim.engine.inputs import Motion, Partition, driven_motion
 from sorosim.engine.records import ForwardDynamicsDerivatives, HybridDynamics, HybridDynamicsDerivatives
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.tree import BLOCK_N
+from sorosim.validation import choice, columns, indices, number
 
 Array = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.complex_step import STEP, derivative
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
@@ -18,7 +19,6 @@ from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, apply_loops, close_loops, make_closure
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, Touch
-from sorosim.varied import STEP, derivative
 
 Array = NDArray[np.float64]
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -40,7 +40,7 @@ class VariedEngine:
     engine : Engine
         Of the robot.
     varied : Engine
-        Made within `sorosim.varied.varying`; its arrays are complex.
+        Made within `sorosim.complex_step.varying`; its arrays are complex.
     """
 
     def __init__(self, engine: Engine, varied: Engine) -> None:

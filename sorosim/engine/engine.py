@@ -16,6 +16,7 @@ from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.compiled import prepare
+from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.engine.loading import Loading, Sliding, Stuck
 from sorosim.engine.records import Contacts
@@ -41,7 +42,6 @@ from sorosim.kernels.tree import BARE, RIGID, Workspace, make_workspace, with_ma
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
-from sorosim.varied import number_type
 
 DERIVATIVE_TASKS = (
     task.INTERNAL_DERIVATIVES,

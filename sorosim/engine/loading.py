@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
-from sorosim.engine.drive import Motion
+from sorosim.engine.inputs import Motion
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels.contacts import add_contacts

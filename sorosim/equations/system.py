@@ -14,8 +14,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.dynamics.dynamics import DEPENDENT
-from sorosim.engine.drive import Held, Motion, Partition, driven_motion
 from sorosim.engine.engine import Engine, Evaluation
+from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
 from sorosim.engine.loading import Sliding, Stuck
 from sorosim.equations.loop_watch import LoopWatch
 from sorosim.kernels import evaluate as task
@@ -240,7 +240,7 @@ class OdeSystem:
     """
 
     def __init__(
-        self, robot: Robot, inputs: Motion | Held, driven: Mapping[str, Any], closing_time: float = 0.01
+        self, robot: Robot, inputs: Motion | ZeroOrderHold, driven: Mapping[str, Any], closing_time: float = 0.01
     ) -> None:
         self.robot, self.inputs = robot, inputs
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])

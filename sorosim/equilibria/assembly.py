@@ -10,9 +10,8 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
-from sorosim.door import number
 from sorosim.dynamics.dynamics import DEPENDENT
-from sorosim.engine.drive import Partition
+from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import worst_loop
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ConvergenceError, InputError
@@ -20,6 +19,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 

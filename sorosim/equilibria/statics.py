@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import choice, number
 from sorosim.engine.loading import Stuck
 from sorosim.equations import failure
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
@@ -21,6 +20,7 @@ from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import StaticSolution, settle_equilibrium, solve_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
+from sorosim.validation import choice, number
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import number
 from sorosim.dynamics.dynamics import TEARS
 from sorosim.engine.engine import Evaluation
 from sorosim.equations.failure import of_statics
@@ -23,6 +22,7 @@ from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import solve_equilibrium
 from sorosim.solvers.newton import StaticProblem
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ from sorosim.io.units import DIMENSIONS, OF_INPUT
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.rod import Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
-from sorosim.plug_ins import ACTUATORS
+from sorosim.registry import ACTUATORS
 
 _ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
 

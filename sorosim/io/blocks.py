@@ -22,7 +22,7 @@ from pydantic import (
 
 from sorosim.errors import ModelError
 from sorosim.io.problems import listed, shown
-from sorosim.plug_ins import Registry
+from sorosim.registry import Registry
 
 
 class Block(BaseModel):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.engine.drive import Partition, check_smooth
+from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.errors import ModelError
 from sorosim.io.inputs import SignalBuilder
 from sorosim.io.pose import Array, pose_matrix

@@ -25,7 +25,7 @@ from sorosim.loads.line_load import LineLoad
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import ENTRIES, Spring
 from sorosim.model.anchor import Anchor
-from sorosim.plug_ins import ACTUATORS, LOADS, Registry, given_of
+from sorosim.registry import ACTUATORS, LOADS, Registry, given_of
 
 
 def actuator_block(where: str, actuator: Any) -> dict[str, Any]:

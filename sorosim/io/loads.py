@@ -27,7 +27,7 @@ from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import ENTRIES, Spring
 from sorosim.model.anchor import Anchor
 from sorosim.model.link import WORLD, Link
-from sorosim.plug_ins import LOADS
+from sorosim.registry import LOADS
 from sorosim.signals import Signal
 from sorosim.signals.expressions import Expression
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sorosim.complex_step import STEP
 from sorosim.io.units import unit_factor
 from sorosim.signals.expressions import Expression, parse
-from sorosim.varied import STEP
 
 SYMBOL = "varied__"  # stands for the scalar in formulas
 

@@ -9,7 +9,7 @@ from sorosim.errors import ModelError
 from sorosim.io.problems import Collector, Path
 from sorosim.io.quantities import quantity
 from sorosim.io.units import DIMENSIONS
-from sorosim.plug_ins import Registry, make, parameters_of
+from sorosim.registry import Registry, make, parameters_of
 
 
 def own_of(todo: Collector, path: Path, own: tuple[str, Any], registry: Registry) -> Any:

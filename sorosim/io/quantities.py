@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.door import as_real
+from sorosim.complex_step import STEP
 from sorosim.errors import ExpressionError, ModelError
 from sorosim.io.dimensions import arithmetic, explained, is_arithmetic
 from sorosim.io.marked import SYMBOL, Varied
@@ -27,7 +27,7 @@ from sorosim.io.units import (
 )
 from sorosim.signals.expressions import parse
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS
-from sorosim.varied import STEP
+from sorosim.validation import as_real
 
 
 def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:

@@ -14,7 +14,7 @@ from sorosim.io.blocks import Block, OwnOneOf, has
 from sorosim.io.fields import Name, Quantity, Raw, Truth
 from sorosim.io.schema_bodies import Fraction
 from sorosim.io.schema_loops import LoopMotorBlock
-from sorosim.plug_ins import ACTUATORS
+from sorosim.registry import ACTUATORS
 
 LinkName = Annotated[str, Name()]
 Length = Annotated[float | str, Raw("a length or an expression")]

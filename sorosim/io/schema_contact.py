@@ -11,7 +11,6 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Discriminator, Tag, model_validator
 from pydantic import Field as Key
 
-from sorosim.door import as_real
 from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, by_shape, words
@@ -21,6 +20,7 @@ from sorosim.io.quantities import quantity
 from sorosim.io.schema_bodies import AnyMesh, BoxBlock, EllipsoidBlock, FrameBlock, Length, RoundBlock, SphereBlock
 from sorosim.loads.contact import RODS_AS
 from sorosim.model.link import WORLD
+from sorosim.validation import as_real
 
 OBSTACLES = ("half_space", "plane", "pole", "pipe", "bowl", "height_field")
 TOUCHABLE = ("sphere", "capsule", "cylinder", "box", "ellipsoid", "mesh", *OBSTACLES)

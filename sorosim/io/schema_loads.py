@@ -17,7 +17,7 @@ from sorosim.io.schema_bodies import SHAPES, Fraction, Poses, ShapedBlock
 from sorosim.io.schema_contact import ContactBlock
 from sorosim.io.schema_signals import Force, LineForce, LineMoment, Moment, SignalBlock, Speeds
 from sorosim.loads.point_wrench import FRAMES
-from sorosim.plug_ins import LOADS
+from sorosim.registry import LOADS
 
 LinkName = Annotated[str, Name()]
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from sorosim.door import as_real
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.io.build import Builder
 from sorosim.io.expand import expand
@@ -18,6 +17,7 @@ from sorosim.io.quantities import in_si
 from sorosim.io.schema_errors import check
 from sorosim.io.yaml_reader import read_text
 from sorosim.model.description import Description
+from sorosim.validation import as_real
 
 # blocks of a file that say what the robot is, and keys in them whose numbers count something
 BLOCKS = ("gravity", "parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts")

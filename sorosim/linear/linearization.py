@@ -13,7 +13,6 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
-from sorosim.door import columns, describe, number
 from sorosim.errors import InputError
 from sorosim.linear.eigenmodes import (
     EPS,
@@ -29,6 +28,7 @@ from sorosim.linear.eigenmodes import (
     stiffness_rounding,
 )
 from sorosim.linear.growth import Growth
+from sorosim.validation import columns, describe, number
 
 Array = NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe, number
 from sorosim.errors import ModelError, PlugInError, nearest
 from sorosim.model.compile import Layout
-from sorosim.plug_ins import evaluated
+from sorosim.registry import evaluated
+from sorosim.validation import describe, number
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.complex_step import number_type
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
 from sorosim.loads.base import Array, BoundLoad, CompiledLoad
 from sorosim.loads.contact_arrays import pack_surfaces
 from sorosim.loads.contact_cores import ContactGroup
 from sorosim.signals import Signal, compile_signals
-from sorosim.varied import number_type
 
 NOTHING = np.zeros(0)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.loads.base import Array, IntArray
 from sorosim.loads.compiled import CompiledLaw
@@ -21,6 +20,7 @@ from sorosim.model.material import real_number
 from sorosim.model.obstacle import Obstacle
 from sorosim.model.pose import check_pose
 from sorosim.model.shape import Shape
+from sorosim.validation import describe
 
 RODS_AS = ("capsules", "spheres")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import as_real, describe
+from sorosim.complex_step import number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VALUES, REACH, ROTARY_DRAG
 from sorosim.kernels.load_laws import FLUID
@@ -24,7 +24,7 @@ from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
 from sorosim.signals import CallableSignal, Signal, as_signal
 from sorosim.signals.expressions import Expression, parse
-from sorosim.varied import number_type
+from sorosim.validation import as_real, describe
 
 Array = NDArray[np.float64]
 

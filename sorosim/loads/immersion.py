@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import as_real, describe
+from sorosim.complex_step import is_varying, number_type
 from sorosim.errors import ModelError
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.material import real_number
@@ -22,7 +22,7 @@ from sorosim.model.pose import check_pose
 from sorosim.model.rod import Division
 from sorosim.model.section import Rectangle
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
-from sorosim.varied import is_varying, number_type
+from sorosim.validation import as_real, describe
 
 Array = NDArray[np.float64]
 

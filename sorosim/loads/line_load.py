@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.door import as_real, describe
+from sorosim.complex_step import derivative
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.loads.compiled import CompiledLaw, LawRow
@@ -17,7 +17,7 @@ from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.material import real_number
 from sorosim.signals import ExpressionSignal, Signal, as_signal
 from sorosim.signals.expressions import Expression
-from sorosim.varied import derivative
+from sorosim.validation import as_real, describe
 
 # variables of an entry: arclength, its fraction, length of the rod, time
 VARIABLES = ("X", "s", "L", "t")

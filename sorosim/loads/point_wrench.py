@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.door import as_real, describe
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.load_laws import DEAD, FIXED_LINE, FOLLOWER
 from sorosim.loads.base import IntArray
@@ -18,6 +17,7 @@ from sorosim.model.compile import Layout
 from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
 from sorosim.signals import CallableSignal, ConstantSignal, Signal, as_signal
+from sorosim.validation import as_real, describe
 
 FRAMES = ("body", "world", "line")
 KINDS = dict(zip(FRAMES, (FOLLOWER, DEAD, FIXED_LINE), strict=True))

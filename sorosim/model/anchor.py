@@ -8,12 +8,12 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import real_number
 from sorosim.model.pose import check_pose
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.model.profile import check_place_variables, evaluate
-from sorosim.plug_ins import Registry
+from sorosim.registry import Registry
 from sorosim.signals.expressions import Expression
+from sorosim.validation import describe
 
 Array = NDArray[Any]
 

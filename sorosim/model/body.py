@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.lie.so3 import skew
 from sorosim.model.material import real_number
 from sorosim.model.pose import check_pose, vector3
 from sorosim.model.shape import Array, Shape
+from sorosim.validation import describe
 
 # a moment above its bound by less than this part of it may have been rounded
 ROUNDED = 0.05

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import BRAKE, STOP, Laws
@@ -17,7 +18,6 @@ from sorosim.model.body import RigidBody
 from sorosim.model.joint import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.rod import Division, Rod
-from sorosim.varied import derivative, is_varying, number_type
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError, nearest
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
+from sorosim.complex_step import is_varying
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.model.pose import vector3
-from sorosim.varied import is_varying
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 Values = tuple[float, ...]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import RigidBody, Solid
 from sorosim.model.joint import Joint
@@ -19,6 +18,7 @@ from sorosim.model.material import real_number
 from sorosim.model.pose import check_pose
 from sorosim.model.rod import Rod
 from sorosim.model.visual import Visual
+from sorosim.validation import describe
 
 WORLD = "world"
 

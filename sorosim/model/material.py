@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from sorosim.door import describe, number
 from sorosim.errors import ModelError
+from sorosim.validation import describe, number
 
 
 def real_number(where: str, value: Any, expected: str = "a number", **bounds: Any) -> float:
-    """Return ``value`` as a float as `sorosim.door.number` does; its errors are of the model."""
+    """Return ``value`` as a float as `sorosim.validation.number` does; its errors are of the model."""
     try:
         return number(where, value, expected, error=ModelError, **bounds)
     except ModelError as error:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.model.shape import Array, Moments, Shape
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 IntArray = NDArray[np.int64]
 

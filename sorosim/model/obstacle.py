@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.model.material import real_number
 from sorosim.model.shape import Array
+from sorosim.validation import describe
 
 
 class Obstacle:

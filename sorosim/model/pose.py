@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import LARGEST, describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.model.material import real_number
-from sorosim.varied import number_type
+from sorosim.validation import LARGEST, describe
 
 
 def vector3(where: str, value: Any, expected: str = "three numbers", **bounds: float) -> tuple[float, float, float]:

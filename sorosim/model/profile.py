@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import describe
+from sorosim.complex_step import number_type
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.signals.expressions import Expression
-from sorosim.varied import number_type
+from sorosim.validation import describe
 
 Array = NDArray[Any]  # float64; complex when somebody differentiates by complex step
 

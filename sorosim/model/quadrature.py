@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.model.basis import STRAINS, StrainBasis
+from sorosim.validation import describe
 
 MAX_N_GAUSS = 1000
 

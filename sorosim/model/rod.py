@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import describe
 from sorosim.errors import ModelError
 from sorosim.model.basis import ReferenceStrain, StrainBasis
 from sorosim.model.material import Material, real_number
 from sorosim.model.quadrature import check_n_gauss, default_n_gauss, gauss_panels
 from sorosim.model.section import Section
+from sorosim.validation import describe
 
 Array = NDArray[Any]
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.model.profile import Array, Profile, SizeLike, as_profile, stack
+from sorosim.validation import describe
 
 _TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY == x for every real size x > 0
 

@@ -7,10 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.pose import check_pose
 from sorosim.model.shape import Array, Shape
+from sorosim.validation import describe
 
 COLOURS = {
     "black": "#2b2e33", "grey": "#93a3b8", "white": "#f1f2f4", "red": "#c8443c", "orange": "#e58a2e",

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.door import flag, number, positive
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.results.result import Run
 from sorosim.robot import Robot
+from sorosim.validation import flag, number, positive
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

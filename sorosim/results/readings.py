@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.engine.drive import Partition, driven_motion
+from sorosim.engine.inputs import Partition, driven_motion
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.model.chart import Charts, turned_back

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import number
 from sorosim.dynamics.energies import Exchanges, energy
 from sorosim.engine.loading import Sliding, Stuck
 from sorosim.engine.records import ContactHistory, Contacts
@@ -22,6 +21,7 @@ from sorosim.results.readings import Readings, readings_along
 from sorosim.results.showing import Filmed, Shown
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 

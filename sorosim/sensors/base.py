@@ -18,10 +18,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import as_real, describe
 from sorosim.errors import ModelError
 from sorosim.model.material import real_number
 from sorosim.sensors.state import Bench, State
+from sorosim.validation import as_real, describe
 
 Array = NDArray[np.float64]
 

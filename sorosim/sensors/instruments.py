@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sorosim.door import describe
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.model.description import Description
 from sorosim.sensors.base import Array, Reader, Sensor
 from sorosim.sensors.state import Bench, State
+from sorosim.validation import describe
 
 
 class Instruments:

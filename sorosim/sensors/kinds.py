@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import describe
 from sorosim.errors import ModelError, nearest
 from sorosim.model.basis import STRAINS
 from sorosim.model.compile import MERGE
@@ -18,6 +17,7 @@ from sorosim.model.pose import check_pose
 from sorosim.sensors.base import Array, Group, Reader, Sensor
 from sorosim.sensors.quaternion import continuous, quaternion_of, turned
 from sorosim.sensors.state import Bench, State
+from sorosim.validation import describe
 
 
 def _three(letter: str) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import LARGEST, as_real
+from sorosim.complex_step import STEP, derivative, is_varying, number_type
 from sorosim.errors import ExpressionError, InputError, nearest
 from sorosim.kernels import tape
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, UnitFactor, excerpt, tape_arrays
-from sorosim.varied import STEP, derivative, is_varying, number_type
+from sorosim.validation import LARGEST, as_real
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import LARGEST, as_real, finite_numbers, number
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
@@ -30,6 +29,7 @@ from sorosim.kernels.signals import (
 )
 from sorosim.signals.expressions import Expression, parse
 from sorosim.signals.parser import UnitFactor
+from sorosim.validation import LARGEST, as_real, finite_numbers, number
 
 INTERPOLATIONS = ("linear", "cubic", "pchip")
 MAX_CSV_BYTES = 200_000_000

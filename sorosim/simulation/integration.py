@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import as_real, number
-from sorosim.engine.drive import Held
+from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.failure import Failure, of_motion, with_last
 from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
@@ -29,6 +28,7 @@ from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
+from sorosim.validation import as_real, number
 
 Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], float]
@@ -248,7 +248,7 @@ class Integration:
         """Where inputs, motions and loads begin to move, come to rest or jump."""
         t_end, dt_out = self.options["t_end"], self.options["dt_out"]
         signals = [*self.system.driven.signals, *self.system.robot.engine.loading.packed.signals.signals]
-        if not isinstance(self.system.inputs, Held):
+        if not isinstance(self.system.inputs, ZeroOrderHold):
             signals += self.system.inputs.signals
         found = edges(signals, t_end, dt_out)
         marks = [output_times(t_end, dt_out), self.checkpoints, self.samples] if len(found) else [np.zeros(0)]
@@ -305,7 +305,7 @@ class Integration:
     def prepared(self, t: float, x: Array) -> Array:
         """The state to go on from: with the inputs of a controller, and rotations amid their coordinates."""
         inputs = self.system.inputs
-        if self.controller is not None and isinstance(inputs, Held):
+        if self.controller is not None and isinstance(inputs, ZeroOrderHold):
             if t in self.samples or t == 0.0:
                 q, qd, _ = self.system.coordinates(t, x)
                 inputs.hold(t, self.sampled(t, self.controller(t, q, qd)))

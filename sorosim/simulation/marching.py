@@ -13,8 +13,8 @@ from scipy.optimize import brentq
 from sorosim.compiled import prepare
 from sorosim.dynamics.dynamics import DEPENDENT
 from sorosim.dynamics.energies import Exchange, Exchanges
-from sorosim.engine.drive import Held, Motion
 from sorosim.engine.engine import Evaluation
+from sorosim.engine.inputs import Motion, ZeroOrderHold
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
@@ -128,7 +128,7 @@ class Marching:
         system, engine, self.rtol = self.system, self.system.robot.engine, problem.rtol
         t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
         inputs = system.inputs
-        if isinstance(inputs, Held):  # they stay as they are: a sample is a restart
+        if isinstance(inputs, ZeroOrderHold):  # they stay as they are: a sample is a restart
             inputs = Motion([ConstantSignal(float(u)) for u in inputs.value(t0)])
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import choice, flag, number, positive
-from sorosim.engine.drive import Held, Motion, check_smooth, check_wound, input_motion
+from sorosim.engine.inputs import Motion, ZeroOrderHold, check_smooth, check_wound, input_motion
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
@@ -24,6 +23,7 @@ from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.solvers.registry import INTEGRATORS, MARCHES, METHODS
+from sorosim.validation import choice, flag, number, positive
 
 Array = NDArray[np.float64]
 
@@ -367,7 +367,7 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
 
 def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:
     names = robot.actuator_names
-    inputs = Held(len(names)) if controller else input_motion(names, u)
+    inputs = ZeroOrderHold(len(names)) if controller else input_motion(names, u)
     system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
         check_wound(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))

@@ -128,7 +128,7 @@ class Border:
         """From those of all singular values of [J slope; row] below a part of the largest; None without any.
 
         The parameter is the same along open motions: that tells them from the tangent, which is in the null space, too.
-        gram (n + 1, n + 1): of lengths of steps. Held are their parts along these motions.
+        gram (n + 1, n + 1): of lengths of steps. ZeroOrderHold are their parts along these motions.
         """
         A, e, _ = _bordered(J, slope, row, scales)
         U, s, V = np.linalg.svd(A)

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorosim.door import as_real
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.io.units import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
 from sorosim.robot import Robot
 from sorosim.sweeps.samples import Value
+from sorosim.validation import as_real
 
 INPUT, DRIVEN, FILE = "u", "driven", "file"
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.engine.drive import Partition
+from sorosim.engine.inputs import Partition
 from sorosim.errors import nearest
 from sorosim.io.problems import Collector
 from sorosim.io.problems import Path as Place

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.door import number
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.testing.report import ContractError
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]

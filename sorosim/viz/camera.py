@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
 from sorosim.errors import InputError, nearest
+from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 

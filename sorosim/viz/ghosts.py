@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
 from sorosim.errors import InputError, nearest
+from sorosim.validation import describe
 from sorosim.viz.scene import Scene
 from sorosim.viz.together import Together
 

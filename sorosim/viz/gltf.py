@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim import __version__
-from sorosim.door import describe, positive
 from sorosim.errors import InputError
+from sorosim.validation import describe, positive
 from sorosim.viz.arrow_track import ArrowTrack, arrow_track
 from sorosim.viz.arrows import solids
 from sorosim.viz.camera import largest

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.door import describe, number
 from sorosim.errors import InputError, nearest
 from sorosim.robot import Robot
+from sorosim.validation import describe, number
 from sorosim.viz.camera import check_view
 
 PLAIN, TENSION = "plain", "tension"

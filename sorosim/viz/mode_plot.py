@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from sorosim.door import describe
 from sorosim.errors import InputError
 from sorosim.results.modes import ModeRun, mode, shares, spoken
+from sorosim.validation import describe
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
 from sorosim.viz.styles import chosen, styled

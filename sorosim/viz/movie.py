@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import positive
 from sorosim.errors import InputError
+from sorosim.validation import positive
 from sorosim.viz.ghosts import FADE, TIME, check_ghosts, snapshots, time_colours, time_words
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import positive
+from sorosim.validation import positive
 from sorosim.viz.look import SWITCHES
 
 Array = NDArray[np.float64]

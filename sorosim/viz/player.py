@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.door import describe, positive
 from sorosim.errors import InputError
+from sorosim.validation import describe, positive
 from sorosim.viz.colours import narrowness
 from sorosim.viz.look import PLAIN, SWITCHES, Look, varying_colours
 from sorosim.viz.offscreen import require_screen

@@ -12,8 +12,8 @@ from typing import Any
 
 from matplotlib import rc_context, rc_params_from_file
 
-from sorosim.door import describe
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.validation import describe
 
 PAPER = "paper"
 SUFFIX = ".mplstyle"

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe, number
 from sorosim.errors import InputError, nearest
 from sorosim.io.writing import check_path, check_target, unwritable
 from sorosim.robot import Robot
+from sorosim.validation import describe, number
 
 Array = NDArray[np.float64]
 

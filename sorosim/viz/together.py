@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import describe
 from sorosim.errors import InputError, nearest
 from sorosim.robot import Robot
+from sorosim.validation import describe
 from sorosim.viz.camera import camera_axes, check_view, up_axis
 from sorosim.viz.geometry import Geometry
 from sorosim.viz.look import PLAIN, Look

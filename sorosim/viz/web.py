@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.door import positive
 from sorosim.errors import InputError
 from sorosim.robot import Robot
+from sorosim.validation import positive
 from sorosim.viz.arrow_track import ArrowTrack, arrow_track
 from sorosim.viz.arrows import arrow_shape
 from sorosim.viz.camera import largest, level_axes, level_view

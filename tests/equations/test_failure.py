@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import sorosim
 from sorosim.cli.main import app
-from sorosim.engine.drive import input_motion
+from sorosim.engine.inputs import input_motion
 from sorosim.equations import failure
 from sorosim.equations.failure import Failure
 from sorosim.equations.system import OdeSystem

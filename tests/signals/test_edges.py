@@ -5,7 +5,7 @@ import pytest
 from helpers.robots import cable_manipulator
 
 import sorosim
-from sorosim.engine.drive import check_smooth
+from sorosim.engine.inputs import check_smooth
 from sorosim.errors import InputError
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description

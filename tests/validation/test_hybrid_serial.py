@@ -5,7 +5,7 @@ import pytest
 from helpers.differences import jacobian, relative_error
 
 import sorosim
-from sorosim.engine.drive import input_motion
+from sorosim.engine.inputs import input_motion
 from sorosim.equations.system import OdeSystem
 
 JOINTS = [f"link{i}" for i in range(1, 8)]

@@ -69,7 +69,7 @@ class Motion:
         return [signal.spec for signal in self.signals]
 
 
-class Held:
+class ZeroOrderHold:
     """Inputs that a controller sets at samples and that stay until the next one."""
 
     def __init__(self, n: int) -> None:

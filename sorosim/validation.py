@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.complex_step import is_varying
 from sorosim.errors import KNOWN, InputError, ModelError, nearest
-from sorosim.varied import is_varying
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.door import describe
 from sorosim.errors import ModelError, PlugInError, nearest
+from sorosim.validation import describe
 
 
 class Registry:
