@@ -20,11 +20,13 @@ PACKAGE = REPO / "sorosim"
 LAYERS = (
     "errors",
     "complex_step",
+    "problems",
     "validation",
     "compiled",
     "lie",
     "kernels",
     "signals",
+    "units",
     "registry",
     "model",
     "loads",

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.engine.engine import Evaluation
 from sorosim.errors import FileError, InputError, ModelError, nearest
 from sorosim.io.fields import SI_UNITS
-from sorosim.io.quantities import in_si, quantity
-from sorosim.io.units import OF_INPUT, WrongText, combined, kind_of, split
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine
+from sorosim.units.quantity import in_si, quantity
+from sorosim.units.table import OF_INPUT, WrongText, combined, kind_of, split
 from sorosim.validation import as_real, number
 
 Array = NDArray[np.float64]

@@ -97,7 +97,7 @@ def modes(
 def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:
     """The motion about an equilibrium, or a steady motion."""
     import sorosim
-    from sorosim.io.quantities import quantity
+    from sorosim.units.quantity import quantity
 
     given = assignments(rates, "--rate", "hub='30 rad/s'")
     try:

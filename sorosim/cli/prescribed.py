@@ -7,7 +7,7 @@ from typing import Any
 
 from sorosim.cli.options import assignments
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
-from sorosim.io.units import OF_INPUT
+from sorosim.units.table import OF_INPUT
 
 U, DRIVEN = "--u", "--driven"
 
@@ -25,15 +25,15 @@ def signals(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[
 
 def values(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[Any, Any]:
     """Inputs and held coordinates of an equilibrium; None where the command line says nothing."""
-    from sorosim.io.quantities import quantity
+    from sorosim.units.quantity import quantity
 
     return _both(robot, u, driven, robot.description.statics, quantity)
 
 
 def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     """Inputs with which a run goes on; None where the command line says nothing."""
-    from sorosim.io.units import unit_factor
     from sorosim.signals import as_signal
+    from sorosim.units.table import unit_factor
 
     said: dict[str, Any] | None = signals(run.robot, u, None)[0]
     # a controller, which no file keeps, gives all inputs

@@ -40,7 +40,7 @@ def whole(text: Any) -> int:
 def seconds(text: Any) -> float:
     """A time [s]: a number, or a number and its unit."""
     from sorosim.errors import ModelError
-    from sorosim.io.quantities import quantity
+    from sorosim.units.quantity import quantity
 
     try:
         return quantity(text, "time")

@@ -47,8 +47,8 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
     from sorosim.io.build import robot_from
     from sorosim.io.expand import expand
     from sorosim.io.nodes import nodes_of
-    from sorosim.io.problems import plain_data
     from sorosim.io.yaml_reader import read_file
+    from sorosim.problems import plain_data
 
     if isinstance(source, Mapping):
         data = plain_data(source)

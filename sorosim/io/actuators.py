@@ -17,7 +17,6 @@ from sorosim.io.fields import Quantity, formula_or_quantity
 from sorosim.io.joints import effort_of, motor_of, servo_of
 from sorosim.io.loops import loop_motor_of
 from sorosim.io.own import own_of
-from sorosim.io.problems import Collector, Path
 from sorosim.io.schema import RobotFile
 from sorosim.io.schema_actuators import (
     ActuatorBlock,
@@ -28,11 +27,12 @@ from sorosim.io.schema_actuators import (
     RunBlock,
     TendonBlock,
 )
-from sorosim.io.units import DIMENSIONS, OF_INPUT
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.rod import Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.problems import Collector, Path
 from sorosim.registry import ACTUATORS
+from sorosim.units.table import DIMENSIONS, OF_INPUT
 
 _ALL_SIZES = {name for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties) for name in kind.size_names}
 

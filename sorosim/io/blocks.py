@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from sorosim.errors import ModelError
-from sorosim.io.problems import listed, shown
+from sorosim.problems import listed, shown
 from sorosim.registry import Registry
 
 

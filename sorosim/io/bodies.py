@@ -12,12 +12,12 @@ import numpy as np
 
 from sorosim.io.meshes import mesh_of
 from sorosim.io.pose import Array, pose_matrix
-from sorosim.io.problems import Collector, Path, shown
 from sorosim.io.schema_bodies import BodyBlock, FrameBlock, MeshFileBlock, ShapedBlock, SolidBlock, VisualBlock
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.mesh import Mesh
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from sorosim.model.visual import Visual
+from sorosim.problems import Collector, Path, shown
 
 _SHAPES: dict[str, Callable[..., Shape]] = {
     kind.kind: kind for kind in (Box, Cylinder, Cone, Sphere, Ellipsoid, Capsule)

@@ -31,8 +31,6 @@ from sorosim.io.loops import LoopBuilder
 from sorosim.io.meshes import replaced, with_meshes
 from sorosim.io.override import LABEL
 from sorosim.io.places import PlaceBuilder
-from sorosim.io.problems import Collector, Located, Path, at_path, failure, locate, shown
-from sorosim.io.quantities import quantity
 from sorosim.io.rods import RodBuilder
 from sorosim.io.routes import check_inside
 from sorosim.io.schema import LinkBlock, RobotFile
@@ -46,7 +44,9 @@ from sorosim.model.description import STANDARD_GRAVITY, Description
 from sorosim.model.link import WORLD, Link, ordered_links
 from sorosim.model.material import Material
 from sorosim.model.rod import Rod
+from sorosim.problems import Collector, Located, Path, at_path, failure, locate, shown
 from sorosim.robot import Robot
+from sorosim.units.quantity import quantity
 
 
 def robot_from(expanded: Expanded, *, folder: FilePath | None = None, text: str = "", name: str = "robot") -> Robot:

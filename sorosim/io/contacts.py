@@ -8,7 +8,6 @@ from typing import Any
 
 from sorosim.io.bodies import BodyBuilder
 from sorosim.io.body_writer import BodyWriter, pose_block
-from sorosim.io.problems import Collector, Path
 from sorosim.io.schema_bodies import MeshFileBlock
 from sorosim.io.schema_contact import OBSTACLES, TOUCHABLE, ContactBlock, SurfaceBlock
 from sorosim.loads.contact import Contact, Surface
@@ -17,6 +16,7 @@ from sorosim.model.link import WORLD
 from sorosim.model.mesh import Mesh
 from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Obstacle, Pipe, Plane, Pole
 from sorosim.model.shape import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from sorosim.problems import Collector, Path
 
 _KINDS: dict[str, Any] = {
     kind.kind: kind

@@ -13,13 +13,13 @@ from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.errors import ModelError
 from sorosim.io.inputs import SignalBuilder
 from sorosim.io.pose import Array, pose_matrix
-from sorosim.io.problems import Collector, Path, dotted, shown
-from sorosim.io.quantities import quantity
 from sorosim.io.schema import MovingPoseBlock, StartBlock
 from sorosim.model.chart import coordinates_of, rates_of
 from sorosim.model.compile import Layout
 from sorosim.model.joint import Joint
+from sorosim.problems import Collector, Path, dotted, shown
 from sorosim.signals import CallableSignal, Signal
+from sorosim.units.quantity import quantity
 
 _RATES = {"angle": "angular speed", "length": "speed", "number": "rate"}
 _FREEDOM = {

@@ -15,15 +15,15 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from sorosim.errors import ModelError, nearest
-from sorosim.io.dimensions import mismatch
-from sorosim.io.marked import SYMBOL, VariedText
-from sorosim.io.problems import listed, shown
-from sorosim.io.quantities import is_quantity, quantity, with_plain_units
-from sorosim.io.units import DIMENSIONS, unit_factor
 from sorosim.model.profile import PLACE_VARIABLES
 from sorosim.model.visual import COLOURS, colour_code
+from sorosim.problems import listed, shown
 from sorosim.signals.expressions import Expression, parse
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS
+from sorosim.units.arithmetic import mismatch
+from sorosim.units.quantity import is_quantity, quantity, with_plain_units
+from sorosim.units.seeded import SYMBOL, SeededText
+from sorosim.units.table import DIMENSIONS, unit_factor
 
 MAX_NAME = 60
 FORMAT_VERSION = 1
@@ -286,7 +286,7 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
         return quantity(value, dimension)
     text = with_plain_units(value, variables)
     expression = parse(text, variables, unit_factor, "")
-    if isinstance(value, VariedText):
+    if isinstance(value, SeededText):
         expression = value.expression(with_plain_units(value.formula, (*variables, SYMBOL)), variables)
     wanted = DIMENSIONS[dimension]
     if other := mismatch(text, variables, wanted.exponents):

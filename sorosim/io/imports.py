@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
 from sorosim.io.nodes import Mistake, Mistakes, Node, plain, refusal
-from sorosim.io.problems import Place, shown
 from sorosim.io.schema_errors import check_imports
 from sorosim.io.schema_imports import is_one
 from sorosim.io.urdf.links import Imported, Options, imported
 from sorosim.io.urdf.robot import read_urdf
+from sorosim.problems import Place, shown
 
 MOUNT = ("parent", "at", "joint")  # keys that the root gets as they are
 KEY = "import"

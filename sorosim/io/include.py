@@ -10,8 +10,8 @@ from sorosim.errors import ModelError, nearest
 from sorosim.io.fields import Version
 from sorosim.io.imports import Importer
 from sorosim.io.nodes import Mistakes, Node, joined, mapping, nodes_of, refusal
-from sorosim.io.problems import Place, shown
 from sorosim.io.yaml_reader import read_file
+from sorosim.problems import Place, shown
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
 MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")

@@ -12,12 +12,12 @@ import numpy as np
 
 from sorosim.errors import FileError, ModelError
 from sorosim.io.fields import formula_or_quantity
-from sorosim.io.marked import VariedExpression
-from sorosim.io.problems import Collector, Path, at_path, dotted, shown
-from sorosim.io.quantities import quantity
 from sorosim.io.schema_signals import SignalFile, SignalTable
+from sorosim.problems import Collector, Path, at_path, dotted, shown
 from sorosim.signals import CallableSignal, ExpressionSignal, Signal, TableSignal, as_signal
 from sorosim.signals.expressions import Expression
+from sorosim.units.quantity import quantity
+from sorosim.units.seeded import SeededExpression
 
 N_SAMPLES = 201
 MAX_EMBEDDED = 5000  # rows of CSV files in the text of a description
@@ -116,7 +116,7 @@ def _plain_signal(block: Any, dimension: str) -> Signal:
         values = [quantity(value, dimension, f"values[{i}]") for i, value in enumerate(block.values)]
         return TableSignal(np.array(block.times), np.array(values), block.interpolation)
     value: float | Expression = formula_or_quantity(block, dimension, ("t",))
-    if isinstance(value, VariedExpression):
+    if isinstance(value, SeededExpression):
         if value.used:
             raise ModelError("", "a scalar that is no part of a signal of time", "one")
         value = value(t=0.0)

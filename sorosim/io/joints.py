@@ -8,13 +8,13 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.servo import Servo
 from sorosim.errors import nearest
-from sorosim.io.problems import Collector, Path, shown
-from sorosim.io.quantities import quantity
 from sorosim.io.schema import LinkBlock
 from sorosim.io.schema_actuators import MotorBlock, ServoBlock
 from sorosim.io.schema_joints import DIMENSIONS_OF, MovingJoint, kind_of
 from sorosim.model.denavit_hartenberg import RowJoint, row_joint
 from sorosim.model.joint import COORDINATES, Joint
+from sorosim.problems import Collector, Path, shown
+from sorosim.units.quantity import quantity
 
 _EFFORTS = {"angle": "moment", "length": "force"}
 

@@ -14,7 +14,6 @@ from sorosim.io.fields import formula_or_quantity
 from sorosim.io.inputs import SignalBuilder
 from sorosim.io.own import own_of
 from sorosim.io.places import PlaceBuilder
-from sorosim.io.problems import Collector, Path
 from sorosim.io.schema_contact import ContactBlock
 from sorosim.io.schema_loads import EndBlock, FluidBlock, ImmersedBlock, LineBlock, LoadBlock, SpringBlock, WrenchBlock
 from sorosim.io.schema_signals import SignalFile, SignalTable
@@ -27,6 +26,7 @@ from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import ENTRIES, Spring
 from sorosim.model.anchor import Anchor
 from sorosim.model.link import WORLD, Link
+from sorosim.problems import Collector, Path
 from sorosim.registry import LOADS
 from sorosim.signals import Signal
 from sorosim.signals.expressions import Expression

@@ -9,11 +9,11 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.constraints.loop import LAWFUL, TURNS, Loop
 from sorosim.io.joints import direction_of, joint_of
 from sorosim.io.places import PlaceBuilder
-from sorosim.io.problems import Collector, Path, listed, shown
 from sorosim.io.schema_joints import MovingJoint, kind_of
 from sorosim.io.schema_loops import BuiltBlock, FromBlock, LoopBlock, LoopMotorBlock, ToBlock
 from sorosim.model.anchor import AS_BUILT, Anchor
 from sorosim.model.link import WORLD
+from sorosim.problems import Collector, Path, listed, shown
 
 # keys of a joint that closes a loop
 _SHAPE, _LAWS = ("axis", "pitch"), ("stiffness", "damping", "rest")

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import FileError, ModelError
-from sorosim.io.problems import Path, listed, shown
 from sorosim.model.body import Assembly, Solid
 from sorosim.model.link import Link
 from sorosim.model.mesh import Mesh
+from sorosim.problems import Path, listed, shown
 
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 MAX_BYTES = 50_000_000

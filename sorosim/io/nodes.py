@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sorosim.io.problems import Path, Place, Problem, failure_at
 from sorosim.io.yaml_reader import MAX_NESTING, Positions
+from sorosim.problems import Path, Place, Problem, failure_at
 
 MAX_VALUES = 200_000  # of a robot whose parts are expanded
 MAX_DEPTH = 2 * MAX_NESTING

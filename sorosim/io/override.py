@@ -8,10 +8,10 @@ from typing import Any
 
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io.nodes import Node, nodes_of
-from sorosim.io.problems import Path, Place, plain_data, shown
 from sorosim.io.schema import RobotFile
 from sorosim.io.schema_types import PARAMETERS, below, known_keys
 from sorosim.io.yaml_reader import read_text
+from sorosim.problems import Path, Place, plain_data, shown
 
 LABEL = "set"
 _OPEN = ("initial", "u", "driven", "with")  # blocks that may get new names

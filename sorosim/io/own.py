@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sorosim.errors import ModelError
-from sorosim.io.problems import Collector, Path
-from sorosim.io.quantities import quantity
-from sorosim.io.units import DIMENSIONS
+from sorosim.problems import Collector, Path
 from sorosim.registry import Registry, make, parameters_of
+from sorosim.units.quantity import quantity
+from sorosim.units.table import DIMENSIONS
 
 
 def own_of(todo: Collector, path: Path, own: tuple[str, Any], registry: Registry) -> Any:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 
 from sorosim.errors import nearest
-from sorosim.io.marked import Varied, VariedText
 from sorosim.io.nodes import Mistakes, Node
-from sorosim.io.problems import shown
+from sorosim.problems import shown
 from sorosim.signals.parser import MAX_TEXT
+from sorosim.units.seeded import Seeded, SeededText
 
 MAX_CHAIN = 30  # of parameters that are defined by others
 
@@ -122,12 +122,12 @@ def _replaced(node: Node, scope: Scope, mistakes: Mistakes) -> Node:
         in_word = _WORD_BEFORE.search("".join(parts)) and re.fullmatch(r"[\w-]+", written)
         parts.append(written if in_word else f"({written})")
         formula.append(parts[-1])
-        if isinstance(found.value, Varied) and not in_word:
+        if isinstance(found.value, Seeded) and not in_word:
             varied, formula[-1] = found.value, f"({found.value.formula})"
         used.append(f"${name}")
     out = "".join([*parts, text[start:]])
     if varied is not None:
-        out = VariedText(out).inside("".join([*formula, text[start:]]), varied)
+        out = SeededText(out).inside("".join([*formula, text[start:]]), varied)
     if len(out) > max(MAX_TEXT, len(text)):
         mistakes.note(node.place, f"at most {MAX_TEXT} characters with its parameters", "more")
         return node

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sorosim.io.pose import Array, chained, pose_matrix
-from sorosim.io.problems import Collector, Path, shown
 from sorosim.io.schema import LinkBlock
 from sorosim.io.schema_bodies import PoseBlock
 from sorosim.model.link import WORLD
+from sorosim.problems import Collector, Path, shown
 
 
 @dataclass

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sorosim.complex_step import is_varying, number_type
 from sorosim.errors import ModelError
-from sorosim.io.problems import shown
 from sorosim.io.schema_bodies import FrameBlock, RotationBlock
 from sorosim.model.joint import unit_vector
+from sorosim.problems import shown
 
 Array = NDArray[np.float64]
 

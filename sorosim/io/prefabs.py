@@ -16,8 +16,8 @@ from sorosim.io.fields import Whole
 from sorosim.io.include import written_at
 from sorosim.io.nodes import Mistakes, Node, joined, refusal
 from sorosim.io.parameters import Scope, substituted
-from sorosim.io.problems import shown
 from sorosim.model.link import WORLD
+from sorosim.problems import shown
 
 MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
 INDEX = "i"

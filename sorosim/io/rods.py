@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sorosim.io.fields import Quantity, checked_at
-from sorosim.io.problems import Collector, Path
 from sorosim.io.schema_rods import (
     DivisionsBlock,
     OrderBlock,
@@ -22,6 +21,7 @@ from sorosim.model.material import Material
 from sorosim.model.profile import Table
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
+from sorosim.problems import Collector, Path
 
 _SECTIONS: dict[str, type[Section]] = {
     kind.kind: kind for kind in (Circle, HollowCircle, Rectangle, Ellipse, Properties)

@@ -12,7 +12,6 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, words
 from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
-from sorosim.io.problems import close
 from sorosim.io.schema_actuators import ActuatorBlock
 from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual, Poses
 from sorosim.io.schema_imports import ImportsBlock
@@ -22,6 +21,7 @@ from sorosim.io.schema_loops import LoopBlock
 from sorosim.io.schema_rods import MaterialBlock, RodBlock
 from sorosim.io.schema_sensors import SensorBlock
 from sorosim.io.schema_signals import SignalBlock
+from sorosim.problems import close
 from sorosim.solvers.registry import METHODS
 
 CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]

@@ -12,7 +12,7 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, by_shape
 from sorosim.io.fields import Colour, Field, Quantity, Vector
-from sorosim.io.problems import listed, shown
+from sorosim.problems import listed, shown
 
 # -- poses
 

@@ -15,11 +15,11 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, by_shape, words
 from sorosim.io.fields import Choice, Field, Name, Numbers, Quantity, Vector, Whole
-from sorosim.io.problems import listed, shown
-from sorosim.io.quantities import quantity
 from sorosim.io.schema_bodies import AnyMesh, BoxBlock, EllipsoidBlock, FrameBlock, Length, RoundBlock, SphereBlock
 from sorosim.loads.contact import RODS_AS
 from sorosim.model.link import WORLD
+from sorosim.problems import listed, shown
+from sorosim.units.quantity import quantity
 from sorosim.validation import as_real
 
 OBSTACLES = ("half_space", "plane", "pole", "pipe", "bowl", "height_field")

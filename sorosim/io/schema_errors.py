@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
 from sorosim.io.blocks import Block, OneOf, expected_of
-from sorosim.io.problems import Path, Problem, close, shown, split_where
 from sorosim.io.schema import Imports, Reuse, RobotFile
 from sorosim.io.schema_types import block_at, block_of
+from sorosim.problems import Path, Problem, close, shown, split_where
 
 NAMED = ("materials", "links", "loops", "actuators", "loads", "initial")  # blocks whose entries stand for themselves
 

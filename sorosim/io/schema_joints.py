@@ -13,11 +13,11 @@ from pydantic_core import CoreSchema
 from sorosim.errors import ModelError, nearest
 from sorosim.io.blocks import Block, OneOf, by_shape
 from sorosim.io.fields import Field, Quantity, Raw, Vector, checked_at
-from sorosim.io.problems import listed, shown
-from sorosim.io.quantities import quantity
-from sorosim.io.units import DIMENSIONS
 from sorosim.model.denavit_hartenberg import KINDS as ROW_KINDS
 from sorosim.model.joint import COORDINATES, WITHOUT_AXIS, Limit
+from sorosim.problems import listed, shown
+from sorosim.units.quantity import quantity
+from sorosim.units.table import DIMENSIONS
 
 Axis = Annotated[tuple[float, ...], Vector("number")]
 Point = Annotated[tuple[float, ...], Vector("length")]

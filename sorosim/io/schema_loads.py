@@ -12,11 +12,11 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, OwnOneOf, by_shape, words
 from sorosim.io.fields import Choice, Name, Quantity, Vector
-from sorosim.io.problems import listed, shown
 from sorosim.io.schema_bodies import SHAPES, Fraction, Poses, ShapedBlock
 from sorosim.io.schema_contact import ContactBlock
 from sorosim.io.schema_signals import Force, LineForce, LineMoment, Moment, SignalBlock, Speeds
 from sorosim.loads.point_wrench import FRAMES
+from sorosim.problems import listed, shown
 from sorosim.registry import LOADS
 
 LinkName = Annotated[str, Name()]

@@ -12,8 +12,8 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, by_shape
 from sorosim.io.fields import Name, Quantity, Raw, Text
-from sorosim.io.problems import listed, shown
 from sorosim.io.schema_bodies import Fraction, Poses
+from sorosim.problems import listed, shown
 from sorosim.sensors.kinds import KINDS
 
 MAX_SEED = 10**9

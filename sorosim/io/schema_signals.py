@@ -14,9 +14,9 @@ from sorosim.errors import ModelError
 from sorosim.io import fields
 from sorosim.io.blocks import Block, words
 from sorosim.io.fields import Choice, Numbers, Raw
-from sorosim.io.problems import shown
-from sorosim.io.units import DIMENSIONS
+from sorosim.problems import shown
 from sorosim.signals import INTERPOLATIONS
+from sorosim.units.table import DIMENSIONS
 
 
 class SignalTable(Block):

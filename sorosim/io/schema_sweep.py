@@ -13,8 +13,8 @@ from sorosim.errors import ModelError, nearest
 from sorosim.io import fields
 from sorosim.io.blocks import Block, OneOf, by_shape, words
 from sorosim.io.fields import Choice, Field, Quantity, Raw, Text, Whole
-from sorosim.io.problems import shown
 from sorosim.io.schema import Positive, Seconds
+from sorosim.problems import shown
 from sorosim.solvers.registry import METHODS
 
 FORMAT_VERSION = 1

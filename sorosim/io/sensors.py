@@ -10,13 +10,13 @@ from typing import Any
 from sorosim.errors import ModelError, nearest
 from sorosim.io.body_writer import pose_block
 from sorosim.io.places import PlaceBuilder
-from sorosim.io.problems import Collector, Path, shown
-from sorosim.io.quantities import quantity
 from sorosim.io.schema import RobotFile
 from sorosim.io.schema_bodies import PoseBlock
 from sorosim.io.schema_sensors import GaugeBlock, MountBlock, SensorBlock
+from sorosim.problems import Collector, Path, shown
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.kinds import KINDS, LoadSensor, MountedSensor, StrainSensor
+from sorosim.units.quantity import quantity
 
 # kinds that look at something by its name: the block that has it, what it is called, what the sensor calls it
 _NAMED = {

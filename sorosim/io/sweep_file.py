@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from sorosim.errors import FileError
 from sorosim.io.nodes import Places, nodes_of, plain
-from sorosim.io.problems import Problem, failure, plain_data, shown
 from sorosim.io.schema_errors import problems_of
 from sorosim.io.schema_sweep import SweepFile
 from sorosim.io.yaml_reader import read_file
+from sorosim.problems import Problem, failure, plain_data, shown
 
 FIRST_LINE = "sorosim_sweep: 1"
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from sorosim.errors import ModelError
 from sorosim.io.body_writer import pose_block
-from sorosim.io.units import unit_factor
 from sorosim.model.anchor import Anchor
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal, as_signal
 from sorosim.signals.expressions import Expression, parse
+from sorosim.units.table import unit_factor
 
 
 def formula(where: str, value: float | Expression) -> float | str:

@@ -10,13 +10,13 @@ from typing import Any
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.io.build import Builder
 from sorosim.io.expand import expand
-from sorosim.io.marked import marked
 from sorosim.io.nodes import Node, nodes_of
-from sorosim.io.problems import Path, failure, shown
-from sorosim.io.quantities import in_si
 from sorosim.io.schema_errors import check
 from sorosim.io.yaml_reader import read_text
 from sorosim.model.description import Description
+from sorosim.problems import Path, failure, shown
+from sorosim.units.quantity import in_si
+from sorosim.units.seeded import seeded
 from sorosim.validation import as_real
 
 # blocks of a file that say what the robot is, and keys in them whose numbers count something
@@ -70,7 +70,7 @@ class Scalars:
 
     def varied(self, name: str) -> Description:
         """Description in which the scalar carries the derivative 1; only within `varying`."""
-        return self._description(_marked(self.root, self.path(name), self.value(name)))
+        return self._description(_seeded(self.root, self.path(name), self.value(name)))
 
     def at(self, values: Mapping[str, float | str]) -> Scalars:
         """The same file with other values of scalars, in SI units or as texts with units."""
@@ -129,12 +129,12 @@ def _text_of(path: Path) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
 
 
-def _marked(root: Node, path: Path, scalar: float) -> Node:
+def _seeded(root: Node, path: Path, scalar: float) -> Node:
     """The same with the scalar at the path marked."""
     found = root
     for key in path:
         found = found.value[key]
-    return _replaced(root, path, marked(found.value, scalar))
+    return _replaced(root, path, seeded(found.value, scalar))
 
 
 def _replaced(node: Node, path: Path, value: Any) -> Node:

@@ -17,7 +17,7 @@ import yaml
 
 from sorosim.errors import UNPRINTABLE, FileError
 from sorosim.io.bounded import read_bounded
-from sorosim.io.problems import Path, Position, dotted, named_character, shown
+from sorosim.problems import Path, Position, dotted, named_character, shown
 
 ROBOT, EMPTY = "a robot", "; begin with the line 'sorosim: 1'"
 MAX_BYTES, MAX_NESTING, MAX_NODES = 1_000_000, 50, 100_000

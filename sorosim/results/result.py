@@ -341,7 +341,7 @@ def _loop(robot: Robot, name: str) -> int:
 
 def kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Signals of what a result keeps of them."""
-    from sorosim.io.units import unit_factor
+    from sorosim.units.table import unit_factor
 
     lost = [name for name, spec in specs.items() if spec is None]
     if lost:

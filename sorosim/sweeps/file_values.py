@@ -10,8 +10,8 @@ import numpy as np
 
 from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.io import load_text
-from sorosim.io.problems import Collector, shown
-from sorosim.io.problems import Path as Place
+from sorosim.problems import Collector, shown
+from sorosim.problems import Path as Place
 from sorosim.robot import Robot
 from sorosim.sweeps.parameters import FILE, INPUT, Parameter, exponents_of, settings_of
 from sorosim.sweeps.points import Points

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.io.units import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
 from sorosim.robot import Robot
 from sorosim.sweeps.samples import Value
+from sorosim.units.table import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
 from sorosim.validation import as_real
 
 INPUT, DRIVEN, FILE = "u", "driven", "file"
@@ -38,7 +38,7 @@ class Parameter:
             It is no quantity of this dimension.
         """
         from sorosim.io.fields import formula_or_quantity
-        from sorosim.io.quantities import quantity
+        from sorosim.units.quantity import quantity
 
         if not self.dimension:
             return _number_or_word(value)
@@ -49,7 +49,7 @@ class Parameter:
 
     def number(self, value: Any) -> float:
         """A value in SI units; words are refused."""
-        from sorosim.io.problems import shown
+        from sorosim.problems import shown
 
         found = self.read(value)
         if isinstance(found, str):
@@ -66,7 +66,7 @@ class Parameter:
 
 
 def _number_or_word(value: Any) -> Value:
-    from sorosim.io.quantities import in_si, quantity
+    from sorosim.units.quantity import in_si, quantity
 
     number = as_real(value)
     if number is not None:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from sorosim.engine.inputs import Partition
 from sorosim.errors import nearest
-from sorosim.io.problems import Collector
-from sorosim.io.problems import Path as Place
 from sorosim.io.results import text_of
 from sorosim.io.schema_sweep import PlaceBlock, SweepFile, SweptRun
 from sorosim.io.sweep_file import SweepDocument, wrong
+from sorosim.problems import Collector
+from sorosim.problems import Path as Place
 from sorosim.robot import Robot
 from sorosim.sweeps.file_values import FileValues
 from sorosim.sweeps.parameters import (

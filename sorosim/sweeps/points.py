@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io.problems import Collector, Path, shown
 from sorosim.io.schema_sweep import MAX_POINTS, PathBlock, PointsBlock, SampledBlock, SpanBlock
+from sorosim.problems import Collector, Path, shown
 from sorosim.robot import Robot
 from sorosim.signals import csv_rows
 from sorosim.sweeps.parameters import Parameter, parameter

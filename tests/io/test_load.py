@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import bundled_robots, dump, load, load_text
-from sorosim.io.problems import MAX_SHOWN
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model.basis import strain
 from sorosim.model.profile import Table
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.problems import MAX_SHOWN
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
 from sorosim.signals.expressions import parse
 from sorosim.solvers.registry import METHODS

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sorosim.errors import ExpressionError, ModelError
 from sorosim.io.fields import formula_or_quantity
-from sorosim.io.quantities import is_quantity, quantity
-from sorosim.io.units import _TABLE, DIMENSIONS, MAX_TEXT, _find, _registry, unit_factor
+from sorosim.units.quantity import is_quantity, quantity
+from sorosim.units.table import _TABLE, DIMENSIONS, MAX_TEXT, _find, _registry, unit_factor
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_smooth_motions_pass(given):
 
 
 def test_the_unit_minute_is_not_the_function_min():
-    from sorosim.io.units import unit_factor
+    from sorosim.units.table import unit_factor
 
     signal = as_signal("0.5*t/(1 min)", "u", unit_factor)
     assert sorosim.simulate(hinges(), 0.1, driven={"a": signal}).q[-1, 0] == pytest.approx(0.05 / 60)

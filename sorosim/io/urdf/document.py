@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from sorosim.errors import FileError
 from sorosim.io.bounded import read_bounded
-from sorosim.io.problems import Path, Place, shown
+from sorosim.problems import Path, Place, shown
 
 MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 60, 50_000
 

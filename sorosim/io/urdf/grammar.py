@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 from sorosim.errors import nearest
 from sorosim.io.nodes import Mistakes
-from sorosim.io.problems import listed, shown
 from sorosim.io.urdf.document import Element
+from sorosim.problems import listed, shown
 
 TEXT = 0  # an attribute that is a text; others are that many numbers
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")

@@ -20,12 +20,12 @@ from sorosim.errors import nearest
 from sorosim.io.body_writer import pose_block
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.parameters import escaped
-from sorosim.io.problems import Place, shown
 from sorosim.io.urdf.inertia import Inertia, inertia_of, total
 from sorosim.io.urdf.meshes import mesh_file
 from sorosim.io.urdf.robot import UrdfRobot
 from sorosim.lie import exp_se3
 from sorosim.model.link import WORLD
+from sorosim.problems import Place, shown
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 from sorosim.errors import FileError, nearest
 from sorosim.io.nodes import Mistakes
-from sorosim.io.problems import Place, listed, shown
 from sorosim.io.urdf.document import Element, read_document
 from sorosim.io.urdf.grammar import checked
+from sorosim.problems import Place, listed, shown
 
 MAX_LINKS = 5000
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from sorosim.complex_step import STEP
 from sorosim.errors import ExpressionError, ModelError
-from sorosim.io.dimensions import arithmetic, explained, is_arithmetic
-from sorosim.io.marked import SYMBOL, Varied
-from sorosim.io.problems import shown
-from sorosim.io.units import (
+from sorosim.problems import shown
+from sorosim.signals.expressions import parse
+from sorosim.signals.parser import CONSTANTS, FUNCTIONS
+from sorosim.units.arithmetic import arithmetic, explained, is_arithmetic
+from sorosim.units.seeded import SYMBOL, Seeded
+from sorosim.units.table import (
     DIMENSIONS,
     MAX_TEXT,
     Dimension,
@@ -25,8 +27,6 @@ from sorosim.io.units import (
     split,
     unit_factor,
 )
-from sorosim.signals.expressions import parse
-from sorosim.signals.parser import CONSTANTS, FUNCTIONS
 from sorosim.validation import as_real
 
 
@@ -54,7 +54,7 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
     if number is not None:
         if not math.isfinite(number.real):
             raise ModelError(where, expected, shown(value), "it has to be finite")
-        return _with_step(value, number) if isinstance(value, Varied) else number
+        return _with_step(value, number) if isinstance(value, Seeded) else number
     if not isinstance(value, str):
         raise ModelError(where, expected + example, shown(value))
     try:
@@ -69,10 +69,10 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
         raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
     if not math.isfinite(out):
         raise ModelError(where, expected, shown(value), "it has to be finite")
-    return _with_step(value, out) if isinstance(value, Varied) else out
+    return _with_step(value, out) if isinstance(value, Seeded) else out
 
 
-def _with_step(value: Varied, number: float) -> Any:
+def _with_step(value: Seeded, number: float) -> Any:
     """The number that a value is, with the derivative it carries."""
     slope = 1.0
     if value.formula != SYMBOL:

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from sorosim.errors import ExpressionError
-from sorosim.io.units import MAX_POWER, Exponents, find_unit, kind_of, no_unit_hint, unit_factor
 from sorosim.kernels import tape
 from sorosim.signals.parser import ARITY, CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, Token
+from sorosim.units.table import MAX_POWER, Exponents, find_unit, kind_of, no_unit_hint, unit_factor
 
 NUMBER: Exponents = (0, 0, 0)
 LENGTH: Exponents = (1, 0, 0)

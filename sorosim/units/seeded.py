@@ -6,46 +6,46 @@ from dataclasses import dataclass
 from typing import Any
 
 from sorosim.complex_step import STEP
-from sorosim.io.units import unit_factor
 from sorosim.signals.expressions import Expression, parse
+from sorosim.units.table import unit_factor
 
-SYMBOL = "varied__"  # stands for the scalar in formulas
+SYMBOL = "seed__"  # stands for the scalar in formulas
 
 
-class Varied:
+class Seeded:
     """A value that depends on the scalar: as it was written, and as a formula of it."""
 
     formula = SYMBOL
     scalar: float  # in SI units
 
 
-class VariedNumber(float, Varied):
+class SeededNumber(float, Seeded):
     """A number."""
 
 
-class VariedText(str, Varied):
+class SeededText(str, Seeded):
     """A text."""
 
-    def inside(self, formula: str, of: Varied) -> VariedText:
+    def inside(self, formula: str, of: Seeded) -> SeededText:
         """The same text as a formula of what depends on the scalar."""
         self.formula, self.scalar = formula, of.scalar
         return self
 
-    def expression(self, formula: str, variables: tuple[str, ...]) -> VariedExpression:
+    def expression(self, formula: str, variables: tuple[str, ...]) -> SeededExpression:
         """The formula as an expression of further variables."""
         found = parse(formula, (*variables, SYMBOL), unit_factor, "")
-        return VariedExpression(str(self), found.variables, found.code, found.constants, found.depth, self.scalar)
+        return SeededExpression(str(self), found.variables, found.code, found.constants, found.depth, self.scalar)
 
 
-def marked(value: float | str, scalar: float) -> VariedNumber | VariedText:
+def seeded(value: float | str, scalar: float) -> SeededNumber | SeededText:
     """A scalar as it was written, and its value in SI units."""
-    out = VariedText(value) if isinstance(value, str) else VariedNumber(value)
+    out = SeededText(value) if isinstance(value, str) else SeededNumber(value)
     out.scalar = scalar
     return out
 
 
 @dataclass(frozen=True)
-class VariedExpression(Expression):
+class SeededExpression(Expression):
     """An expression of the scalar too, which it knows."""
 
     scalar: float = 0.0
