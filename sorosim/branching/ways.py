@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.engine.engine import Evaluation
 from sorosim.errors import FileError, InputError, ModelError, nearest
-from sorosim.io.fields import SI_UNITS
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine
 from sorosim.units.quantity import in_si, quantity
-from sorosim.units.table import OF_INPUT, WrongText, combined, kind_of, split
+from sorosim.units.table import DIMENSIONS, OF_INPUT, WrongText, combined, kind_of, split
 from sorosim.validation import as_real, number
 
 Array = NDArray[np.float64]
@@ -259,10 +258,11 @@ def unit_of(robot: Robot, name: str) -> str:
     if name.startswith(INPUT):
         return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
     if name.startswith(DRIVEN):
-        return SI_UNITS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]]
+        return DIMENSIONS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]].unit
     file = scalars_of(robot)
     # what takes any unit has none: a parameter that nothing uses
-    fits = (unit for unit in (NO_UNIT, *dict.fromkeys(SI_UNITS.values())) if unit and _takes(file, name, unit))
+    known = (NO_UNIT, *dict.fromkeys(dimension.unit for dimension in DIMENSIONS.values()))
+    fits = (unit for unit in known if unit and _takes(file, name, unit))
     found = next(fits, NO_UNIT)
     return "" if found == NO_UNIT else found.replace("*", " ")
 

@@ -29,15 +29,6 @@ MAX_NAME = 60
 FORMAT_VERSION = 1
 STARTS = ("equilibrium", "assembled")
 
-SI_UNITS = {
-    "number": "", "angle": "rad", "length": "m", "area": "m^2", "area moment": "m^4", "curvature": "1/m", "mass": "kg",
-    "density": "kg/m^3", "inertia": "kg*m^2", "time": "s", "rate": "1/s", "frequency": "Hz", "speed": "m/s",
-    "inverse speed": "s/m",
-    "angular speed": "rad/s", "acceleration": "m/s^2", "angular acceleration": "rad/s^2", "force": "N", "moment": "N*m",
-    "line force": "N/m", "line moment": "N", "pressure": "Pa", "viscosity": "Pa*s", "stiffness": "N/m",
-    "damping": "N*s/m", "rotary stiffness": "N*m/rad", "rotary damping": "N*m*s/rad",
-}  # fmt: skip
-
 
 class Field:
     """A marker whose `check` returns the value to store."""
@@ -57,7 +48,7 @@ class Field:
 
 
 def _quantity_schema(dimension: str) -> dict[str, Any]:
-    unit = SI_UNITS[dimension]
+    unit = DIMENSIONS[dimension].unit
     return {"type": ["number", "string"], **({"x-unit": unit} if unit else {})}
 
 

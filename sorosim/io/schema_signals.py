@@ -57,7 +57,7 @@ class Three:
         return core_schema.no_info_before_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(core) | {"minItems": 3, "maxItems": 3, "x-unit": fields.SI_UNITS[self.dimension]}
+        return handler(core) | {"minItems": 3, "maxItems": 3, "x-unit": DIMENSIONS[self.dimension].unit}
 
 
 Moment = Annotated[list[SignalBlock], Three("moment")]

@@ -58,10 +58,10 @@ class Parameter:
 
     def unit(self, written: Sequence[Any]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
-        from sorosim.io.fields import SI_UNITS
+        from sorosim.units.table import DIMENSIONS
 
         if self.dimension:
-            return SI_UNITS[self.dimension]
+            return DIMENSIONS[self.dimension].unit
         return next((unit for value in written if (unit := _unit(value))), "")
 
 
@@ -88,14 +88,14 @@ def exponents_of(value: Any) -> Exponents | None:
 
 def _unit(value: Any) -> str:
     """SI unit of a quantity of any kind; "" of a bare number or a word."""
-    from sorosim.io.fields import SI_UNITS
+    from sorosim.units.table import DIMENSIONS
 
     exponents = exponents_of(value)
     if exponents is None:
         return ""
     if not any(exponents):
         return "rad"
-    return next((SI_UNITS[name] for name, known in DIMENSIONS.items() if known.exponents == exponents), "")
+    return next((DIMENSIONS[name].unit for name, known in DIMENSIONS.items() if known.exponents == exponents), "")
 
 
 def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:

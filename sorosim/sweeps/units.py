@@ -27,11 +27,11 @@ def units_of(plan: Plan) -> dict[str, str]:
 
 def _of_quantity(plan: Plan, what: str, known: dict[str, str], forces: dict[str, str]) -> str:
     """Unit of a quantity of a run; every reduction of it has the same."""
-    from sorosim.io.fields import SI_UNITS
+    from sorosim.units.table import DIMENSIONS
 
     robot: Any = plan.robot
     if what in robot.coordinate_names:
-        return SI_UNITS[robot.engine.layout.dimensions[robot.coordinate_names.index(what)]]
+        return DIMENSIONS[robot.engine.layout.dimensions[robot.coordinate_names.index(what)]].unit
     if what in known:
         return known[what]
     kind, _, target = what.partition(".")

@@ -23,37 +23,38 @@ class Dimension(NamedTuple):
 
     label: str
     exponents: Exponents
-    example: str  # unit
+    example: str
+    unit: str  # in SI, as texts write it
 
 
 DIMENSIONS = {
-    "number": Dimension("a number", (0, 0, 0), ""),
-    "angle": Dimension("an angle", (0, 0, 0), "45 deg"),
-    "length": Dimension("a length", (1, 0, 0), "3 cm"),
-    "area": Dimension("an area", (2, 0, 0), "2 cm^2"),
-    "area moment": Dimension("a second moment of area", (4, 0, 0), "5 mm^4"),
-    "curvature": Dimension("a curvature", (-1, 0, 0), "2 1/m"),
-    "mass": Dimension("a mass", (0, 1, 0), "200 g"),
-    "density": Dimension("a density", (-3, 1, 0), "1000 kg/m^3"),
-    "inertia": Dimension("a moment of inertia", (2, 1, 0), "3 kg*cm^2"),
-    "time": Dimension("a time", (0, 0, 1), "10 s"),
-    "rate": Dimension("a rate", (0, 0, -1), "0.5 1/s"),
-    "frequency": Dimension("a rate", (0, 0, -1), "100 Hz"),
-    "speed": Dimension("a speed", (1, 0, -1), "3 cm/s"),
-    "inverse speed": Dimension("an inverse speed", (-1, 0, 1), "0.5 s/m"),
-    "angular speed": Dimension("an angular speed", (0, 0, -1), "2 rad/s"),
-    "acceleration": Dimension("an acceleration", (1, 0, -2), "9.81 m/s^2"),
-    "angular acceleration": Dimension("an angular acceleration", (0, 0, -2), "2 rad/s^2"),
-    "force": Dimension("a force", (1, 1, -2), "5 N"),
-    "moment": Dimension("a moment", (2, 1, -2), "5 N*cm"),
-    "pressure": Dimension("a pressure or modulus", (-1, 1, -2), "1 MPa"),
-    "viscosity": Dimension("a viscosity", (-1, 1, -1), "10 kPa*s"),
-    "stiffness": Dimension("a stiffness", (0, 1, -2), "100 N/m"),
-    "damping": Dimension("a damping", (0, 1, -1), "2 N*s/m"),
-    "rotary stiffness": Dimension("a rotary stiffness", (2, 1, -2), "2 N*m/rad"),
-    "rotary damping": Dimension("a rotary damping", (2, 1, -1), "0.1 N*m*s/rad"),
-    "line force": Dimension("a force per length", (0, 1, -2), "2 N/m"),
-    "line moment": Dimension("a moment per length", (1, 1, -2), "0.1 N*m/m"),
+    "number": Dimension("a number", (0, 0, 0), "", ""),
+    "angle": Dimension("an angle", (0, 0, 0), "45 deg", "rad"),
+    "length": Dimension("a length", (1, 0, 0), "3 cm", "m"),
+    "area": Dimension("an area", (2, 0, 0), "2 cm^2", "m^2"),
+    "area moment": Dimension("a second moment of area", (4, 0, 0), "5 mm^4", "m^4"),
+    "curvature": Dimension("a curvature", (-1, 0, 0), "2 1/m", "1/m"),
+    "mass": Dimension("a mass", (0, 1, 0), "200 g", "kg"),
+    "density": Dimension("a density", (-3, 1, 0), "1000 kg/m^3", "kg/m^3"),
+    "inertia": Dimension("a moment of inertia", (2, 1, 0), "3 kg*cm^2", "kg*m^2"),
+    "time": Dimension("a time", (0, 0, 1), "10 s", "s"),
+    "rate": Dimension("a rate", (0, 0, -1), "0.5 1/s", "1/s"),
+    "frequency": Dimension("a rate", (0, 0, -1), "100 Hz", "Hz"),
+    "speed": Dimension("a speed", (1, 0, -1), "3 cm/s", "m/s"),
+    "inverse speed": Dimension("an inverse speed", (-1, 0, 1), "0.5 s/m", "s/m"),
+    "angular speed": Dimension("an angular speed", (0, 0, -1), "2 rad/s", "rad/s"),
+    "acceleration": Dimension("an acceleration", (1, 0, -2), "9.81 m/s^2", "m/s^2"),
+    "angular acceleration": Dimension("an angular acceleration", (0, 0, -2), "2 rad/s^2", "rad/s^2"),
+    "force": Dimension("a force", (1, 1, -2), "5 N", "N"),
+    "moment": Dimension("a moment", (2, 1, -2), "5 N*cm", "N*m"),
+    "pressure": Dimension("a pressure or modulus", (-1, 1, -2), "1 MPa", "Pa"),
+    "viscosity": Dimension("a viscosity", (-1, 1, -1), "10 kPa*s", "Pa*s"),
+    "stiffness": Dimension("a stiffness", (0, 1, -2), "100 N/m", "N/m"),
+    "damping": Dimension("a damping", (0, 1, -1), "2 N*s/m", "N*s/m"),
+    "rotary stiffness": Dimension("a rotary stiffness", (2, 1, -2), "2 N*m/rad", "N*m/rad"),
+    "rotary damping": Dimension("a rotary damping", (2, 1, -1), "0.1 N*m*s/rad", "N*m*s/rad"),
+    "line force": Dimension("a force per length", (0, 1, -2), "2 N/m", "N/m"),
+    "line moment": Dimension("a moment per length", (1, 1, -2), "0.1 N*m/m", "N"),
 }
 
 
