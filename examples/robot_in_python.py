@@ -10,10 +10,10 @@ Run: ``python examples/robot_in_python.py``
 import numpy as np
 
 import sorosim
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -22,7 +22,7 @@ from sorosim.model.section import Circle
 rubber = Material(2e6, poisson=0.45, density=1100.0, damping=2e3)
 
 # a Kirchhoff rod: bending and torsion only; the strains left out are locked
-whip = Rod(Division(0.3, Circle([0.008, 0.003]), rubber, strain(torsion=2, bending=3)))
+whip = Rod(Division(0.3, Circle([0.008, 0.003]), rubber, Strain(torsion=2, bending=3)))
 
 # the arm hangs along its own x axis, which points down at rest
 down = np.eye(4)

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import sorosim
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.loads.wrench import Wrench
 from sorosim.results.modes import spoken
 
 rod = {
@@ -51,7 +51,7 @@ lin.plot()
 forces = np.linspace(0.0, 3.0, 31)
 frequencies = []
 for force in forces:
-    robot = hanging.with_loads(pull=PointWrench("strip", wrench=(0, 0, 0, 0, 0, -force)))
+    robot = hanging.with_loads(pull=Wrench("strip", force=(0, 0, -force)))
     frequencies.append(sorosim.statics(robot).linearize().frequencies[:4])
     if force in (0.0, 3.0):
         print(f"{force:3.1f} N: " + ", ".join(f"{f:.2f} Hz" for f in frequencies[-1]))

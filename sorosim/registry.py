@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,8 @@ class Registry:
         One of them in words, such as "load".
     known : mapping
         Those that are there from the start.
-    reserved : sequence of str
-        Names that files have for something else.
+    modules : sequence of str
+        Modules that add built-in kinds (`add`) as they are imported; they are, when a name is looked up.
     objects : bool
         Whether they are objects; an entry point may then name a class without parameters instead.
     check : callable
@@ -45,13 +45,28 @@ class Registry:
         what: str,
         known: Mapping[str, Any] | None = None,
         *,
-        reserved: Iterable[str] = (),
+        modules: Iterable[str] = (),
         objects: bool = False,
         check: Callable[[str, str, Any], None] = lambda where, name, thing: None,
     ) -> None:
         self.group, self.what, self.objects, self.check = group, what, objects, check
-        self.reserved = frozenset(reserved)
-        self._known: dict[str, Any] = dict(known or {})
+        self._modules = list(modules)
+        self._built_in: dict[str, Any] = {}
+        self._registered: dict[str, Any] = dict(known or {})
+
+    def add(self, name: str, kind: Any) -> None:
+        """Add a built-in kind."""
+        self._built_in[name] = kind
+
+    def declared(self) -> dict[str, Any]:
+        """Built-in kinds by name, in the order of their modules."""
+        while self._modules:
+            import_module(self._modules.pop(0))
+        return self._built_in
+
+    @property
+    def _known(self) -> dict[str, Any]:
+        return {**self.declared(), **self._registered}
 
     def register(self, name: str, found: Any) -> None:
         """Make something known under a name, which must not be taken by anything else."""
@@ -59,9 +74,9 @@ class Registry:
         if not isinstance(name, str) or not name.isidentifier():
             raise ModelError(where, "a name of letters, digits and _", describe(name))
         self.check(where, name, found)
-        if name in self.reserved or self._known.get(name, found) is not found:
+        if self._known.get(name, found) is not found:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
-        self._known[name] = found
+        self._registered[name] = found
 
     def known(self) -> Iterable[str]:
         """Names of those that are loaded."""
@@ -69,13 +84,16 @@ class Registry:
 
     def names(self) -> list[str]:
         """All names, those of entry points included."""
-        return [*self._known, *sorted({point.name for point in self._points()} - set(self._known))]
+        known = self._known
+        return [*known, *sorted({point.name for point in self._points()} - set(known))]
 
     def get(self, name: str) -> Any:
         """What has that name (else ModelError)."""
-        if name not in self._known:
-            self._known[name] = self._load(name)
-        return self._known[name]
+        if name in self.declared():
+            return self._built_in[name]
+        if name not in self._registered:
+            self._registered[name] = self._load(name)
+        return self._registered[name]
 
     def name_of(self, kind: type) -> str | None:
         """The name of a type, None if it has none."""
@@ -90,7 +108,7 @@ class Registry:
 
     def _points(self) -> list[metadata.EntryPoint]:
         points = _entry_points(metadata.entry_points, self.group, _installed())
-        return [point for point in points if point.name not in self.reserved]
+        return [point for point in points if point.name not in self._built_in]
 
     def _load(self, name: str) -> Any:
         points = [point for point in self._points() if point.name == name]
@@ -129,15 +147,29 @@ def _makes_things(where: str, name: str, kind: Any) -> None:
         raise ModelError(where, "a class, or a function that makes one", describe(kind))
 
 
+def _modules(package: str, names: str) -> list[str]:
+    return [f"sorosim.{package}.{name}" for name in names.split()]
+
+
+SECTIONS = Registry("sorosim.sections", "section", modules=["sorosim.model.section"], check=_makes_things)
+SHAPES = Registry("sorosim.shapes", "shape", modules=_modules("model", "shape mesh"), check=_makes_things)
+OBSTACLES = Registry("sorosim.obstacles", "obstacle", modules=["sorosim.model.obstacle"], check=_makes_things)
+JOINTS = Registry(
+    "sorosim.joints",
+    "joint",
+    modules=_modules("model.joints", "fixed spherical free revolute prismatic helical cylindrical universal planar"),
+    check=_makes_things,
+)
 LOADS = Registry(
-    "sorosim.loads", "load", reserved=("wrench", "line", "spring", "fluid", "contact"), check=_makes_things
+    "sorosim.loads", "load", modules=_modules("loads", "wrench line_load spring fluid contact"), check=_makes_things
 )
 ACTUATORS = Registry(
     "sorosim.actuators",
     "actuator",
-    reserved=("tendon", "chamber", "moment", "joint", "servo", "loop"),
+    modules=_modules("actuation", "tendon chamber distributed_moment joint_force servo loop_force"),
     check=_makes_things,
 )
+SENSORS = Registry("sorosim.sensors", "sensor", modules=["sorosim.sensors.kinds"], check=_makes_things)
 
 
 def register_load(name: str, kind: type) -> None:

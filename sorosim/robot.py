@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.servo import Servo
+from sorosim.actuation.base import input_unit
 from sorosim.dynamics.dynamics import DEPENDENT
 from sorosim.dynamics.forward import ForwardDynamics
 from sorosim.engine.engine import Engine
@@ -63,10 +62,23 @@ class Robot(ForwardDynamics):
         gravity, loads = np.array(description.gravity), all_loads(description)
         self.engine = Engine(description.links, gravity, description.actuators, loads, description.loops)
         self.instruments = Instruments(description, self.engine)
-        self._initial = (
-            self._by_name("initial", description.initial),
-            self._by_name("initial_rates", getattr(description, "initial_rates", {})),
-        )
+        self._initial = self._start()
+
+    def _start(self) -> tuple[Array, Array]:
+        """Initial coordinates and rates."""
+        blocks = ("initial", self.description.initial), ("initial_rates", self.description.initial_rates)
+        return tuple(self._by_name(name, block) for name, block in blocks)  # type: ignore[return-value]
+
+    def redescribed(self, **changes: Any) -> Robot:
+        """The same robot with another start or other defaults of its runs."""
+        return self.with_description(replace(self.description, **changes))
+
+    def with_description(self, description: Description) -> Robot:
+        """The same robot, whose description differs by no more than its start, its defaults and its document."""
+        out = copy(self)
+        out.description = description
+        out._initial = out._start()
+        return out
 
     def _by_name(self, where: str, given: Mapping[str, float]) -> Array:
         """Vector (ndof,) of a block of the description, zero where it says nothing."""
@@ -96,20 +108,8 @@ class Robot(ForwardDynamics):
     @property
     def actuator_units(self) -> tuple[str, ...]:
         """Unit of each input, such as N for tendons, N m for motors that turn; "" for a plain number."""
-        return tuple(map(self._unit, self.description.actuators.values()))
-
-    def _unit(self, actuator: Any) -> str:
-        if not isinstance(actuator, JointForce | LoopForce):
-            return str(actuator.unit)
-        if isinstance(actuator, JointForce):
-            joint, index = self.engine.layout.links[actuator.link].link.joint, actuator.index(self.engine.layout)
-        else:
-            joint = self.description.loops[actuator.loop].joint
-            index = actuator.index(joint)
-        turns = joint.dimensions[index] == "angle"
-        if isinstance(actuator, Servo):
-            return "rad" if turns else "m"
-        return "N m" if turns else "N"
+        links, loops = {link.name: link for link in self.links}, self.description.loops
+        return tuple(input_unit(actuator, links, loops) for actuator in self.description.actuators.values())
 
     def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""
@@ -192,12 +192,11 @@ class Robot(ForwardDynamics):
 
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
-        # the text of its file does not know them
-        return Robot(replace(self.description, loads={**self.description.loads, **loads}, text=""))
+        return Robot(replace(self.description, loads={**self.description.loads, **loads}))
 
     def with_sensors(self, **sensors: Sensor) -> Robot:
         """Return the same robot with further sensors, by name; a sensor of a known name takes its place."""
-        return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}, text=""))
+        return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}))
 
     def _place(self, link: str, s: float) -> tuple[tuple[str, float], ...]:
         if not isinstance(link, str) or link not in self.engine.layout.links:

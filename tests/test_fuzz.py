@@ -8,7 +8,7 @@ from helpers.random_documents import document
 
 from sorosim.constraints.loop import TURNS
 from sorosim.io import load_text
-from sorosim.model.joint import COORDINATES
+from sorosim.model.joints import COORDINATES
 from sorosim.simulation.simulate import METHODS
 
 SEEDS = range(1, 13)

@@ -16,11 +16,11 @@ import sorosim
 from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import StrainBasis, strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -282,7 +282,7 @@ def test_names_and_counts(arm):
 
 def small_tree():
     body = RigidBody(1.0, inertia=(0.01, 0.01, 0.01))
-    rod = Rod((Division(0.4, Circle(0.01), RUBBER, StrainBasis(bending_y=("legendre", 1)), n_gauss=3),))
+    rod = Rod((Division(0.4, Circle(0.01), RUBBER, Strain(bending_y=("legendre", 1)), quadrature=3),))
     links = (
         Link("hand", body, parent="finger", joint=Joint("revolute")),
         Link("finger", rod, parent="frame"),
@@ -341,7 +341,7 @@ def test_a_massless_coordinate_is_named():
 
 
 def test_with_loads_gives_another_robot(arm):
-    push = PointWrench("arm", 0.6, wrench=(0, 0, 0, 1.0, 2.0, 3.0))
+    push = Wrench("arm", 0.6, force=(1.0, 2.0, 3.0))
     pushed = arm.with_loads(push=push)
     assert pushed is not arm
     assert arm.description.loads == {}
@@ -352,7 +352,7 @@ def test_with_loads_gives_another_robot(arm):
     q = 0.3 * moderate(arm)
     g, J = pushed.pose(q, "arm", 0.6), pushed.jacobian(q, "arm", 0.6)
     force = np.concatenate([np.zeros(3), g[:3, :3].T @ [1.0, 2.0, 3.0]])
-    unloaded = arm.with_loads(push=PointWrench("arm", 0.6, wrench=(0.0,) * 6))
+    unloaded = arm.with_loads(push=Wrench("arm", 0.6, moment=((0.0,) * 6)[:3], force=((0.0,) * 6)[3:]))
     change = unloaded.inverse_dynamics(q, ZERO, ZERO) - pushed.inverse_dynamics(q, ZERO, ZERO)
     np.testing.assert_allclose(change, J.T @ force, atol=1e-14)
     # the same name takes its place, another one is added
@@ -361,7 +361,7 @@ def test_with_loads_gives_another_robot(arm):
 
 def test_a_load_on_an_unknown_link_is_refused(arm):
     with pytest.raises(ModelError) as caught:
-        arm.with_loads(push=PointWrench("amr", wrench=(0.0,) * 6))
+        arm.with_loads(push=Wrench("amr", moment=((0.0,) * 6)[:3], force=((0.0,) * 6)[3:]))
     assert str(caught.value) == "loads.push: expected the name of a link, got 'amr'; did you mean arm?"
 
 
@@ -489,7 +489,7 @@ def test_threads_give_the_bits_of_one(tree, rng):
 
 @pytest.fixture(scope="module")
 def statue():
-    rod = Rod((Division(0.5, Circle(0.02), RUBBER, StrainBasis()),))
+    rod = Rod((Division(0.5, Circle(0.02), RUBBER, Strain()),))
     top = Link("top", RigidBody(1.0, inertia=(1, 1, 1)), parent="pole")
     return Robot(Description("statue", (Link("pole", rod), top)))
 
@@ -526,7 +526,7 @@ def test_copies_and_pickles_are_the_same_robot(arm, rng):
 def test_a_stiff_rod_is_stable():
     """The rounding of eigenvalues is relative to the largest one, and no bound on the smallest."""
     steel = Material(200e9, poisson=0.5, density=1000.0)
-    basis = strain(bending=4, torsion=2, elongation=1)
+    basis = Strain(bending=4, torsion=2, elongation=1)
     rod = Rod(Division(length=0.5, section=Circle(0.001), material=steel, strain=basis))
     robot = Robot(Description("needle", (Link("arm", rod),)))
     assert sorosim.statics(robot).stable
@@ -535,7 +535,7 @@ def test_a_stiff_rod_is_stable():
 def test_a_robot_under_further_loads_has_no_text_that_knows_nothing_of_them():
     robot = sorosim.load("cable_manipulator")
     assert robot.description.text
-    assert not robot.with_loads(tip=PointWrench("arm", 1.0, wrench=(0, 0, 0, 0, 0, 0.5))).description.text
+    assert not robot.with_loads(tip=Wrench("arm", 1.0, force=(0, 0, 0.5))).description.text
 
 
 @dataclass(frozen=True)

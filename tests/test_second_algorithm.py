@@ -14,10 +14,10 @@ from sorosim.actuation.route import Run
 from sorosim.actuation.tendon import Tendon
 from sorosim.dynamics.energies import Exchanges
 from sorosim.lie import hat
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import ReferenceStrain, strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Linear, Table
@@ -234,7 +234,7 @@ def test_order_of_links_does_not_matter(tree):
 
 LENGTH = 0.4
 RADII = (0.02, 0.014, 0.009)
-BENT = ReferenceStrain((0.5, 1.0, -2.0, 1.02, 0.01, -0.03))
+BENT = ReferenceStrain(0.5, 1.0, -2.0, 1.02, 0.01, -0.03)
 ORDERS = {"torsion": 2, "bending": 3, "elongation": 1, "shear": 2}
 
 
@@ -248,18 +248,20 @@ def with_company(name, rods, runs):
         tip = f"{name}{i}"
     at = random_pose(np.random.default_rng(8), 0.05)
     links.append(Link("body", random_body(np.random.default_rng(9)), parent=tip, joint=Joint("prismatic"), at=at))
-    follower = PointWrench("body", wrench=(0.1, 0.2, 0.3, 1.0, 2.0, 3.0), frame="body")
+    follower = Wrench("body", moment=(0.1, 0.2, 0.3), force=(1.0, 2.0, 3.0), frame="body")
     return Robot(Description(name, tuple(links), actuators={"tendon": Tendon(runs)}, loads={"follower": follower}))
 
 
 def half(radii, **options):
-    return Division(LENGTH / 2, Circle(Linear(*radii)), RUBBER, strain(**ORDERS), reference=BENT, n_gauss=5, **options)
+    return Division(
+        LENGTH / 2, Circle(Linear(*radii)), RUBBER, Strain(**ORDERS), reference=BENT, quadrature=5, **options
+    )
 
 
 @pytest.fixture(scope="module")
 def in_one_piece():
     section = Circle(Table((0.0, 0.5, 1.0), RADII))
-    rod = Rod((Division(LENGTH, section, RUBBER, strain(**ORDERS), reference=BENT, n_gauss=5),))
+    rod = Rod((Division(LENGTH, section, RUBBER, Strain(**ORDERS), reference=BENT, quadrature=5),))
     return with_company("one", [rod], (Run("one0", y=formula("0.01*cos(9*X/L)"), z=formula("0.4*r", "r")),))
 
 
@@ -331,7 +333,7 @@ def bent_rod(n_panels):
     """A rod whose section has n_panels - 1 spurious kinks, so that its points lie in as many equal panels."""
     knots = tuple(float(s) for s in np.linspace(0.0, 1.0, n_panels + 1))
     section = Circle(Table(knots, (0.01,) * len(knots)))
-    rod = Rod((Division(1.0, section, RUBBER, strain(bending=3, torsion=2, shear=1, elongation=1), n_gauss=4),))
+    rod = Rod((Division(1.0, section, RUBBER, Strain(bending=3, torsion=2, shear=1, elongation=1), quadrature=4),))
     return Robot(Description("rod", (Link("rod", rod),)))
 
 

@@ -10,7 +10,7 @@ from helpers.differences import best_slope, relative_error, slope
 import sorosim
 from sorosim.complex_step import is_varying
 from sorosim.errors import InputError, ModelError
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.loads.wrench import Wrench
 from sorosim.model.material import Material
 
 FILES = Path(__file__).parent / "io"
@@ -368,7 +368,7 @@ def test_complex_numbers_stay_refused_elsewhere():
 
 
 def test_a_robot_of_objects_is_known_by_the_file_that_it_would_write():
-    robot = sorosim.load("cable_manipulator").with_loads(push=PointWrench("arm", wrench=(0, 0, 0, 0, 0, -0.5)))
+    robot = sorosim.load("cable_manipulator").with_loads(push=Wrench("arm", force=(0, 0, -0.5)))
     (name,) = [name for name in sorosim.scalars(robot) if name.startswith("loads.push") and name.endswith("[2]")]
     q, qd, qdd, _ = state_of(robot)
     found = sorosim.sensitivities(robot, name).inverse_dynamics(q, qd, qdd)[:, 0]

@@ -14,11 +14,11 @@ from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import dump, load_text
 from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_se3, log_se3
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.loads.wrench import Wrench
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import turned_back
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.results.readings import hermite
 from sorosim.robot import Robot
@@ -251,7 +251,7 @@ def test_a_tendon_sensor_has_length_and_tension(rng):
 
 
 def test_a_load_sensor_has_the_wrench_in_the_axes_of_its_point(rng):
-    robot = swing().with_loads(weight=PointWrench("arm", 0.5, wrench=(0, 0, 0.2, 0, 0, -1.0)))
+    robot = swing().with_loads(weight=Wrench("arm", 0.5, moment=(0, 0, 0.2), force=(0, 0, -1.0)))
     robot = robot.with_sensors(weight=LoadSensor("weight"))
     q = 0.5 * rng.normal(size=robot.ndof)
     R = robot.pose(q, "arm", 0.5)[:3, :3]

@@ -7,8 +7,8 @@ from validation.builders import cantilever
 
 import sorosim
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.model.basis import strain
-from sorosim.model.joint import Joint
+from sorosim.model.basis import Strain
+from sorosim.model.joints import Joint
 from sorosim.model.material import Material
 from sorosim.model.section import Circle
 
@@ -20,7 +20,7 @@ CRITICAL = 0.5 * np.pi * WAVES / LENGTH
 def stretched():
     material = Material(1000.0 * WAVES**2, poisson=0.3, density=1000.0)
     return cantilever(
-        strain(elongation=10), length=LENGTH, section=Circle(0.01), material=material, n_gauss=96,
+        Strain(elongation=10), length=LENGTH, section=Circle(0.01), material=material, n_gauss=96,
         joint=Joint("revolute", axis=(0.0, 0.0, 1.0)),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import sorosim
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimWarning
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint, Limit
+from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import METHODS

@@ -12,15 +12,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.registry import evaluated
+from sorosim.declare import Declared
+from sorosim.registry import ACTUATORS, Registry, evaluated
 
 Array = NDArray[np.float64]
+
+
+class DeclaredActuator(Declared):
+    """A built-in kind of actuator."""
+
+    registry: ClassVar[Registry] = ACTUATORS
 
 
 class Sections(NamedTuple):
@@ -78,3 +85,11 @@ def actuate_checked(
         lambda k: f"s = {sections.s[k]:.4g} of rod '{sections.rod[k]}', input {u:g}",
     )  # fmt: skip
     return found
+
+
+def input_unit(actuator: Any, links: Mapping[str, Any], loops: Mapping[str, Any]) -> str:
+    """Unit of the input of an actuator, "" of a plain number; that of a motor depends on its joint."""
+    if hasattr(actuator, "unit_in"):
+        joint = links[actuator.link].joint if hasattr(actuator, "link") else loops[actuator.loop].joint
+        return str(actuator.unit_in(joint))
+    return str(actuator.unit)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.actuation.route import Run, as_runs, check_runs, number_or_expression, place_values
+from sorosim.actuation.base import DeclaredActuator
+from sorosim.actuation.route import RUNS, Run, SectionFormula, check_path, check_runs, place_values
 from sorosim.actuation.tendon import here, route_values
+from sorosim.declare import key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import PLAIN, ROUTE_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
@@ -20,15 +22,8 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Chamber:
-    """A chamber of given cross-section along a route; its input is the pressure in it [Pa], negative for a vacuum.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        The way of its centre line, as that of a tendon.
-    area : float or Expression
-        Of its cross-section [m^2], of the same variables as a route.
+class Chamber(DeclaredActuator, kind="chamber", title="Chambers"):
+    """A chamber along a way through rods; its input is the pressure in it [Pa], negative for a vacuum.
 
     Notes
     -----
@@ -36,16 +31,19 @@ class Chamber:
     volume: a push of pressure times area along the route. Left out is that a chamber swells across its route.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[Run, ...] = key(
+        RUNS, "Rods from base to tip, each fixed to the one before.", "[{rod: arm, y: 0, z: 1 cm}]", name="path"
+    )
     _: KW_ONLY
-    area: float | Expression
+    area: float | Expression = key(
+        SectionFormula("area", above=0.0),
+        "Cross-section of the chamber; an expression of the same variables as y.", "2 cm^2",
+    )  # fmt: skip
     unit: ClassVar[str] = "Pa"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "runs", as_runs("chamber", self.runs))
-        object.__setattr__(self, "area", number_or_expression("chamber.area", self.area, "an area [m^2]"))
-        if not isinstance(self.area, Expression) and self.area <= 0.0:
-            raise ModelError("chamber.area", "an area greater than 0 [m^2]", f"{self.area:g}")
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        check_path(cls, data)
 
     @property
     def rods(self) -> Sequence[str]:

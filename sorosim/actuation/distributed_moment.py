@@ -4,62 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.actuation.route import number_or_expression, place_values, rod_of
+from sorosim.actuation.base import DeclaredActuator
+from sorosim.actuation.route import SectionFormula, place_values, rod_of
 from sorosim.complex_step import number_type
+from sorosim.declare import key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
-from sorosim.model.material import real_number
+from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals.expressions import Expression
-from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 
 MOMENTS = ("torsion", "bending_y", "bending_z")
 
 
+def _moment(doc: str, example: str) -> Any:
+    return key(SectionFormula("moment"), doc, example, default=0.0)
+
+
 @dataclass(frozen=True)
-class DistributedMoment:
-    """An internal moment in every section of a rod; its input is a number that multiplies it.
+class DistributedMoment(DeclaredActuator, kind="moment", title="Moments inside rods"):
+    """Internal moments in every section of a rod; its input is a number that multiplies them."""
 
-    Parameters
-    ----------
-    rod : str
-        Name of the link.
-    torsion, bending_y, bending_z : float or Expression
-        Moments at an input of 1 [N m] that twist and bend the rod, in the axes of its sections; an Expression may use
-        X [m], s = X/L, L [m], r and the section's own sizes.
-    start, end : float
-        From where to where, as fractions of the rod's length; boundaries of its divisions.
-    """
-
-    rod: str
+    rod: str = key(RodName(), "Name of the link.", "arm")
     _: KW_ONLY
-    torsion: float | Expression = 0.0
-    bending_y: float | Expression = 0.0
-    bending_z: float | Expression = 0.0
-    start: float = 0.0
-    end: float = 1.0
+    torsion: float | Expression = _moment(
+        "Moment that twists; an expression may use X, s, L, the radius r and the sizes of the section.", "0.1 N*m"
+    )
+    bending_y: float | Expression = _moment("Moment that bends about y.", "(0.1 N*m)*(1 - s)")
+    bending_z: float | Expression = _moment("Moment that bends about z.", "(0.1 N*m)*sin(pi*s)")
+    start: float = start_key()
+    end: float = end_key()
     unit: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.rod, str):
-            raise ModelError("moment.rod", "the name of a link with a rod", describe(self.rod))
-        for name in MOMENTS:
-            value = number_or_expression(f"moment.{name}", getattr(self, name), "a moment [N m] or an Expression")
-            object.__setattr__(self, name, value)
+    def validate(self) -> None:
+        check_span(self)
         if all(getattr(self, name) == 0.0 for name in MOMENTS):
-            raise ModelError("moment", "torsion, bending_y or bending_z", "none", "for instance bending_y: 1 N*m")
-        for name in ("start", "end"):
-            value = real_number(f"moment.{name}", getattr(self, name), "a fraction from 0 to 1", least=0.0, upto=1.0)
-            object.__setattr__(self, name, value)
-        if not self.start < self.end:
-            raise ModelError("moment.end", f"a fraction above start = {self.start:g}", f"{self.end:g}")
+            raise ModelError("", "torsion, bending_y or bending_z", "none", "for instance bending_y: 1 N*m")
 
     @property
     def rods(self) -> Sequence[str]:

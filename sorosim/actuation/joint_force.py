@@ -4,49 +4,101 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sorosim.actuation.base import DeclaredActuator
+from sorosim.declare import WRONG, At, Reference, Text, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.joints import MOTOR, Laws
 from sorosim.model.compile import Layout
-from sorosim.model.joint import COORDINATES
-from sorosim.validation import describe
+from sorosim.model.joints import Joint
+from sorosim.problems import shown
+from sorosim.registry import JOINTS
+
+
+def joint_kind(entry: Mapping[str, Any]) -> Any:
+    """The kind of joint that a part of a file has, None if it is wrong."""
+    joint = entry.get("joint", "fixed")
+    name = next(iter(joint), "") if isinstance(joint, Mapping) and len(joint) == 1 else joint
+    return JOINTS.get(name) if isinstance(name, str) and name in JOINTS.names() else None
+
+
+def moves(entry: Mapping[str, Any]) -> bool:
+    """Whether the joint of a link of a file moves; of a wrong one, nobody knows."""
+    kind = joint_kind(entry)
+    return kind is None or bool(kind.coordinates)
+
+
+def check_direction(at: At, kind: Any, along: Any) -> bool:
+    """Whether a direction is one of a kind of joint; if not, that is noted."""
+    own = [name for name, _ in kind.coordinates]
+    if len(own) == 1 and along is not None:
+        (at / "along").fail("no direction", shown(along), f"a {kind.kind} joint has one coordinate")
+    elif len(own) > 1 and along is None:
+        hint = f"a {kind.kind} joint has {len(own)} coordinates: {', '.join(own)}"
+        at.fail("the key 'along'", "nothing", hint)
+    else:
+        return len(own) == 1 or (at / "along").known(f"a direction of a {kind.kind} joint", along or "", own)
+    return False
+
+
+class MovingLink(Reference):
+    """The name of a link whose joint moves."""
+
+    def read(self, value: Any, at: At) -> Any:
+        names = at.scope.names("links")
+        entry = at.scope.entry("links", value) if isinstance(value, str) else None
+        if names is not None and value in names and entry is not None and not moves(entry):
+            moving = [name for name in names if moves(at.scope.entry("links", name) or {"joint": None})]
+            return at.fail(self.what, f"{shown(value)}, whose joint is fixed", nearest(value, moving))
+        return super().read(value, at)
+
+
+class Coordinate(Text):
+    """Name of a coordinate of a joint; "" for the only one."""
+
+    def check(self, value: Any) -> str:
+        return "" if isinstance(value, str) and value == "" else super().check(value)
 
 
 @dataclass(frozen=True)
-class JointForce:
-    """A motor; its input is the moment [N m] or the force [N] on the link, its reaction acts on the parent.
+class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
+    """A motor in a joint; its input is the moment [N m] or the force [N] on the link, its reaction acts on the parent.
 
-    Parameters
-    ----------
-    link : str
-        Name of the link whose joint is driven.
-    along : str
-        For joints of several coordinates: which one. ``angle`` or ``slide`` of a cylindrical joint, ``first`` or
-        ``second`` of a universal one, ``angle``, ``tx`` or ``ty`` of a planar one, ``rx``, ``ry`` or ``rz`` of a
-        spherical one, these or ``tx``, ``ty`` or ``tz`` of a free one. Of spherical, planar and free joints it is the
-        direction of that name in the frame that the joint moves.
+    Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint moves.
     """
 
-    link: str
-    along: str = ""
+    link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint it drives.", "ball")
+    along: str = key(
+        Coordinate("a direction of the joint"), "Which coordinate of a joint of several: the last word of its name.",
+        "rx", default="",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        for name in ("link", "along"):
-            if not isinstance(getattr(self, name), str):
-                raise ModelError(f"joint.{name}", "a name", describe(getattr(self, name)))
+    @classmethod
+    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+        entry = at.scope.entry("links", data["link"]) if isinstance(data.get("link"), str) else None
+        kind = None if entry is None else joint_kind(entry)
+        out = super().read_keys(data, at, **values)
+        if out is not WRONG and kind is not None and not check_direction(at, kind, data.get("along")):
+            return WRONG
+        return out
+
+    def unit_in(self, joint: Joint) -> str:
+        """Unit of its input in a joint."""
+        return {"angle": "N m", "length": "N"}[dict(joint.coordinates)[self.along]]
 
     def index(self, layout: Layout) -> int:
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""
         link = layout.links.get(self.link)
         if link is None or link.n_joint == 0:
             moving = [name for name, other in layout.links.items() if other.n_joint]
-            raise ModelError("joint.link", "a link whose joint moves", f"'{self.link}'", nearest(self.link, moving))
-        names = [name for name, _ in COORDINATES[link.link.joint.kind]]
+            raise ModelError("link", "a link whose joint moves", f"'{self.link}'", nearest(self.link, moving))
+        names = [name for name, _ in link.link.joint.coordinates]
         if self.along not in names:
             expected = f"one of {', '.join(names)}" if len(names) > 1 else "nothing: the joint has one coordinate"
-            raise ModelError("joint.along", expected, f"'{self.along}'", nearest(self.along, names))
+            raise ModelError("along", expected, f"'{self.along}'", nearest(self.along, names))
         return names.index(self.along)
 
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
+from sorosim.declare import WRONG, At, Declared, Formula, Key, ListOf, Part, Type, Writer, key
+from sorosim.declare.base import Define
+from sorosim.declare.composite import described
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
-from sorosim.model.material import real_number
 from sorosim.model.profile import place_jets
+from sorosim.model.span import RodName, check_span, end_key, start_key
+from sorosim.registry import SECTIONS
 from sorosim.signals.expressions import Expression
-from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 
@@ -43,46 +46,41 @@ def place_values(where: str, value: Expression, layout: LinkLayout, piece: Piece
     return np.broadcast_to(jets, (len(X), 3)).copy()
 
 
-def number_or_expression(where: str, value: Any, what: str = "a number or an Expression") -> float | Expression:
-    """A number or an Expression of place."""
-    return value if isinstance(value, Expression) else real_number(where, value, what)
+def variables() -> tuple[str, ...]:
+    """Variables of a route: place, the radius of a round section, and the sizes of all sections."""
+    sizes = {name for kind in SECTIONS.declared().values() for name in kind.size_names}
+    return (*PLACE_VARIABLES, RADIUS, *sorted(sizes))
 
 
 @dataclass(frozen=True)
-class Run:
-    """The part of a tendon that runs through one rod.
+class SectionFormula(Formula):
+    """A quantity, or an expression of place and of the sizes of a section."""
 
-    Parameters
-    ----------
-    rod : str
-        Name of the link.
-    y, z : float or Expression
-        Position of the tendon in the section's frame [m]; an Expression may use X (arclength on the rod [m]), L (length
-        of the rod), s = X/L, r (radius of a round section at X) and the section's own sizes by name.
-    start, end : float
-        From where to where, as fractions of the rod's length; boundaries of its divisions.
-    """
+    variables: tuple[str, ...] = ()
 
-    rod: str
+    def check(self, value: Any) -> float | Expression:
+        return replace(self, variables=variables())._check(value)
+
+    def _check(self, value: Any) -> float | Expression:
+        return super().check(value)
+
+
+@dataclass(frozen=True)
+class Run(Declared, title="Ways through rods"):
+    """The part of a tendon that runs through one rod."""
+
+    rod: str = key(RodName(), "Name of the link that it runs through.", "arm")
     _: KW_ONLY
-    y: float | Expression
-    z: float | Expression
-    start: float = 0.0
-    end: float = 1.0
+    y: float | Expression = key(
+        SectionFormula("length"),
+        "Place in the section. Expressions may use X, s, L, the radius r and the sizes of the section.", "0",
+    )  # fmt: skip
+    z: float | Expression = key(SectionFormula("length"), "As y.", "1 cm*cos(2*pi*s)")
+    start: float = start_key()
+    end: float = end_key()
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.rod, str):
-            raise ModelError("tendon.rod", "the name of a link with a rod", describe(self.rod))
-        for name in ("y", "z"):
-            value = getattr(self, name)
-            if not isinstance(value, Expression):
-                value = real_number(f"tendon.{name}", value, "a number [m] or an Expression")
-                object.__setattr__(self, name, value)
-        for name in ("start", "end"):
-            value = real_number(f"tendon.{name}", getattr(self, name), "a fraction from 0 to 1", least=0.0, upto=1.0)
-            object.__setattr__(self, name, value)
-        if not self.start < self.end:
-            raise ModelError("tendon.end", f"a fraction above start = {self.start:g}", f"{self.end:g}")
+    def validate(self) -> None:
+        check_span(self)
 
     def route(self, layout: LinkLayout, piece: Piece, X: Array) -> tuple[Array, Array]:
         """Route d = [0, y, z] and slope d' = dd/dX, each (n, 3), at arclengths X (n,) of the rod inside a division."""
@@ -98,13 +96,41 @@ class Run:
         return d, slope
 
 
-def as_runs(where: str, given: Any) -> tuple[Run, ...]:
-    """One Run or several."""
-    if isinstance(given, Run):
-        given = (given,)
-    if not isinstance(given, Sequence) or not given or not all(isinstance(run, Run) for run in given):
-        raise ModelError(where, "one Run or several", describe(given))
-    return tuple(given)
+class Runs(ListOf):
+    """The rods that a tendon runs through: the key `path`, or the keys of the only one; in Python also one Run."""
+
+    def names(self, key: Key) -> tuple[str, ...]:
+        return (*Run.key_names(), key.name)
+
+    def at_name(self, key: Key, name: str) -> Type | None:
+        return self if name == key.name else Part(Run).within(name)
+
+    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+        return described(Run, define) | super().described(key, define)
+
+    def read(self, value: Any, at: At) -> Any:
+        return super().read((value,) if isinstance(value, Run) else value, at)
+
+    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+        if key.name in data:
+            return super().take(data, key, at)
+        one = Run.read_keys({name: value for name, value in data.items() if name in Run.key_names()}, at)
+        return WRONG if one is WRONG else (one,)
+
+    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+        return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
+
+
+RUNS = Runs(Part(Run), "one rod or several")
+
+
+def check_path(cls: type[Declared], data: Mapping[str, Any]) -> None:
+    """Refuse the keys of a run beside a path (ModelError)."""
+    others = [name for name in data if name in Run.key_names()]
+    if "path" in data and others:
+        known = [name for name in cls.key_names() if name not in Run.key_names()]
+        got, hint = "also " + ", ".join(others)[:60], "each entry of path has its own"
+        raise ModelError("", f"the keys {', '.join(known)}", got, hint)
 
 
 def check_runs(where: str, runs: Sequence[Run], layout: Layout) -> None:

@@ -3,50 +3,70 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
-from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.joint_force import JointForce, joint_kind
+from sorosim.declare import WRONG, At, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.joints import SERVO
 from sorosim.model.compile import Layout
-from sorosim.model.material import real_number
+from sorosim.model.joints import ACTING, Given, Joint
 
 
 @dataclass(frozen=True)
-class Servo(JointForce):
-    """A motor that turns or moves its joint to where its input says [rad, m].
+class OfJoint(Given):
+    """A quantity whose dimension depends on the joint of the link beside it, which may be known later."""
 
-    Its effort is stiffness (input - q) - damping qd; with a limit L, L tanh of it over L.
+    name: str
 
-    Parameters
-    ----------
-    link : str
-        Name of the link whose joint is driven.
-    along : str
-        For joints of several coordinates: which one, see `JointForce`; it must commute with the joint's others.
-    stiffness : float
-        [N m/rad, N/m], positive.
-    damping : float
-        [N m s/rad, N s/m], not negative.
-    limit : float, optional
-        Largest effort [N m, N].
+    def read(self, value: Any, at: At) -> Any:
+        given = at.attempt(lambda: self.check(value))
+        owner = at.owner if isinstance(at.owner, Mapping) else {}
+        entry = at.scope.entry("links", owner.get("link", "")) if isinstance(owner.get("link"), str) else None
+        coordinates = dict(getattr(joint_kind(entry), "coordinates", ())) if entry is not None else {}
+        dimension = coordinates.get(owner.get("along", next(iter(coordinates), "")))
+        if given is WRONG or dimension is None:
+            return given
+        at.number(ACTING[self.name][0][dimension])
+        return at.attempt(lambda: self.of(given, dimension))
+
+    def of(self, value: Any, dimension: str) -> float:
+        """In SI units, at a coordinate that is an angle or a length."""
+        dimensions, bounds = ACTING[self.name]
+        return Quantity(dimensions[dimension], **bounds, infinite=True).check(value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Servo(JointForce, kind="servo", title="Servos"):
+    """A motor that holds a joint where its input says, an angle or a length.
+
+    Its effort is stiffness (input - q) - damping qd; with a limit L, L tanh of it over L. Its coordinate must commute
+    with the others of the joint.
     """
 
     _: KW_ONLY
-    stiffness: float
-    damping: float = 0.0
-    limit: float = math.inf
+    stiffness: Any = key(
+        OfJoint("stiffness"), "Moment or force per difference from the input, N*m/rad or N/m.", "5 N*m/rad"
+    )
+    damping: Any = key(
+        OfJoint("damping"), "Moment or force against the rate, N*m*s/rad or N*s/m.", "0.1 N*m*s/rad", default=0.0
+    )
+    limit: Any = key(OfJoint("limit"), "Largest moment or force; it is approached smoothly.", "2 N*m", default=math.inf)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        stiffness = real_number("servo.stiffness", self.stiffness, "a stiffness greater than 0", above=0.0)
-        object.__setattr__(self, "stiffness", stiffness)
-        damping = real_number("servo.damping", self.damping, "a damping of 0 or more", least=0.0)
-        object.__setattr__(self, "damping", damping)
-        if self.limit != math.inf:
-            object.__setattr__(
-                self, "limit", real_number("servo.limit", self.limit, "an effort greater than 0", above=0.0)
-            )
+    def validate(self) -> None:
+        for name in ("stiffness", "damping", "limit"):
+            value = getattr(self, name)
+            if not isinstance(value, str):  # a text waits for the joint
+                least = value.real > 0.0 if name != "damping" else value.real >= 0.0
+                if not least:
+                    what = "greater than 0" if name != "damping" else "of 0 or more"
+                    raise ModelError(name, f"a number {what}", f"{value:g}")
+
+    def unit_in(self, joint: Joint) -> str:
+        """Unit of its input in a joint."""
+        return {"angle": "rad", "length": "m"}[dict(joint.coordinates)[self.along]]
 
     def index(self, layout: Layout) -> int:
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""
@@ -56,11 +76,13 @@ class Servo(JointForce):
         if not stage.commutes:
             expected = "a joint whose coordinates are angles and lengths"
             hint = "a controller, see simulate, may act on its motors"
-            raise ModelError("servo.link", expected, f"a {joint.kind} joint", hint)
+            raise ModelError("link", expected, f"a {joint.kind} joint", hint)
         return index
 
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""
         link, index = layout.links[self.link], self.index(layout)
         row = (SERVO, link.joint_blocks[0], at, link.column + index, actuator)
-        return row, [self.stiffness, self.damping, self.limit]
+        dimension = link.link.joint.dimensions[index]
+        types = {name: one.type for name, one in self.keys().items() if isinstance(one.type, OfJoint)}
+        return row, [one.of(getattr(self, name), dimension) for name, one in types.items()]

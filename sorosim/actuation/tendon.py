@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.actuation.route import Run, as_runs, check_runs
+from sorosim.actuation.base import DeclaredActuator
+from sorosim.actuation.route import RUNS, Run, check_path, check_runs
 from sorosim.complex_step import number_type
+from sorosim.declare import Quantity, Truth, key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import GAIN as GAIN_AT
 from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, PULLED, ROUTE, ROUTE_ROW, SLOPE, WOUND
 from sorosim.model.compile import Layout, LinkLayout, Piece
-from sorosim.model.material import real_number
-from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 
@@ -25,46 +25,42 @@ SLACK_PART = 1e-4
 
 
 @dataclass(frozen=True)
-class Tendon:
-    """A string that is pulled at the base of its first rod.
+class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
+    """A cable through one rod or several, pulled at the base of the first; its input is its tension, positive in pull.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        The rods it runs through, from base to tip. Between two rods it must pass rigid ground only: the next rod is
-        fixed, directly or through fixed rigid links, to the tip of the one before.
-    stiffness : float, optional
-        Of the whole tendon [N/m]. With it the input is how far the tendon is wound up at its pulled end, against its
-        length in the unstrained robot [m], and its tension is unknown: stiffness times what it is stretched by. Without
-        it the input is the tension [N].
-    friction : float
-        Coefficient of friction along the route: the tension falls from the pulled end as exp(-friction * angle), by
-        the angle that the route has turned (Euler, Eytelwein). For a tendon that is being pulled in; the kinks where it
-        enters another rod do not count.
-    pushes : bool
-        Whether it carries negative tension, as a push rod does; a string is slack there, and carries nothing.
+    Between two rods it must pass rigid ground only: the next rod is fixed, directly or through fixed rigid links, to
+    the tip of the one before. Friction is that of a tendon that is being pulled in (Euler, Eytelwein); the kinks where
+    it enters another rod do not count.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[Run, ...] = key(
+        RUNS, "Rods from base to tip, each fixed to the one before.", "[{rod: arm, y: 0, z: 1 cm}]", name="path"
+    )
     _: KW_ONLY
-    stiffness: float | None = None
-    friction: float = 0.0
-    pushes: bool = False
+    stiffness: float | None = key(
+        Quantity("stiffness", above=0.0),
+        "Of the whole tendon. With it the input is the length by which it is wound up at its base, against its length "
+        "in the unstrained robot; its tension is unknown.", "20 kN/m", default=None,
+    )  # fmt: skip
+    friction: float = key(
+        Quantity("number", least=0.0),
+        "Coefficient of friction along the way; the tension falls from the base as exp(-friction*angle).", "0.1",
+        default=0.0,
+    )  # fmt: skip
+    pushes: bool = key(
+        Truth(), "Whether it carries negative tension, as a push rod; if not, it is slack then.", "true", default=False
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "runs", as_runs("tendon", self.runs))
-        if self.stiffness is not None:
-            value = real_number("tendon.stiffness", self.stiffness, "a positive stiffness [N/m]", above=0.0)
-            object.__setattr__(self, "stiffness", value)
-        friction = real_number("tendon.friction", self.friction, "a coefficient of 0 or more", least=0.0)
-        object.__setattr__(self, "friction", friction)
-        if not isinstance(self.pushes, bool):
-            raise ModelError("tendon.pushes", "True or False", describe(self.pushes))
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        check_path(cls, data)
+
+    def validate(self) -> None:
         if self.stiffness is not None and self.friction > 0.0:
             hint = "a tendon with friction takes its tension as input"
-            raise ModelError("tendon", "stiffness or friction, one of them", "both", hint)
+            raise ModelError("", "stiffness or friction, one of them", "both", hint)
         if self.stiffness is not None and self.pushes:
-            raise ModelError("tendon", "stiffness or pushes, one of them", "both", "a wound tendon is slack or pulls")
+            raise ModelError("", "stiffness or pushes, one of them", "both", "a wound tendon is slack or pulls")
 
     @property
     def unit(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from sorosim.benchmark.rigid import seconds
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 

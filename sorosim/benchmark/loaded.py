@@ -53,7 +53,11 @@ class BoundLine:
 
 
 def _loaded(robot: Robot, kind: str) -> Robot:
-    load = NumpyLine("arm") if kind == "NumPy" else LineLoad("arm", wrench=(0.0, 0.0, 0.0, *FORCE))
+    load = (
+        NumpyLine("arm")
+        if kind == "NumPy"
+        else LineLoad("arm", moment=((0.0, 0.0, 0.0, *FORCE))[:3], force=((0.0, 0.0, 0.0, *FORCE))[3:])
+    )
     return robot.with_loads(line=load)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.io import load
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.link import Link
 from sorosim.model.rod import Rod
 from sorosim.robot import Robot
@@ -48,7 +48,7 @@ def rod_of(orders: tuple[int, int]) -> Robot:
     link = description.links[0]
     assert isinstance(link.body, Rod)  # it is one rod
     angular, linear = orders
-    varying = strain(torsion=angular, bending=angular, elongation=linear, shear=linear)
+    varying = Strain(torsion=angular, bending=angular, elongation=linear, shear=linear)
     parts = tuple(replace(part, strain=varying, n_gauss=angular + 3) for part in link.body.divisions)
     rod = Link(link.name, Rod(parts), joint=link.joint, at=link.at)
     return Robot(replace(description, links=(rod,), actuators={}, simulate={}, statics={}, text=""))

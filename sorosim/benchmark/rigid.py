@@ -22,7 +22,7 @@ from sorosim.kernels.evaluate import evaluate
 from sorosim.lie.so3 import exp_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.kernels import evaluate as task
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.description import Description
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
@@ -24,8 +24,8 @@ CHILDREN = 3
 DEPTH = 4
 ROUNDS = 7
 
-_ROD = Rod((Division(0.1, Circle(0.005), Material(1e6, poisson=0.5, density=1000.0), strain(torsion=1, bending=1),
-                     n_gauss=4),))  # fmt: skip
+_ROD = Rod((Division(0.1, Circle(0.005), Material(1e6, poisson=0.5, density=1000.0), Strain(torsion=1, bending=1),
+                     quadrature=4),))  # fmt: skip
 
 
 def chain(n: int) -> Robot:

@@ -73,7 +73,7 @@ class Rest:
     def _turning(self) -> NDArray[np.int64]:
         """Unknowns whose whole turns make no difference."""
         links = self.robot.engine.layout.links.values()
-        angles = [link.column + k for link in links for k in link.link.joint.counts_no_turns]
+        angles = [link.column + k for link in links for k in link.link.joint.free_turns]
         return np.flatnonzero(np.isin(self.free, angles))
 
     # -- unknowns ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ U, DRIVEN = "--u", "--driven"
 
 def signals(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[Any, Any]:
     """Inputs and motions of a run; None where the command line says nothing."""
-    from sorosim.io.fields import formula_or_quantity
+    from sorosim.declare import formula_or_quantity
     from sorosim.signals import as_signal
 
     def read(text: str, dimension: str) -> Any:

@@ -3,114 +3,149 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.complex_step import number_type
+from sorosim.declare import WRONG, At, Declared, Part, Text, Type, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.loop_joint import (
     ALONG,
-    ANY_TURN,
     AXIS,
-    AXIS_TURN,
     DAMPING,
     FRAME_A,
     FRAME_B,
     N_VALUES,
-    NO_TURN,
     PHI,
     PITCH,
     REST,
-    SCREW_TURN,
     SLIDE,
     STIFFNESS,
     Loops,
 )
-from sorosim.model.anchor import AS_BUILT, Anchor
+from sorosim.model.anchor import Anchor, AnchorType
 from sorosim.model.compile import Layout
-from sorosim.model.joint import Joint, directions_across
-from sorosim.model.link import WORLD, Link
-from sorosim.validation import describe
+from sorosim.model.joints import Joint, JointType
+from sorosim.model.link import Link
+from sorosim.model.pose import AS_BUILT, IDENTITY, WORLD, PlaceType
+from sorosim.problems import listed, shown
+from sorosim.registry import JOINTS
 
 Array = NDArray[np.float64]
 
-TURNS = {
-    "fixed": NO_TURN, "revolute": AXIS_TURN, "prismatic": NO_TURN, "helical": SCREW_TURN, "cylindrical": AXIS_TURN,
-    "planar": AXIS_TURN, "spherical": ANY_TURN,
-}  # fmt: skip
-# joints whose free motions commute: springs, dampers and motors act along them
-LAWFUL = ("revolute", "prismatic", "helical", "cylindrical")
+
+class LoopJoint(JointType):
+    """The joint of a loop."""
+
+    def read(self, value: Any, at: At) -> Any:
+        joint = super().read(value, at)
+        if joint is WRONG or not isinstance(value, Mapping):
+            return joint
+        kind, given = type(joint), value[joint.kind]
+        if kind.turn is None or not isinstance(given, Mapping):
+            return joint
+        springs = kind.takes_springs_in_loop()
+        known = [name for name in kind.key_names() if name in (*SHAPE, *(SPRINGS if springs else ()))]
+        wrong = sorted(set(given) - set(known))
+        for name in wrong:
+            hint = f"springs and dampers may be in {listed(spring_kinds())} ones" if name in SPRINGS else ""
+            what = f"a key of a {joint.kind} joint that closes a loop"
+            (at / joint.kind / name).fail(what, shown(name), hint or f"known: {', '.join(known)}", at_key=True)
+        return WRONG if wrong else joint
+
+
+# keys of a joint that closes a loop
+SHAPE, SPRINGS = ("axis", "pitch"), ("stiffness", "damping", "rest")
+
+
+def spring_kinds() -> list[str]:
+    """Kinds of joints in which springs, dampers and motors may act where they close a loop."""
+    return [name for name, kind in JOINTS.declared().items() if kind.takes_springs_in_loop()]
+
+
+@dataclass(frozen=True)
+class EndType(AnchorType):
+    """An end of a loop."""
+
+    built: bool = False
+
+    def read(self, value: Any, at: At) -> Any:
+        at_link = value.get("at") if isinstance(value, Mapping) else None
+        entries = [(at / "at", at_link)] if isinstance(at_link, Mapping) else []
+        entries += [(at / "at" / i, pose) for i, pose in enumerate(at_link if isinstance(at_link, list) else ())]
+        for here, pose in entries:
+            if isinstance(pose, Mapping) and "as_built" in pose and not (self.built and isinstance(at_link, Mapping)):
+                hint = "it stands alone, not in a list: at: {as_built: true}"
+                hint = hint if self.built else "only the end 'to' may be taken as built"
+                return (here / "as_built").fail("position and rotation", "as_built", hint)
+        if self.built and isinstance(value, Mapping):
+            return End.read(value, at)
+        return super().read(value, at)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Text(), Part(End if self.built else Anchor)
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class End(Anchor, title="Where a loop ends"):
+    """Frame b of a loop."""
+
+    at: Any = key(
+        PlaceType(built=True), "Pose on the link; a list of poses is one after the other.", "{as_built: true}",
+        default=IDENTITY,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(Declared, title="Loops"):
     """A joint that closes a chain: it holds frame `a` to frame `b` but for its own motion.
 
-    Parameters
-    ----------
-    joint : Joint
-        fixed, revolute, prismatic, helical, cylindrical, planar or spherical; its frames are `a`, which moves, and `b`.
-        Springs and dampers may act in revolute, prismatic, helical and cylindrical ones; no friction and no limits.
-    a, b : Anchor
-        On two links, or a link and the world.
-
-    Notes
-    -----
     A universal joint is not among them, since its free motions form no group: close the chain at another joint.
     """
 
-    joint: Joint
-    a: Anchor
-    b: Anchor = field(default_factory=Anchor)
+    joint: Joint = key(
+        LoopJoint(),
+        "How one end may move on the other: as the joint of a link, but not universal and not free, without friction "
+        "and limits. Springs and dampers in revolute, prismatic, helical and cylindrical ones only.",
+        "{revolute: {axis: [0, 0, 1], stiffness: 2 N*m/rad}}",
+    )
+    a: Anchor = key(
+        EndType(), "The end that moves, frame a: the name of a link, its tip or its body frame, or {link, at}.", "knob",
+        name="from",
+    )  # fmt: skip
+    b: Anchor = key(
+        EndType(built=True), "The end that it moves on, frame b, the frame of the joint: as `from`.",
+        "{link: arm, at: {as_built: true}}", name="to", default=Anchor(),
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.joint, Joint):
-            raise ModelError("loop.joint", "a Joint", describe(self.joint))
-        for name in ("a", "b"):
-            if not isinstance(getattr(self, name), Anchor):
-                raise ModelError(f"loop.{name}", "an Anchor", describe(getattr(self, name)))
-        kind = self.joint.kind
-        if kind not in TURNS:
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if "to" not in data and set(data) <= set(cls.key_names()):
+            raise ModelError("", "the key 'to'", "nothing", "for instance to: world")
+
+    def validate(self) -> None:
+        joint, kind = self.joint, self.joint.kind
+        if joint.turn is None:
+            known = [name for name, other in JOINTS.declared().items() if other.turn is not None]
             hint = "a free joint closes nothing" if kind == "free" else "close the chain at another of its joints"
-            raise ModelError("loop.joint", f"one of {', '.join(TURNS)}", kind, hint)
-        if kind == "helical" and self.joint.pitch == 0.0:
-            raise ModelError("loop.joint.pitch", "a pitch other than 0", "0", "a helical joint without one is revolute")
-        if any(self.joint.friction) or any(stop is not None for stop in self.joint.stops):  # type: ignore[arg-type]
-            raise ModelError("loop.joint", "no friction and no limits in the joint of a loop", "some")
-        springs = [name for name in ("stiffness", "damping") if np.any(getattr(self.joint, name))]
-        if springs and kind not in LAWFUL:
-            raise ModelError(
-                f"loop.joint.{springs[0]}", f"none in a {kind} loop", "some", f"in {', '.join(LAWFUL)} only"
-            )
-        if any(self.joint.through):
-            got, hint = describe(list(self.joint.through)), "its frames stand on the axis: move them by `at`"
-            raise ModelError("loop.joint.through", "no point on the axis of a loop", got, hint)
+            raise ModelError("joint", f"one of {', '.join(known)}", kind, hint)
+        if kind == "helical" and joint.pitch == 0.0:
+            raise ModelError("joint.pitch", "a pitch other than 0", "0", "a helical joint without one is revolute")
+        if any(joint.friction) or any(limit is not None for limit in joint.limits):
+            raise ModelError("joint", "no friction and no limits in the joint of a loop", "some")
+        springs = [name for name in ("stiffness", "damping") if np.any(getattr(joint, name))]
+        if springs and not joint.takes_springs_in_loop():
+            hint = f"in {', '.join(spring_kinds())} only"
+            raise ModelError(f"joint.{springs[0]}", f"none in a {kind} loop", "some", hint)
+        if any(joint.through):
+            got, hint = shown(list(joint.through)), "its frames stand on the axis: move them by `at`"
+            raise ModelError("joint.through", "no point on the axis of a loop", got, hint)
         if isinstance(self.a.at, str):
-            raise ModelError("loop.a.at", "a pose", f"'{AS_BUILT}'", "only frame b can be taken as built")
-
-    @property
-    def constrained(self) -> Array:
-        """Phi^T (m, 6): what the joint does not allow, [angular; linear], in frame b."""
-        axis, kind = np.array(self.joint.axis), self.joint.kind
-        across, all_, none = directions_across(axis), np.eye(3), np.zeros((0, 3))
-        turns = {"spherical": none, "fixed": all_, "prismatic": all_}.get(kind, across)
-        slides = {"prismatic": across, "helical": across, "cylindrical": across, "planar": axis[None]}.get(kind, all_)
-        rows = [np.pad(turns, ((0, 0), (0, 3))), np.pad(slides, ((0, 0), (3, 0)))]
-        if kind == "helical":
-            rows.append(np.concatenate([self.joint.pitch * axis, -axis])[None])
-        return np.vstack(rows)
-
-    @property
-    def along(self) -> Array:
-        """Wrench on frame a (n, 6) of a unit force or moment along each direction that may have a spring or a motor."""
-        axis, none = np.array(self.joint.axis), np.zeros(3)
-        turn, slide = np.concatenate([axis, none]), np.concatenate([none, axis])
-        found = {"revolute": [turn], "helical": [turn], "prismatic": [slide], "cylindrical": [turn, slide]}
-        return np.array(found.get(self.joint.kind, [])).reshape(-1, 6)
+            raise ModelError("from.at", "a pose", f"'{AS_BUILT}'", "only frame b can be taken as built")
 
 
 class Closed(NamedTuple):
@@ -147,12 +182,13 @@ def compile_loops(
     for motor in motors.values():
         if motor.loop not in loops:
             raise ModelError("loop", "the name of a loop", f"'{motor.loop}'", nearest(motor.loop, loops))
-        if loops[motor.loop].joint.kind not in LAWFUL:
-            raise ModelError("loop", f"a loop that is {', '.join(LAWFUL)}", loops[motor.loop].joint.kind)
+        if not loops[motor.loop].joint.takes_springs_in_loop():
+            raise ModelError("loop", f"a loop that is {', '.join(spring_kinds())}", loops[motor.loop].joint.kind)
     row, value = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), N_VALUES), dtype=number_type())
     rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):
-        joint, phi, along, where = loop.joint, loop.constrained, loop.along, f"loops.{name}"
+        joint, where = loop.joint, f"loops.{name}"
+        phi, along = joint.constrained, joint.along
         pose_a, pose_b = loop.a.pose_on_node(f"{where}.a", by_name), loop.b.pose_on_node(f"{where}.b", by_name)
         nodes = [loop.a.node(layout), loop.b.node(layout)]
         if nodes[0] == nodes[1]:
@@ -161,25 +197,21 @@ def compile_loops(
         if pose_b is None:
             pose_b = np.linalg.inv(built(nodes[1])) @ built(nodes[0]) @ pose_a
         acting = {motor.index(joint): i for i, motor in motors.items() if motor.loop == name}
-        lawful = bool(acting) or np.any(joint.stiffness) or np.any(joint.damping)
-        row[k] = [*nodes, TURNS[joint.kind], first, len(phi), len(along) if lawful else 0,
+        has_springs = bool(acting) or np.any(joint.stiffness) or np.any(joint.damping)
+        row[k] = [*nodes, joint.turn, first, len(phi), len(along) if has_springs else 0,
                   acting.get(0, -1), acting.get(1, -1)]  # fmt: skip
         rows[name] = slice(first, first + len(phi))
         first += len(phi)
         for at, pose in ((FRAME_A, pose_a), (FRAME_B, pose_b)):
             value[k, at : at + 12] = np.vstack([pose[:3, :3], pose[:3, 3]]).ravel()
         value[k, PHI : PHI + phi.size] = phi.ravel()
-        axis = np.array(joint.axis)
-        slide = {"planar": np.eye(3) - np.outer(axis, axis)}
-        if joint.kind in ("prismatic", "helical", "cylindrical"):
-            slide[joint.kind] = np.outer(axis, axis)
-        value[k, SLIDE : SLIDE + 9] = slide.get(joint.kind, np.zeros((3, 3))).ravel()
-        value[k, AXIS : AXIS + 3], value[k, PITCH] = axis, joint.pitch
+        value[k, SLIDE : SLIDE + 9] = joint.sliding.ravel()
+        value[k, AXIS : AXIS + 3], value[k, PITCH] = joint.axis, joint.pitch
         value[k, ALONG : ALONG + along.size] = along.ravel()
         for at, name_of in ((STIFFNESS, "stiffness"), (DAMPING, "damping"), (REST, "rest")):
             if len(along):
                 value[k, at : at + len(along)] = getattr(joint, name_of)
-    forbidden = np.concatenate([np.zeros((0, 6)), *(loop.constrained for loop in loops.values())])
+    forbidden = np.concatenate([np.zeros((0, 6)), *(loop.joint.constrained for loop in loops.values())])
     turns = np.logical_not(forbidden[:, 3:].any(axis=1))
     size = np.ones(first)
     extents = {name: extent(loop, by_name, layout, built) for name, loop in loops.items()}

@@ -61,7 +61,7 @@ def _block(patient: Patient, block: str, given: Mapping[str, Any]) -> Iterator[F
             asked = f"was it meant in deg? That is {np.radians(far):.3g} rad" if turns else "was it meant in cm or mm?"
             yield Finding(ODD, f"{where}.{name}", f"moves as far as {far:.4g} {unit}", asked, far, unit)
         link = next((link for link in robot.links if link.name == name), None)
-        stop = link.joint.stops[0] if link is not None and link.joint.n == 1 else None
+        stop = link.joint.limits[0] if link is not None and link.joint.n == 1 else None
         if stop is not None and not (stop.low <= values[:, k].min() and values[:, k].max() <= stop.high):
             what = f"goes from {values[:, k].min():.3g} to {values[:, k].max():.3g} {unit}, beyond its stops"
             remedy = f"they are at {stop.low:.3g} and {stop.high:.3g} {unit}"

@@ -47,7 +47,7 @@ def joints(patient: Patient) -> Iterator[Finding]:
                     f"a spring of {enough:.1g} {'N m/rad' if turns else 'N/m'} gives way by {0.1 * scale:.2g} {unit}"
                 )
                 yield Finding(ODD, where, what, remedy, float(sag), unit)
-            limit = joint.stops[i] if joint.stops else None
+            limit = joint.limits[i] if joint.limits else None
             if not driven:
                 yield from _friction(patient, where, name, float(frictions[i]), turns)
             if limit is None or driven:

@@ -145,7 +145,7 @@ def link_mass(robot: Robot, name: str) -> float:
     if link.rod is not None:
         total = 0.0
         for division in link.rod.divisions:
-            X, w, _ = division.quadrature()
+            X, w, _ = division.gauss_points()
             total += float(w @ division.line_inertia(X)[:, 3])
         return total
     return float(link.body.mass) if isinstance(link.body, RigidBody) else 0.0

@@ -163,7 +163,7 @@ class Patient:
         if self.robot.loop_names:
             return ""
         free = (link for link in self.robot.links if link.parent == WORLD and link.joint.kind == "free")
-        return next((link.name for link in free if not link.joint.is_wound), "")
+        return next((link.name for link in free if not link.joint.counts_turns), "")
 
     def _loose_coordinate(self) -> str:
         """The first coordinate that no force depends on, and none along it on any other: it is everywhere the same."""

@@ -71,7 +71,7 @@ def missed(division: Division) -> Missed:
 
 def _smooth(division: Division) -> Iterator[Array]:
     """Generalised forces (n,) of internal moments and forces (1 - s)^k, of each free strain."""
-    X, w, _ = division.quadrature()
+    X, w, _ = division.gauss_points()
     P = division.basis(X)
     for row in np.unique(division.strain.rows):
         for k in range(SMOOTH):
@@ -79,7 +79,7 @@ def _smooth(division: Division) -> Iterator[Array]:
 
 
 def _moments(division: Division) -> Array:
-    X, w, _ = division.quadrature()
+    X, w, _ = division.gauss_points()
     line = division.line_inertia(X)[:, 3]
     return np.array([w @ (line * (X / division.length) ** k) for k in range(3)])
 

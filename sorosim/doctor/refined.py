@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import ModelError
-from sorosim.model.basis import STRAINS, ElementBasis, StrainBasis, get_basis
+from sorosim.model.basis import STRAINS, ElementBasis, Strain, get_basis
 from sorosim.model.quadrature import default_n_gauss, minimum_n_gauss
 from sorosim.model.rod import Division, Rod
 from sorosim.robot import Robot
@@ -35,7 +35,7 @@ def _division(division: Division, richer: int) -> Division:
     return replace(division, strain=strain, n_gauss=n_gauss)
 
 
-def richer_basis(strain: StrainBasis, richer: int) -> StrainBasis:
+def richer_basis(strain: Strain, richer: int) -> Strain:
     """A basis with more functions of each free strain; one that has no higher order stays as it is."""
     entries = {}
     for name in STRAINS:
@@ -48,10 +48,10 @@ def richer_basis(strain: StrainBasis, richer: int) -> StrainBasis:
         # powers span the polynomials, but are soon dependent in double precision
         entries[name] = (SAME_SPACE.get(basis, basis), higher)
         try:
-            minimum_n_gauss(StrainBasis(**{name: entries[name]}))
+            minimum_n_gauss(Strain(**{name: entries[name]}))
         except ModelError:
             entries[name] = entry
-    return StrainBasis(**entries)
+    return Strain(**entries)
 
 
 def transfer(robot: Robot, fine: Robot) -> Array:

@@ -191,7 +191,7 @@ def spike(s: Array, v: Array) -> tuple[float, int]:
 
 def _basis(place: Place) -> Iterator[Finding]:
     strain = place.division.strain
-    X, w, is_gauss = place.division.quadrature()
+    X, w, is_gauss = place.division.gauss_points()
     x, w = X[is_gauss] / place.division.length, w[is_gauss]
     for name, count in zip(STRAINS, strain.count_per_strain, strict=True):
         if count < 2:

@@ -186,7 +186,7 @@ class StaticSystem:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
         layout, q, reference = self.robot.engine.layout, self.q(x), self.q(start)
         for link in layout.links.values():
-            angles = link.column + np.array(link.link.joint.counts_no_turns, dtype=np.int64)
+            angles = link.column + np.array(link.link.joint.free_turns, dtype=np.int64)
             q[angles] -= 2.0 * np.pi * np.round((q[angles] - reference[angles]) / (2.0 * np.pi))
         return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 

@@ -44,7 +44,6 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
     InputError
         A path of `set` leads nowhere.
     """
-    from sorosim.io.build import robot_from
     from sorosim.io.expand import expand
     from sorosim.io.nodes import nodes_of
     from sorosim.io.yaml_reader import read_file
@@ -52,18 +51,30 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
 
     if isinstance(source, Mapping):
         data = plain_data(source)
-        root, text = nodes_of(data, ""), json.dumps(data, indent=1, ensure_ascii=False) + "\n"  # JSON is YAML too
-        return robot_from(expand(root, "", Path(), set), folder=Path(), text=text)
+        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"  # JSON is YAML too
+        return _robot(expand(nodes_of(data, ""), "", Path(), set), Path(), text=text)
     path = _find(source)
     if path.suffix.lower() == ".urdf":
         from sorosim.io.imports import document_of
 
         expanded = expand(document_of(path), str(path), path.parent, set, str(path))
-        return robot_from(expanded, folder=path.parent, name=path.stem or "robot")
+        return _robot(expanded, path.parent, name=path.stem or "robot")
     document = read_file(path)
     root = nodes_of(document.data, str(path), document.positions)
     expanded = expand(root, str(path), path.parent, set, str(path))
-    return robot_from(expanded, folder=path.parent, text=document.text, name=path.stem or "robot")
+    return _robot(expanded, path.parent, str(path), document.text, path.stem or "robot")
+
+
+def _robot(
+    expanded: Any, folder: Path | None, file: str = "", text: str = "", name: str = "robot"
+) -> Robot:  # fmt: skip
+    """The robot of a file, which keeps its document."""
+    from sorosim.io.build import robot_from
+    from sorosim.io.document import document_of
+
+    robot, scope = robot_from(expanded, folder=folder, name=name)
+    document = document_of(expanded, scope.embedded, robot.name, file, text, folder)
+    return robot.with_description(robot.description.with_document(document))
 
 
 def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:
@@ -80,7 +91,6 @@ def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[
     set : mapping, optional
         Values to replace, see `load`.
     """
-    from sorosim.io.build import robot_from
     from sorosim.io.expand import expand
     from sorosim.io.nodes import nodes_of
     from sorosim.io.yaml_reader import read_text
@@ -90,7 +100,7 @@ def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[
         raise FileError(file, f"expected the description of a robot, got a result without one; {hint}")
     document = read_text(text, file)
     expanded = expand(nodes_of(document.data, file, document.positions), file, folder, set)
-    return robot_from(expanded, folder=folder, text=text)
+    return _robot(expanded, folder, file, text)
 
 
 def dump(robot: Robot) -> str:
@@ -108,14 +118,14 @@ def dump(robot: Robot) -> str:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of the file format: title, description, units and an example for every key."""
-    from sorosim.io.schema_json import schema
+    from sorosim.io.schema import robot_schema
 
-    return schema()
+    return robot_schema()
 
 
 def sweep_schema() -> dict[str, Any]:
     """JSON Schema of sweep files, likewise."""
-    from sorosim.io.schema_json import sweep_schema
+    from sorosim.io.schema import sweep_schema
 
     return sweep_schema()
 

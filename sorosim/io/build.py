@@ -1,117 +1,47 @@
-"""From the data of a file to a Robot: the schema's blocks become objects of the model, every mistake a problem.
+"""From the data of a file to a Robot: every block is read by its declaration, every mistake is a problem with its place.
 
-Each part is tried on its own, so that one run names all that is wrong; parts that rest on a wrong one are left out.
+Each part is read on its own, so that one run names all that is wrong; parts that rest on a wrong one are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+import os
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from sorosim.actuation.base import input_unit
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.compiled import check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
+from sorosim.declare import WRONG, At, Scope, SignalOf
 from sorosim.errors import ModelError
-from sorosim.io.actuators import ActuatorBuilder
-from sorosim.io.bodies import BodyBuilder
-from sorosim.io.coordinates import CoordinateBuilder
+from sorosim.io.coordinates import CoordinateReader
 from sorosim.io.expand import Expanded
-from sorosim.io.inputs import SignalBuilder, with_tables
-from sorosim.io.joints import joint_of, row_of
-from sorosim.io.loads import LoadBuilder, signals_of_load
-from sorosim.io.loops import LoopBuilder
-from sorosim.io.meshes import replaced, with_meshes
+from sorosim.io.meshes import MAX_EMBEDDED, mesh_block, mesh_of
 from sorosim.io.override import LABEL
-from sorosim.io.places import PlaceBuilder
-from sorosim.io.rods import RodBuilder
+from sorosim.io.robot_file import RobotFile
 from sorosim.io.routes import check_inside
-from sorosim.io.schema import LinkBlock, RobotFile
-from sorosim.io.schema_errors import Checked, check
-from sorosim.io.schema_rods import MaterialBlock
-from sorosim.io.sensors import SensorBuilder
-from sorosim.io.yaml_writer import as_written, to_yaml
-from sorosim.model.body import RigidBody
 from sorosim.model.compile import compile_tree
 from sorosim.model.description import STANDARD_GRAVITY, Description
-from sorosim.model.link import WORLD, Link, ordered_links
-from sorosim.model.material import Material
-from sorosim.model.rod import Rod
-from sorosim.problems import Collector, Located, Path, at_path, failure, locate, shown
+from sorosim.model.link import ordered_links
+from sorosim.model.mesh import Mesh, MeshFile
+from sorosim.options import given
+from sorosim.problems import Path, at_path, close, failure, locate, shown
 from sorosim.robot import Robot
+from sorosim.signals import TableSignal
 from sorosim.units.quantity import quantity
+from sorosim.units.table import OF_INPUT
 
-
-def robot_from(expanded: Expanded, *, folder: FilePath | None = None, text: str = "", name: str = "robot") -> Robot:
-    """Robot from the data of a file.
-
-    Parameters
-    ----------
-    expanded
-        Mappings, lists and scalars, and where they were written; without a file the error is a ModelError.
-    folder : Path, optional
-        Where relative paths of tables begin; without it their signals fail when they are used.
-    text, name : str
-        Kept in the description; the name only if the file has none. A text that does not say all is written anew.
-    """
-    with np.errstate(all="ignore"):  # what overflows is found out
-        return _robot(expanded, folder, text, name)
-
-
-def _robot(expanded: Expanded, folder: FilePath | None, text: str, name: str) -> Robot:
-    data, places = expanded.data, expanded.places
-    checked = check(data)
-    if checked.file is None:
-        raise failure(checked.problems, places)
-    builder = Builder(checked.file, checked, data, folder, places)
-    description = builder.description(name, text)
-    if builder.todo.problems or description is None:
-        raise failure(builder.todo.problems, places)
-    try:
-        robot = Robot(description)
-    except ModelError as error:
-        builder.diagnose(description)
-        raise failure(builder.todo.problems or [locate(error, (), data)], places) from None
-    arrays = *robot.engine.tree, *robot.engine.elastic[:3], robot.engine.loops.value
-    if not all(np.isfinite(array).all() for array in arrays):
-        hint = "look for a wrong unit"
-        builder.todo.add(("links",), "sizes and stiffnesses that can be computed with", "an overflow", hint)
-    start = description.simulate.get("q0")
-    if isinstance(start, tuple) and len(start) != robot.ndof:
-        builder.todo.add(("simulate", "q0"), f"{robot.ndof} coordinates", f"{len(start)}")
-    builder.check_routes(robot)
-    if builder.todo.problems:
-        raise failure(builder.todo.problems, places)
-    signals, meshes = list(builder.signals_of(description)), builder.body_builder.read
-    whole = with_meshes(with_tables(data, signals, folder), meshes)
-    if expanded.stands_alone and whole is data:
-        return robot
-    whole = _in_short(expanded, whole, [*(path for path, _ in signals), *meshes])
-    head = {"sorosim": whole["sorosim"], "name": description.name}
-    return Robot(replace(description, text=to_yaml({**head, **whole, **head})))
-
-
-def _in_short(expanded: Expanded, whole: Any, places: Sequence[Path]) -> Any:
-    """What is expanded and whole, with its parameters and parts as they are written where that says the same.
-
-    It does unless what was read from another file, at one of the places, stands in a part or is named by a parameter.
-    """
-    data, out = expanded.data, as_written(expanded.short)
-    if whole is data:
-        return out
-    changed = [path for path in places if at_path(whole, path) != at_path(data, path)]
-    if expanded.short is data or any(at_path(expanded.short, path) != at_path(data, path) for path in changed):
-        return whole
-    for path in changed:
-        out = replaced(out, path, at_path(whole, path))
-    return out
+# blocks whose entries stand for themselves, in the order in which they are read
+NAMED = ("materials", "links", "loops", "actuators", "loads", "sensors")
+MAX_ROWS = 5000  # of CSV files in the text of a description
 
 
 class _AnyName(list[str]):
@@ -121,173 +51,252 @@ class _AnyName(list[str]):
         return True
 
 
-class Builder:
-    """The parts of one file."""
+class FileScope(Scope):
+    """What a file says, while its parts are read.
 
-    def __init__(
-        self, file: RobotFile, checked: Checked, data: Any, folder: FilePath | None, places: Located
-    ) -> None:  # fmt: skip
-        self.file, self.broken, self.folder, self.written = file, checked.broken, folder, places
-        self.todo = Collector(data, list(checked.problems))
-        self.places = PlaceBuilder(self.todo, file.links)
-        self.materials: dict[str, Material] = {}
-        self.rods: dict[str, Rod] = {}
-        self.loop_builder = LoopBuilder(self.todo, self.places, self.names("links"))
-        self.rod_builder = RodBuilder(self.todo, self.names("materials"), self.materials)
-        self.body_builder = BodyBuilder(self.todo, self.folder_of)
-        self.sensor_builder = SensorBuilder(self.todo, self.places, file, self.names)
+    Parameters
+    ----------
+    expanded : Expanded
+        Mappings, lists and scalars, and where they were written.
+    folder : Path, optional
+        Where relative paths begin; without it other files are not looked for.
+    """
 
-    def names(self, block: str) -> list[str]:
-        """Names in a block of the file, wrong entries included; every name may be in a block that is wrong itself."""
-        given = self.todo.data.get(block)
-        return _AnyName() if (block,) in self.broken else list(given) if isinstance(given, dict) else []
+    is_file: ClassVar[bool] = True
+
+    def __init__(self, expanded: Expanded, folder: FilePath | None) -> None:
+        super().__init__(expanded.data)
+        self.places, self.folder = expanded.places, folder
+        self.parts: dict[str, dict[str, Any]] = {block: {} for block in NAMED}
+        self.misspelt: set[str] = set()  # blocks that stand under another name
+        self.t_end: float | None = None
+        self.embedded: dict[Path, Any] = {}  # what other files say, by the places that name them
+        self._rows, self._triangles = MAX_ROWS, MAX_EMBEDDED
+        self._meshes: dict[tuple[str, Any], Mesh] = {}
+
+    def names(self, block: str) -> Collection[str]:
+        found = self.data.get(block)
+        if block in self.misspelt or (block in self.data and not isinstance(found, dict)):
+            return _AnyName()
+        return list(found or ())
+
+    def entry(self, block: str, name: str) -> Mapping[str, Any] | None:
+        found = at_path(self.data, (block, name))
+        return found if isinstance(found, dict) else None
+
+    def part(self, block: str, name: str, otherwise: Any) -> Any:
+        return self.parts[block].get(name, otherwise)
 
     def folder_of(self, path: Path) -> FilePath | None:
-        """Folder where a relative path begins: that of the file in which it is written."""
-        file = self.written.place(path).file
-        here = self.folder is None or file in ("", LABEL, self.written.place(()).file)
+        file = self.places.place(path).file
+        here = self.folder is None or file in ("", LABEL, self.places.place(()).file)
         return self.folder if here else FilePath(file).parent
 
-    def description(self, name: str, text: str) -> Description | None:
-        """The whole; None, or with problems noted, if something is wrong."""
-        self.materials.update(self.every(self.file.materials, "materials", self.material))
-        links = self.every(self.file.links, "links", self.link)
-        loops = self.every(self.file.loops, "loops", self.loop_builder.loop)
-        maker = ActuatorBuilder(self.todo, self.file, self.names, self.rods)
-        actuators = self.every(self.file.actuators, "actuators", maker.actuator)
-        loads = self.every(self.file.loads, "loads", self.load_builder(links).load)
-        sensors = self.every(self.file.sensors, "sensors", self.sensor_builder.sensor)
-        dimensions = {name: maker.dimension(name, actuators.get(name)) for name in self.names("actuators")}
-        simulate, statics = self.simulate(dimensions), self.statics(dimensions)
-        if len(links) < len(self.names("links")) or ("links",) in self.broken:
-            return None
-        tree = self.todo.attempt((), lambda: ordered_links(tuple(links.values())))
-        if tree is None:
-            return None
-        initial, rates, driven, held = self.coordinates(tree, actuators)
-        return self.todo.attempt(
-            (),
-            lambda: Description(
-                self.file.name or name,
-                tree,
-                gravity=self.file.gravity or STANDARD_GRAVITY,  # type: ignore[arg-type]  # three, by the schema
-                actuators=actuators,
-                loads=loads,
-                loops=loops,
-                sensors=sensors,
-                simulate=simulate | driven,
-                statics=statics | held,
-                initial=initial,
-                initial_rates=rates,
-                text=text,
-            ),
-        )
+    def embed_table(self, path: Path, table: TableSignal, long: Any) -> None:
+        self._rows -= len(table.times)
+        self.embedded[path] = table.spec if self._rows >= 0 else long
 
-    def every(self, blocks: dict[str, Any], key: str, make: Callable[[Path, Any], Any]) -> dict[str, Any]:
-        """The entries of a block that are right, in order."""
-        made = {name: make((key, name), block) for name, block in blocks.items()}
-        return {name: part for name, part in made.items() if part is not None}
+    def mesh(self, given: MeshFile, at: At) -> Any:
+        """A mesh from a file; a file that several links name is read once."""
+        folder = self.folder_of((*at.path, "file"))
+        if folder is None and not os.path.isabs(given.file):
+            got = f"{shown(given.file)}, which is not kept here"
+            return (at / "file").fail("a mesh", got, "load the robot from its own file")
+        file = (folder or FilePath()) / given.file
+        if not os.path.isfile(file):  # False for impossible names too
+            hint = "relative paths begin in the folder of the file that they are written in"
+            return (at / "file").fail("a mesh file", f"{shown(given.file)}, which does not exist", hint)
+        key = str(file), given.scale
+        mesh = self._meshes.get(key) or (at / "file").attempt(lambda: mesh_of(file, given.scale))
+        if mesh is not WRONG:
+            self._meshes[key] = mesh
+            fits = len(mesh.faces) <= self._triangles
+            self._triangles -= len(mesh.faces) if fits else 0
+            self.embedded[at.path] = mesh_block(mesh, fits)
+        return mesh
 
-    # -- parts -----------------------------------------------------------------------------------------------------
+    # -- blocks ------------------------------------------------------------------------------------------------------
 
-    def material(self, path: Path, block: MaterialBlock) -> Material | None:
-        """A material."""
-        return self.todo.attempt(path, lambda: Material(**block.model_dump(), name=str(path[-1])))
+    def check_top(self) -> None:
+        """Note unknown blocks, and refuse what is no robot (FileError, ModelError)."""
+        data, top = self.data, At(self)
+        if not isinstance(data, dict):
+            top.fail(RobotFile.expected(), shown(data))
+        elif "sorosim" not in data and "links" not in data:
+            hint = "a robot's file begins with the line 'sorosim: 1'"
+            top.fail("a robot, with the keys sorosim and links", shown(data), hint)
+        elif "sorosim" in data:
+            RobotFile.keys()["sorosim"].type.read(data["sorosim"], At(self, ("sorosim",)))
+        if self.problems:  # another version may differ in everything
+            raise failure(self.problems, self.places)
+        known = RobotFile.key_names()
+        unknown = [name for name in data if name not in known]
+        self.misspelt = {name for name in known for other in unknown if close(other, name)}
+        for name in unknown:
+            RobotFile.unknown_key(name, data[name], top)
+        for name in ("sorosim", "links"):
+            if name not in data and name not in self.misspelt:
+                top.fail(f"the key '{name}'", "nothing", f"for instance {name}: {_EXAMPLES[name]}")
 
-    def link(self, path: Path, block: LinkBlock) -> Link | None:
-        """A link."""
-        name, todo = str(path[-1]), self.todo
-        n_problems = len(todo.problems)
-        parents = [WORLD, *(other for other in self.names("links") if other != name)]
-        if block.parent == name:
-            todo.add((*path, "parent"), "another link of this robot or 'world'", f"{shown(name)}, the link itself")
-        else:
-            todo.known((*path, "parent"), "a link of this robot or 'world'", block.parent, parents)
-        at, s, frame = self.places.pose((*path, "at"), block.at, block.parent)
-        row = row_of(block)
-        if row is not None:
-            at = row.at
-        joint = todo.attempt((*path, "joint"), lambda: joint_of(block.joint, row))
-        body: Rod | RigidBody | None = None
-        if block.rod is not None:
-            body = self.rod_builder.rod((*path, "rod"), block.rod)
-            if body is None:
-                return None
-            self.rods[name] = body
-        elif block.body is not None:
-            body = self.body_builder.body((*path, "body"), block.body)
-        visual = self.body_builder.visuals((*path, "visual"), block.visual)
-        frames = self.body_builder.frames((*path, "frames"), block.frames)
-        if joint is None or at is None or len(todo.problems) > n_problems:
-            return None
-        return todo.attempt(
-            path,
-            lambda: Link(
-                name, body, joint=joint, parent=block.parent, at=at, s=s, frame=frame, frames=frames, visual=visual
-            ),
-        )  # fmt: skip
+    def read_block(self, block: str) -> Any:
+        """What a block says; None without it, or where it is wrong."""
+        keys = {one.name: one for one in RobotFile.keys().values()}
+        found = keys[block].type.take(self.data, keys[block], At(self))
+        return None if found is WRONG or block not in self.data else found
 
-    # -- how it is run ---------------------------------------------------------------------------------------------
+    def read_parts(self, block: str) -> None:
+        """Read the entries of a block that are right."""
+        entries = self.data.get(block)
+        kind = {one.name: one for one in RobotFile.keys().values()}[block].type
+        if block in self.data and not isinstance(entries, dict):
+            self.read_block(block)
+            return
+        for name, entry in (entries or {}).items():
+            here = At(self, (block, name), entries)
+            named = here.attempt(lambda name=name: kind.name.check(name), at_key=True)  # type: ignore[misc]
+            found = self._part(kind.type, block, name, entry, here)
+            if found is not WRONG and named is not WRONG:
+                self.parts[block][name] = found
 
-    @cached_property
-    def signals(self) -> SignalBuilder:
-        """Builds signals of this file."""
-        return SignalBuilder(self.todo, self.folder, self.file.simulate.t_end if self.file.simulate else None)
+    @staticmethod
+    def _part(kind: Any, block: str, name: str, entry: Any, at: At) -> Any:
+        if block not in ("materials", "links"):
+            return kind.read(entry, at)
+        # these know their names
+        return kind.cls.read_keys(entry, at, name=name) if isinstance(entry, Mapping) else kind.read(entry, at)
 
-    def load_builder(self, links: Mapping[str, Link]) -> LoadBuilder:
-        """Builds loads on those links that are right."""
-        gravity: Any = self.file.gravity or STANDARD_GRAVITY
-        return LoadBuilder(self.todo, self.places, self.signals, self.body_builder, self.names("links"), links, gravity)
-
-    def inputs(self, path: Path, blocks: dict[str, Any], dimensions: dict[str, str]) -> dict[str, str]:
+    def inputs(self, path: Path, given: Mapping[str, Any] | None) -> dict[str, str]:
         """Dimensions of those inputs that can be read; names that are not known are noted."""
-        for name in blocks:
-            if ("actuators",) not in self.broken and ("actuators", name) not in self.broken:
-                self.todo.known((*path, name), "the name of an actuator", name, dimensions, at_key=True)
-        return {name: dimensions[name] for name in blocks if dimensions.get(name)}
+        found, names = {}, self.names("actuators")
+        for name in given or ():
+            if not At(self, (*path, name)).known("the name of an actuator", name, names, at_key=True):
+                continue
+            actuator = self.parts["actuators"].get(name)
+            if actuator is not None:
+                found[name] = OF_INPUT.get(input_unit(actuator, self.parts["links"], self.parts["loops"]), "number")
+            elif "tendon" in (self.entry("actuators", name) or {}):
+                found[name] = "force"
+        return found
 
-    def simulate(self, dimensions: dict[str, str]) -> dict[str, Any]:
-        """Default arguments of `sorosim.simulate`, but for driven coordinates."""
-        block, path = self.file.simulate, ("simulate", "u")
-        if block is None:
-            return {}
-        own = {name: value for name, value in block if name not in ("u", "driven") and value is not None}
-        known = self.inputs(path, block.u, dimensions)
-        return own | ({"u": self.signals.mapping(path, block.u, known)} if block.u else {})
 
-    def statics(self, dimensions: dict[str, str]) -> dict[str, Any]:
-        """Default arguments of `sorosim.statics`."""
-        block, path = self.file.statics, ("statics", "u")
-        if block is None:
-            return {}
-        known = self.inputs(path, block.u, dimensions) if block.u else {}
-        given = {} if block.stable is None else {"stable": block.stable}
-        u = {name: self.number((*path, name), block.u[name], known[name]) for name in known}
-        return given | ({"u": u} if u else {})
+_EXAMPLES = {"sorosim": "1", "links": "{arm: {rod: ...}}"}
 
-    def number(self, path: Path, value: Any, dimension: str) -> float | None:
-        """A quantity."""
-        return self.todo.attempt(path, lambda: quantity(value, dimension))
 
-    def coordinates(
-        self, tree: tuple[Link, ...], actuators: Mapping[str, Any]
-    ) -> tuple[dict[str, float], dict[str, float], dict[str, Any], dict[str, Any]]:
-        """Initial coordinates and rates; driven coordinates as arguments of `sorosim.simulate` and of `statics`."""
-        driven = self.file.simulate.driven if self.file.simulate else {}
-        held = self.file.statics.driven if self.file.statics else {}
-        if not (self.file.initial or driven or held):
-            return {}, {}, {}, {}
-        builder = CoordinateBuilder(self.todo, compile_tree(tree)[2])
-        builder.initial(self.file.initial)
-        moved = builder.driven(driven, self.signals, actuators)
-        values = builder.held(held, actuators)
-        blocks = ({"driven": moved} if driven else {}), ({"driven": values} if held else {})
-        return builder.values, builder.rates, *blocks
+def robot_from(expanded: Expanded, *, folder: FilePath | None = None, name: str = "robot") -> tuple[Robot, FileScope]:
+    """Robot from the data of a file, and what was read for it.
 
-    # -- the whole -------------------------------------------------------------------------------------------------
+    Parameters
+    ----------
+    expanded : Expanded
+        Mappings, lists and scalars, and where they were written; without a file the error is a ModelError.
+    folder : Path, optional
+        Where relative paths of tables begin; without it their signals fail when they are used.
+    name : str
+        Of the robot, if the file has none.
+    """
+    with np.errstate(all="ignore"):  # what overflows is found out
+        scope = FileScope(expanded, folder)
+        scope.check_top()
+        return _Reader(scope, name).robot(), scope
+
+
+class _Reader:
+    """Reads one file."""
+
+    def __init__(self, scope: FileScope, name: str) -> None:
+        self.scope, self.name = scope, name
+
+    def fail_if_wrong(self) -> None:
+        """Raise what was found."""
+        if self.scope.problems:
+            raise failure(self.scope.problems, self.scope.places)
+
+    def robot(self) -> Robot:
+        """The robot."""
+        scope = self.scope
+        simulate, statics = scope.read_block("simulate"), scope.read_block("statics")
+        scope.t_end = simulate.t_end if simulate is not None else None
+        gravity = scope.read_block("gravity")
+        name = scope.read_block("name") or self.name
+        for block in NAMED:
+            scope.read_parts(block)
+        initial = scope.read_block("initial") or {}
+        blocks = {block: given(options) if options is not None else {} for block, options in
+                  (("simulate", simulate), ("statics", statics))}  # fmt: skip
+        self.read_inputs(blocks)
+        at = At(scope)
+        links = at.attempt(lambda: ordered_links(tuple(scope.parts["links"].values()))) if self.has_links() else WRONG
+        if links is WRONG:
+            self.fail_if_wrong()
+        others = {block: blocks[block] for block in blocks}
+        driven = {block: others[block].pop("driven", None) for block in others}
+        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        description = at.attempt(
+            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **others)
+        )
+        robot = None if scope.problems or description is WRONG else self.made(description)
+        layout = robot.engine.layout if robot is not None else compile_tree(links)[2]
+        reader = CoordinateReader(scope, layout, scope.parts["actuators"])
+        reader.initial(initial)
+        moved = reader.driven(driven["simulate"] or {})
+        held = reader.held(driven["statics"] or {})
+        if robot is None or scope.problems:
+            self.fail_if_wrong()
+        assert robot is not None  # for the type checker: else something was wrong
+        start = description.simulate.get("q0")
+        if isinstance(start, tuple) and len(start) != robot.ndof:
+            At(scope, ("simulate", "q0")).fail(f"{robot.ndof} coordinates", f"{len(start)}")
+        self.check_routes(robot)
+        self.fail_if_wrong()
+        changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates}
+        for block, own in (("simulate", moved), ("statics", held)):
+            if driven[block]:
+                changed[block] = {**getattr(description, block), "driven": own}
+        return robot.redescribed(**{name: value for name, value in changed.items() if value})
+
+    def has_links(self) -> bool:
+        """Whether all links are right."""
+        scope = self.scope
+        return "links" not in scope.misspelt and len(scope.parts["links"]) == len(scope.names("links"))
+
+    def read_inputs(self, blocks: dict[str, dict[str, Any]]) -> None:
+        """Read inputs, whose dimensions the actuators know."""
+        for block, options in blocks.items():
+            if "u" not in options:
+                continue
+            at, raw = At(self.scope, (block, "u")), options["u"]
+            dimensions = self.scope.inputs(at.path, raw)
+            found = {}
+            for name, dimension in dimensions.items():
+                here = at / name
+                if block == "simulate":
+                    found[name] = SignalOf(dimension).read(raw[name], here)
+                else:
+                    found[name] = here.attempt(lambda x=raw[name], d=dimension: quantity(x, d))  # type: ignore[misc]
+            options["u"] = {name: value for name, value in found.items() if value is not WRONG}
+            if not options["u"]:
+                del options["u"]
+
+    def made(self, description: Description) -> Robot | None:
+        """The robot; None if it cannot be made, which is noted."""
+        scope = self.scope
+        try:
+            robot = Robot(description)
+        except ModelError as error:
+            n = len(scope.problems)
+            self.diagnose(description)
+            if len(scope.problems) == n:
+                scope.problems.append(locate(error, (), scope.data))
+            return None
+        arrays = *robot.engine.tree, *robot.engine.elastic[:3], robot.engine.loops.value
+        if not all(np.isfinite(array).all() for array in arrays):
+            hint = "look for a wrong unit"
+            At(scope, ("links",)).fail("sizes and stiffnesses that can be computed with", "an overflow", hint)
+        return robot
 
     def diagnose(self, description: Description) -> None:
-        """Note which actuators and loops do not fit the links."""
+        """Note which actuators, loads and loops do not fit the links."""
+        scope = self.scope
         ends = [(end.link, end.s) for loop in description.loops.values() for end in (loop.a, loop.b)]
         ends += [place for load in description.loads.values() for place in load.places]
         layout = compile_tree(description.links, ends)[2]
@@ -297,38 +306,29 @@ class Builder:
             compile_fibres({0: actuator}, [""], 1, layout)
 
         for name, actuator in description.actuators.items():
-            kind = next(iter(self.todo.data["actuators"][name]))
+            at = At(scope, ("actuators", name, next(iter(scope.data["actuators"][name]))))
             if isinstance(actuator, JointForce):
-                self.todo.attempt(("actuators", name, kind), partial(actuator.index, layout))
+                at.attempt(partial(actuator.index, layout))
             elif not isinstance(actuator, LoopForce):
-                self.todo.attempt(("actuators", name, kind), lambda actuator=actuator: fit(actuator))  # type: ignore[misc]
+                at.attempt(partial(fit, actuator))
         for name, load in description.loads.items():
-            kind = next(iter(self.todo.data["loads"][name]))
-            self.todo.attempt(("loads", name, kind), lambda load=load: load.bind(layout))  # type: ignore[misc]
+            At(scope, ("loads", name, next(iter(scope.data["loads"][name])))).attempt(partial(load.bind, layout))
         for name, loop in description.loops.items():
             fit_loop = partial(compile_loops, {name: loop}, {}, description.links, layout, lambda node: np.eye(4))
-            self.todo.attempt((), fit_loop)
-
-    def signals_of(self, description: Description) -> Iterator[tuple[Path, Any]]:
-        """Signals that the file may take from other files, with their paths."""
-        for key in ("u", "driven"):
-            for name, signal in description.simulate.get(key, {}).items():
-                yield ("simulate", key, name), signal
-        for name, load in description.loads.items():
-            yield from ((("loads", name, *path), signal) for path, signal in signals_of_load(load))
+            At(scope).attempt(fit_loop)
 
     def check_routes(self, robot: Robot) -> None:
         """Note which tendons and chambers leave their rods."""
         for name, kind, actuator in _in_rods(robot.description):
-            path: Path = ("actuators", name, kind)
-            several = "path" in (at_path(self.todo.data, path) or {})
+            at = At(self.scope, ("actuators", name, kind))
+            several = "path" in (at_path(self.scope.data, at.path) or {})
             for i, run in enumerate(actuator.runs):
-                where = (*path, "path", i) if several else path
-                self.todo.attempt(where, lambda run=run: check_inside(run, robot.engine.layout))  # type: ignore[misc]
+                here = at / "path" / i if several else at
+                here.attempt(partial(check_inside, run, robot.engine.layout))
 
 
-def _in_rods(description: Description) -> list[tuple[str, str, Tendon | Chamber]]:
+def _in_rods(description: Description) -> Iterator[tuple[str, str, Tendon | Chamber]]:
     """Actuators with routes: name, key in a file, actuator."""
-    found = [(name, actuator) for name, actuator in description.actuators.items()]
-    return [(name, "tendon" if isinstance(a, Tendon) else "chamber", a) for name, a in found
-            if isinstance(a, Tendon | Chamber)]  # fmt: skip
+    for name, actuator in description.actuators.items():
+        if isinstance(actuator, Tendon | Chamber):
+            yield name, actuator.kind, actuator

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.declare import WRONG, At, SignalOf
 from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.errors import ModelError
-from sorosim.io.inputs import SignalBuilder
-from sorosim.io.pose import Array, pose_matrix
-from sorosim.io.schema import MovingPoseBlock, StartBlock
+from sorosim.io.robot_file import InitialCoordinate, InitialPose
 from sorosim.model.chart import coordinates_of, rates_of
 from sorosim.model.compile import Layout
-from sorosim.model.joint import Joint
-from sorosim.problems import Collector, Path, dotted, shown
+from sorosim.model.joints import Joint
+from sorosim.model.pose import Array
+from sorosim.problems import Path, dotted, shown
 from sorosim.signals import CallableSignal, Signal
 from sorosim.units.quantity import quantity
 
@@ -29,11 +29,12 @@ _FREEDOM = {
 
 
 @dataclass
-class CoordinateBuilder:
+class CoordinateReader:
     """Reads the blocks that name coordinates of a robot; what they say is kept by the names of coordinates."""
 
-    todo: Collector
+    scope: Any
     layout: Layout
+    actuators: Mapping[str, Any]
     values: dict[str, float] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)  # coordinate -> key of the initial block that speaks of it
@@ -44,49 +45,49 @@ class CoordinateBuilder:
         """Read where coordinates start, and how fast."""
         for name, block in blocks.items():
             path: Path = ("initial", name)
-            if isinstance(block, MovingPoseBlock):
+            if isinstance(block, InitialPose):
                 self.pose(path, name, block)
             else:
-                self.single(path, name, block if isinstance(block, StartBlock) else StartBlock(value=block))
+                self.single(path, name, block)
 
-    def single(self, path: Path, name: str, block: StartBlock) -> None:
+    def single(self, path: Path, name: str, block: InitialCoordinate) -> None:
         """Value and rate of a coordinate."""
         names, link = self.layout.coordinate_names, self.layout.links.get(name)
         if link is not None and link.n_joint:
             own = ", ".join(f"{name}.{end}" for end in link.link.joint.names)
-            self.todo.add(path, "the name of a coordinate", f"{shown(name)}, a link", f"write {own}", at_key=True)
+            self.add(path, "the name of a coordinate", f"{shown(name)}, a link", f"write {own}", at_key=True)
             return
-        if not self.todo.known(path, "the name of a coordinate", name, names, at_key=True):
+        if not At(self.scope, path).known("the name of a coordinate", name, names, at_key=True):
             return
         dimension = self.layout.dimensions[names.index(name)]
         given = [("value", block.value, dimension, self.values), ("rate", block.rate, _RATES[dimension], self.rates)]
         self.say(path, name, [name])
         for key, value, wanted, there in given:
-            here = (*path, key) if isinstance(self.todo.data["initial"][name], Mapping) else path
-            number = None if value is None else self.todo.attempt(here, lambda v=value, w=wanted: quantity(v, w))  # type: ignore[misc]
-            if number is not None:
+            here = (*path, key) if isinstance(self.scope.data["initial"][name], Mapping) else path
+            number = None if value is None else At(self.scope, here).attempt(lambda v=value, w=wanted: quantity(v, w))  # type: ignore[misc]
+            if number is not None and number is not WRONG:
                 there[name] = number
 
-    def pose(self, path: Path, name: str, block: MovingPoseBlock) -> None:
+    def pose(self, path: Path, name: str, block: InitialPose) -> None:
         """Coordinates and rates of a joint from pose and motion of its moved frame."""
         if name in self.layout.coordinate_names:
-            self.todo.add(path, "a value, a rate, or both", "a pose", "a pose is that of a link")
+            self.add(path, "a value, a rate, or both", "a pose", "a pose is that of a link")
             return
         moving = {key: link.link.joint for key, link in self.layout.links.items() if link.n_joint}
         posed = [key for key, joint in moving.items() if not joint.stages[0].commutes]
         what = "the name of a link on a spherical, planar or free joint"
-        if name not in moving and not self.todo.known(path, what, name, posed, at_key=True):
+        if name not in moving and not At(self.scope, path).known(what, name, posed, at_key=True):
             return
         joint = moving[name]
         names = [f"{name}.{end}" for end in joint.names]
         if name not in posed:
             hint = f"write {names[0]}: {{value: ..., rate: ...}}"
-            self.todo.add(path, f"the coordinates of a {joint.kind} joint, {', '.join(names)}", "a pose", hint)
+            self.add(path, f"the coordinates of a {joint.kind} joint, {', '.join(names)}", "a pose", hint)
             return
         self.say(path, name, names)
-        g = self.todo.attempt((*path, "rotation"), lambda: pose_matrix(block))
-        q = None if g is None else self.fitted(path, joint, lambda P: coordinates_of(P, g))
-        if g is None or q is None:
+        g = At(self.scope, path).attempt(block.matrix)
+        q = None if g is WRONG else self.fitted(path, joint, lambda P: coordinates_of(P, g))
+        if g is WRONG or q is None:
             return
         self.values.update(zip(names, (q + 0.0).tolist(), strict=True))  # no -0
         if block.velocity is not None or block.angular_velocity is not None:
@@ -101,10 +102,10 @@ class CoordinateBuilder:
         try:
             found = make(joint.stages[0].columns)
         except ModelError as error:
-            self.todo.add(path, error.expected, error.got, _FREEDOM.get(joint.kind, ""))
+            self.add(path, error.expected, error.got, _FREEDOM.get(joint.kind, ""))
             return None
         if not np.isfinite(found).all():
-            self.todo.add(path, "a pose and a motion that can be computed with", "an overflow", "look for a wrong unit")
+            self.add(path, "a pose and a motion that can be computed with", "an overflow", "look for a wrong unit")
         return found
 
     def say(self, path: Path, key: str, names: list[str]) -> None:
@@ -112,65 +113,67 @@ class CoordinateBuilder:
         again = next((name for name in names if name in self.said), None)
         if again is not None:
             got = f"'{again}' again, beside '{self.said[again]}'"
-            self.todo.add(path, "every coordinate once", got, at_key=True)
+            self.add(path, "every coordinate once", got, at_key=True)
         self.said.update(dict.fromkeys(names, key))
 
     # -- driven coordinates ----------------------------------------------------------------------------------------
 
-    def driven(
-        self, blocks: Mapping[str, Any], signals: SignalBuilder, actuators: Mapping[str, Any]
-    ) -> dict[str, Signal]:
+    def add(self, path: Path, expected: str, got: str, hint: str = "", at_key: bool = False) -> None:
+        """Note a mistake."""
+        At(self.scope, path).fail(expected, got, hint, at_key)
+
+    def driven(self, blocks: Mapping[str, Any]) -> dict[str, Signal]:
         """Signals of driven coordinates under the names that the file gives them."""
         chosen: dict[int, str] = {}
         found: dict[str, Signal] = {}
         for name, block in blocks.items():
             path: Path = ("simulate", "driven", name)
-            index = self.index(path, name, chosen, actuators)
+            index = self.index(path, name, chosen)
             if index is None:
                 continue
             chosen[index] = name
-            signal = signals.signal(path, block, self.layout.dimensions[index])
-            if signal is None:
+            signal = SignalOf(self.layout.dimensions[index]).read(block, At(self.scope, path))
+            if signal is WRONG:
                 continue
             found[name] = signal
             # of some tables a result file keeps the path only; and `simulate` looks again, whatever its end is
-            if not isinstance(signal, CallableSignal) and signals.t_end is not None:
+            if not isinstance(signal, CallableSignal) and self.scope.t_end is not None:
                 motion = {name: signal}
-                self.todo.attempt(path, partial(check_smooth, motion, signals.t_end))
+                At(self.scope, path).attempt(partial(check_smooth, motion, self.scope.t_end))
         return found
 
-    def held(self, blocks: Mapping[str, Any], actuators: Mapping[str, Any]) -> dict[str, float]:
+    def held(self, blocks: Mapping[str, Any]) -> dict[str, float]:
         """Values of coordinates that are held in an equilibrium."""
         chosen: dict[int, str] = {}
         found: dict[str, float] = {}
         for name, block in blocks.items():
             path: Path = ("statics", "driven", name)
-            index = self.index(path, name, chosen, actuators, moving=False)
+            index = self.index(path, name, chosen, moving=False)
             if index is not None:
                 chosen[index] = name
                 dimension = self.layout.dimensions[index]
-                value = self.todo.attempt(path, lambda block=block, dimension=dimension: quantity(block, dimension))  # type: ignore[misc]
-                found |= {} if value is None else {name: value}
+                value = At(self.scope, path).attempt(
+                    lambda block=block, dimension=dimension: quantity(block, dimension)
+                )  # type: ignore[misc]
+                found |= {} if value is WRONG else {name: value}
         return found
 
-    def index(
-        self, path: Path, name: str, chosen: Mapping[int, str], actuators: Mapping[str, Any], *, moving: bool = True
-    ) -> int | None:
+    def index(self, path: Path, name: str, chosen: Mapping[int, str], *, moving: bool = True) -> int | None:
         """Which coordinate a name drives; None, with a note, where nothing can drive it or something does already."""
 
         def partition(*names: str) -> Partition:
-            return Partition.of(self.layout, dict.fromkeys(names), actuators)
+            return Partition.of(self.layout, dict.fromkeys(names), self.actuators)
 
-        alone = self.todo.attempt(path, lambda: partition(name), at_key=True)
-        if alone is None:
+        alone = At(self.scope, path).attempt(lambda: partition(name), at_key=True)
+        if alone is WRONG:
             return None
         index = int(alone.driven[0])
         if index in chosen:
-            self.todo.attempt(path, lambda: partition(chosen[index], name), at_key=True)
+            At(self.scope, path).attempt(lambda: partition(chosen[index], name), at_key=True)
             return None
         coordinate = self.layout.coordinate_names[index]
         if moving and coordinate in self.said:
             hint = f"the motion says where it begins: leave {dotted(('initial', self.said[coordinate]))} out"
             got = "both: it has an initial value"
-            self.todo.add(path, "a coordinate that is driven or free", got, hint, at_key=True)
+            self.add(path, "a coordinate that is driven or free", got, hint, at_key=True)
         return index

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
+from sorosim.declare import At, Scope
 from sorosim.errors import InputError
 from sorosim.io.include import Includer, check_version
 from sorosim.io.nodes import Mistake, Mistakes, Node, Places, mapping, plain
 from sorosim.io.override import overridden
-from sorosim.io.parameters import Scope, substituted
+from sorosim.io.parameters import ParameterScope, substituted
 from sorosim.io.prefabs import BLOCKS, PartMaker
-from sorosim.io.schema_errors import check_reuse
+from sorosim.io.robot_file import RobotFile
 
 REUSE = ("include", "parameters", "prefabs", "parts")
 
@@ -25,6 +26,7 @@ class Expanded(NamedTuple):
     places: Places
     stands_alone: bool  # the file's own text says all of it
     short: Any  # the same with its parameters and parts as they are, overrides and included files in it
+    root: Node  # that, with its places
 
 
 def expand(
@@ -56,7 +58,7 @@ def expand(
         if settings:
             raise InputError("set", "a robot's file, a mapping", "another one")
         data, places = plain(root)
-        return Expanded(data, places, True, data)
+        return Expanded(data, places, True, data, root)
     if "sorosim" in root.value:
         check_version(root.value["sorosim"])
     includer, real = Includer(), os.path.realpath(path) if path else ""
@@ -79,17 +81,21 @@ def expand(
     data, places = plain(whole)
     # imported links are known by other names in what is expanded
     imported = bool(importer.found.frames or importer.found.bare)
-    return Expanded(data, places, alone, data if imported else plain(root)[0])
+    return Expanded(data, places, alone, data if imported else plain(root)[0], whole if imported else root)
 
 
 def _in_one_piece(root: Node, file: str) -> Node:
     """A file whose parameters are replaced and whose parts are made."""
     data, places = plain(Node({name: node for name, node in root.value.items() if name in REUSE}, root.place))
     mistakes = Mistakes()
-    mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in check_reuse(data)]
+    reading = Scope(data)
+    for name in ("parameters", "prefabs", "parts"):
+        one = RobotFile.keys()[name]
+        one.type.take(data, one, At(reading))
+    mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in reading.problems]
     mistakes.raise_if_any(file)
     entries = root.entries
-    scope = Scope(entries["parameters"].entries if "parameters" in entries else {}, {})
+    scope = ParameterScope(entries["parameters"].entries if "parameters" in entries else {}, {})
     for name, node in scope.own.items():
         if node.value is None:
             mistakes.note(node.place, f"a value of parameter '{name}'", "nothing", "write one after the colon")

@@ -10,9 +10,9 @@ import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
+from sorosim.declare import At, Scope
 from sorosim.io.nodes import Mistake, Mistakes, Node, plain, refusal
-from sorosim.io.schema_errors import check_imports
-from sorosim.io.schema_imports import is_one
+from sorosim.io.robot_file import Imports, is_one
 from sorosim.io.urdf.links import Imported, Options, imported
 from sorosim.io.urdf.robot import read_urdf
 from sorosim.problems import Place, shown
@@ -38,7 +38,8 @@ class Importer:
             Where relative paths begin; without it there are no other files.
         """
         data, places = plain(Node({KEY: given}, given.place))
-        wrong = check_imports(data)
+        Imports().read(data[KEY], At(scope := Scope(data), (KEY,), data))
+        wrong = scope.problems
         self.mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in wrong]
         if wrong:
             return {}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
 from sorosim.errors import ModelError, nearest
-from sorosim.io.fields import Version
 from sorosim.io.imports import Importer
 from sorosim.io.nodes import Mistakes, Node, joined, mapping, nodes_of, refusal
+from sorosim.io.robot_file import Version
 from sorosim.io.yaml_reader import read_file
 from sorosim.problems import Place, shown
 

@@ -17,7 +17,7 @@ from sorosim.errors import FileError, ModelError
 from sorosim.model.body import Assembly, Solid
 from sorosim.model.link import Link
 from sorosim.model.mesh import Mesh
-from sorosim.problems import Path, listed, shown
+from sorosim.problems import listed, shown
 
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 MAX_BYTES = 50_000_000
@@ -103,26 +103,6 @@ def _unit(mesh: Any) -> float:
     return float(unit.partition(" * ")[0]) if unit.endswith(" * meters") else 1.0
 
 
-def with_meshes(data: Any, meshes: Mapping[Path, Mesh]) -> Any:
-    """Data of a file whose meshes are in it, so that it stands alone; the same object without any.
-
-    Parameters
-    ----------
-    data
-        Data of a file.
-    meshes : mapping of Path to Mesh
-        Those that were read from files, by the places of their blocks.
-
-    Meshes that are too large for a text keep the absolute path of their file.
-    """
-    left = MAX_EMBEDDED
-    for path, mesh in meshes.items():
-        fits = len(mesh.faces) <= left
-        left -= len(mesh.faces) if fits else 0
-        data = replaced(data, path, mesh_block(mesh, fits))
-    return data
-
-
 def mesh_block(mesh: Mesh, embed: bool) -> dict[str, Any]:
     """A mesh as a file writes it: its triangles, or where it was read from."""
     if embed or not mesh.file:
@@ -165,12 +145,3 @@ def _meshes_of(links: Sequence[Link]) -> Iterator[Mesh]:
             bodies += part.parts if isinstance(part, Assembly) else ()
             shapes += [part.shape] if isinstance(part, Solid) else []
         yield from (shape for shape in shapes if isinstance(shape, Mesh))
-
-
-def replaced(data: Any, path: Path, value: Any) -> Any:
-    """Data with another value at a path."""
-    if not path:
-        return value
-    out = data.copy()
-    out[path[0]] = replaced(data[path[0]], path[1:], value)
-    return out

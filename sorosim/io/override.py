@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sorosim.declare import Part, Type
+from sorosim.declare.composite import OfPlugIn
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io.nodes import Node, nodes_of
-from sorosim.io.schema import RobotFile
-from sorosim.io.schema_types import PARAMETERS, below, known_keys
+from sorosim.io.robot_file import RobotFile
 from sorosim.io.yaml_reader import read_text
 from sorosim.problems import Path, Place, plain_data, shown
 
@@ -31,7 +32,7 @@ def overridden(root: Node, settings: Mapping[str, Any]) -> Node:
     for path, value in settings.items():
         if not isinstance(path, str) or not path.strip():
             raise InputError(LABEL, "a path such as links.arm.rod.length", shown(path))
-        root = _Setting(path.strip(), _value(value)).applied(root, path.strip(), (), RobotFile)
+        root = _Setting(path.strip(), _value(value)).applied(root, path.strip(), (), Part(RobotFile))
     return root
 
 
@@ -53,7 +54,7 @@ class _Setting:
     def fail(self, expected: str, got: str, hint: str = "") -> InputError:
         return InputError(f"{LABEL} {self.text}", expected, got, hint)
 
-    def applied(self, node: Node | None, rest: str, path: Path, kind: Any) -> Node:
+    def applied(self, node: Node | None, rest: str, path: Path, kind: Type | None) -> Node:
         """A node with the value at the rest of the path; None is a node that is to be made, of a kind."""
         if not rest:
             place = Place(LABEL, 0, 0, path)
@@ -64,30 +65,30 @@ class _Setting:
             raise self.fail(f"the path to end before {rest!r}", shown(node.outline))
         entries = {} if node is None else node.entries
         key, tail = self.key(entries, rest, path, kind)
-        made = self.applied(entries.get(key), tail, (*path, key), below(kind, key))
+        made = self.applied(entries.get(key), tail, (*path, key), kind and kind.within(key))
         place = Place(LABEL, 0, 0, path)
         return Node({**entries, key: made}, place if node is None else node.place, node.key if node else place)
 
-    def entry(self, node: Node, rest: str, path: Path, kind: Any) -> Node:
+    def entry(self, node: Node, rest: str, path: Path, kind: Type | None) -> Node:
         match = _INDEX.match(rest)
         index = int(match.group(1) or match.group(2)) if match else -1
         if match is None or index >= len(node.value):
             raise self.fail(f"an index from 0 to {len(node.value) - 1}", repr(rest))
         made = self.applied(
-            node.value[index], rest[match.end() :].removeprefix("."), (*path, index), below(kind, index)
+            node.value[index], rest[match.end() :].removeprefix("."), (*path, index), kind and kind.within(index)
         )
         return Node([*node.value[:index], made, *node.value[index + 1 :]], node.place, node.key)
 
-    def key(self, entries: Mapping[str, Node], rest: str, path: Path, kind: Any) -> tuple[str, str]:
+    def key(self, entries: Mapping[str, Node], rest: str, path: Path, kind: Type | None) -> tuple[str, str]:
         """The next key of a path, and what is left of it."""
         # names of coordinates have dots and brackets in them
         for name in sorted(entries, key=len, reverse=True):
             if rest.startswith(name) and re.match(r"\.|\[|\Z", rest[len(name) :]):
                 return name, rest[len(name) :].removeprefix(".")
         name = re.split(r"[.\[]", rest, maxsplit=1)[0]
-        known = known_keys(kind)
+        known = kind.known_keys() if kind is not None else []
         if path and path[-1] == "initial":
             return rest, ""
-        if name not in known and kind != PARAMETERS and not (path and path[-1] in _OPEN):
+        if name not in known and not isinstance(kind, OfPlugIn) and not (path and path[-1] in _OPEN):
             raise self.fail("a known key", repr(name), nearest(name, dict.fromkeys([*entries, *known])))
         return name, rest[len(name) :].removeprefix(".")

@@ -24,7 +24,7 @@ _ALONE = re.compile(rf"\s*\$(?:\{{({NAME})\}}|({NAME}))\s*")
 _WORD_BEFORE = re.compile(rf"(?:{NAME})\Z")
 
 
-class Scope:
+class ParameterScope:
     """Parameters that may be used at a place: the own ones, then those around.
 
     Parameters
@@ -33,10 +33,12 @@ class Scope:
         Definitions; they may use each other in any order.
     given : mapping of str to Node
         Values that take the place of definitions; nothing in them is replaced any more.
-    around : Scope, optional
+    around : ParameterScope, optional
     """
 
-    def __init__(self, own: Mapping[str, Node], given: Mapping[str, Node], around: Scope | None = None) -> None:
+    def __init__(
+        self, own: Mapping[str, Node], given: Mapping[str, Node], around: ParameterScope | None = None
+    ) -> None:
         self.own, self.known, self.around = own, dict(given), around
         self.open: list[str] = []  # names whose definitions are being read
 
@@ -71,7 +73,7 @@ class Scope:
         return found
 
 
-def substituted(node: Node, scope: Scope, mistakes: Mistakes, notes: tuple[str, ...] = ()) -> Node:
+def substituted(node: Node, scope: ParameterScope, mistakes: Mistakes, notes: tuple[str, ...] = ()) -> Node:
     """A node with all parameters replaced; what is wrong is noted, and stays. ``notes`` go to all its places."""
     value = node.value
     if isinstance(value, dict):
@@ -89,14 +91,14 @@ def substituted(node: Node, scope: Scope, mistakes: Mistakes, notes: tuple[str, 
     return _replaced(noted, scope, mistakes)
 
 
-def _value(name: str, scope: Scope, user: Node, mistakes: Mistakes) -> Node | None:
+def _value(name: str, scope: ParameterScope, user: Node, mistakes: Mistakes) -> Node | None:
     if name not in scope.names and scope.names:
         mistakes.note(user.place, "the name of a parameter", shown(f"${name}"), nearest(name, scope.names))
         return None
     return scope.value(name, user, mistakes)
 
 
-def _replaced(node: Node, scope: Scope, mistakes: Mistakes) -> Node:
+def _replaced(node: Node, scope: ParameterScope, mistakes: Mistakes) -> Node:
     """A longer text with the texts of its parameters."""
     text, used, start, parts = node.value, list[str](), 0, list[str]()
     formula, varied = list[str](), None

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sorosim.declare import Whole
 from sorosim.errors import ModelError, nearest
-from sorosim.io.fields import Whole
 from sorosim.io.include import written_at
 from sorosim.io.nodes import Mistakes, Node, joined, refusal
-from sorosim.io.parameters import Scope, substituted
+from sorosim.io.parameters import ParameterScope, substituted
 from sorosim.model.link import WORLD
 from sorosim.problems import shown
 
@@ -39,7 +39,9 @@ class PartMaker:
     def __init__(self, prefabs: Mapping[str, Node], mistakes: Mistakes) -> None:
         self.prefabs, self.mistakes, self.n_links = prefabs, mistakes, 0
 
-    def blocks(self, body: Mapping[str, Node], scope: Scope, full: str = "", chain: tuple[str, ...] = ()) -> Blocks:
+    def blocks(
+        self, body: Mapping[str, Node], scope: ParameterScope, full: str = "", chain: tuple[str, ...] = ()
+    ) -> Blocks:
         """Links, loops, actuators, loads and sensors of a file or a prefab, those of its parts included.
 
         Parameters
@@ -65,7 +67,9 @@ class PartMaker:
                 before = own_name
         return out
 
-    def repeated(self, name: str, part: Node, scope: Scope, notes: tuple[str, ...]) -> Iterator[tuple[str, Scope]]:
+    def repeated(
+        self, name: str, part: Node, scope: ParameterScope, notes: tuple[str, ...]
+    ) -> Iterator[tuple[str, ParameterScope]]:
         """Name and parameters of each part that an entry stands for."""
         if "repeat" not in part.entries:
             yield name, scope
@@ -78,7 +82,7 @@ class PartMaker:
             return
         for i in range(1, n + 1):
             index = Node(i, node.place)
-            yield f"{name}{i}", Scope({}, {INDEX: index}, scope)
+            yield f"{name}{i}", ParameterScope({}, {INDEX: index}, scope)
 
     def count(self, part: Node) -> None:
         """Refuse parts of too many links."""
@@ -86,7 +90,7 @@ class PartMaker:
             raise refusal(part.place, f"at most {MAX_LINKS} links with all parts", "more")
 
     def part(
-        self, name: str, part: Node, scope: Scope, full: str, chain: tuple[str, ...], before: str
+        self, name: str, part: Node, scope: ParameterScope, full: str, chain: tuple[str, ...], before: str
     ) -> Blocks:  # fmt: skip
         """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it.
 
@@ -112,7 +116,7 @@ class PartMaker:
         found = self.parameters(kind.value, prefab, given.get("with"), part)
         if found is None:
             return {}
-        inner = Scope(*found, scope_of(scope))
+        inner = ParameterScope(*found, scope_of(scope))
         made = self.blocks(prefab.entries, inner, full, (*chain, kind.value))
         if "chain" in given:
             given = self.chained(given, kind.value, made["links"], before)
@@ -164,14 +168,14 @@ class PartMaker:
         there.update(made)
 
 
-def scope_of(scope: Scope) -> Scope:
+def scope_of(scope: ParameterScope) -> ParameterScope:
     """What a prefab sees around its own parameters: the parameters of the file, and the number of a repeated part."""
     outermost = scope
     index: Node | None = None
     while outermost.around is not None:
         index = index or outermost.known.get(INDEX)
         outermost = outermost.around
-    return outermost if index is None else Scope({}, {INDEX: index}, outermost)
+    return outermost if index is None else ParameterScope({}, {INDEX: index}, outermost)
 
 
 def mapped(node: Node, names: Mapping[str, Mapping[str, str]], key: str = "") -> Node:

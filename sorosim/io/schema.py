@@ -1,170 +1,114 @@
-"""The file format: links, actuators, loads, how a robot is run, and the whole."""
+"""JSON Schema of the file formats, made of the declarations of their parts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Discriminator, Tag, create_model, model_validator
-from pydantic import Field as Key
+from sorosim.declare import Declared
+from sorosim.declare.composite import described
+from sorosim.io.robot_file import FORMAT_VERSION, RobotFile
+from sorosim.io.sweep_file import ABOUT as SWEEP_ABOUT
+from sorosim.io.sweep_file import SweepFile
+from sorosim.io.yaml_reader import read_text
 
-from sorosim.errors import ModelError
-from sorosim.io import fields
-from sorosim.io.blocks import Block, words
-from sorosim.io.fields import Choice, Name, Quantity, Raw, Vector
-from sorosim.io.schema_actuators import ActuatorBlock
-from sorosim.io.schema_bodies import FrameBlock, LinkBody, LinkVisual, Poses
-from sorosim.io.schema_imports import ImportsBlock
-from sorosim.io.schema_joints import DHBlock, JointBlock, Number, beside_row
-from sorosim.io.schema_loads import LoadBlock
-from sorosim.io.schema_loops import LoopBlock
-from sorosim.io.schema_rods import MaterialBlock, RodBlock
-from sorosim.io.schema_sensors import SensorBlock
-from sorosim.io.schema_signals import SignalBlock
-from sorosim.problems import close
-from sorosim.solvers.registry import METHODS
-
-CoordinateName = Annotated[str, fields.Text("the name of a coordinate or a link")]
+# $name, for any value
+PARAMETER = {"type": "string", "pattern": r"^\$[^\W\d]\w*$"}
+ABOUT = (
+    f"Version {FORMAT_VERSION} of the format of sorosim's robots. The version is a whole number. It grows when a file "
+    "of the version before would be read otherwise or refused; new keys alone do not change it. A file of a newer "
+    "version than a program knows is refused as a whole. Numbers are in SI units unless a text gives a unit: 3 cm. A "
+    "text may be arithmetic of quantities, 2*(10 cm) + 1 cm, and $name stands for a parameter in any value."
+)
 
 
-# -- links
+def robot_schema() -> dict[str, Any]:
+    """What `sorosim.io.json_schema` returns."""
+    out = _Definitions(parametric=True).schema(RobotFile)
+    out["title"], out["description"] = "Robot of sorosim", ABOUT
+    # parts may bring all links
+    out["required"] = ["sorosim"]
+    return out
 
 
-class LinkBlock(Block):
-    joint: JointBlock = "fixed"
-    parent: Annotated[str, fields.Parent()] = "world"
-    at: Poses | None = None
-    dh: DHBlock | None = None
-    rod: RodBlock | None = None
-    body: LinkBody | None = None
-    visual: LinkVisual | None = None
-    frames: dict[Annotated[str, Name()], FrameBlock] = Key(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_body(cls, value: Any) -> Any:
-        if isinstance(value, Mapping) and "rod" in value and "body" in value:
-            raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
-        return value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _may_be_a_row(cls, value: Any) -> Any:
-        return beside_row(value) if isinstance(value, Mapping) and "dh" in value else value
+def sweep_schema() -> dict[str, Any]:
+    """What `sorosim.io.sweep_schema` returns."""
+    return _Definitions(parametric=False).schema(SweepFile) | {"description": SWEEP_ABOUT}
 
 
-# -- how it is run
+class _Definitions:
+    """JSON Schemas of parts by the names of their classes; `parametric`: parameters may stand in the place of values."""
+
+    def __init__(self, parametric: bool) -> None:
+        self.parametric = parametric
+        self.found: dict[str, Any] = {}
+
+    def schema(self, root: type[Declared]) -> dict[str, Any]:
+        """The schema of a kind of file."""
+        out = self.part(root)
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **out, "$defs": self.found}
+
+    def define(self, cls: type[Declared]) -> dict[str, Any]:
+        """A reference to the schema of a part."""
+        if cls.__name__ not in self.found:
+            self.found[cls.__name__] = {}  # it may refer to itself
+            self.found[cls.__name__] = self.part(cls)
+        return {"$ref": f"#/$defs/{cls.__name__}"}
+
+    def part(self, cls: type[Declared]) -> dict[str, Any]:
+        """Title, keys and what is required of a part."""
+        properties = {}
+        for name, (doc, example, schema) in described(cls, self.define).items():
+            unit = unit_of(schema)
+            about: dict[str, Any] = {"title": name, "description": f"{doc} [{unit}]" if unit else doc}
+            if example:
+                about["examples"] = [data(example)]
+            properties[name] = {**(_or_parameter(schema) if self.parametric else schema), **about}
+        required = [one.name for one in cls.keys().values() if one.required and one.type.names(one) == (one.name,)]
+        out = {"title": cls.title or cls.__name__, "type": "object", "properties": properties,
+               "additionalProperties": False}  # fmt: skip
+        return {**out, "required": required} if required else out
 
 
-class StartBlock(Block):
-    """Value and rate of one coordinate."""
-
-    value: Number | None = None
-    rate: Number | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _says_something(cls, value: Any) -> Any:
-        if value == {}:
-            raise ModelError("", "a value, a rate, or both", "neither")
-        return value
-
-
-class MovingPoseBlock(FrameBlock):
-    """Pose and motion of the moved frame of a joint in its fixed frame, in the axes of the fixed one."""
-
-    velocity: Annotated[tuple[float, ...], Vector("speed")] | None = None
-    angular_velocity: Annotated[tuple[float, ...], Vector("angular speed")] | None = None
+def _or_parameter(entry: Any) -> Any:
+    """The schema of a value, or of a parameter in its place: the same where a text may stand anyway."""
+    if not isinstance(entry, dict) or not entry:
+        return entry
+    entry = _with_parameters_inside(entry)
+    if _takes_text(entry):
+        return entry
+    if "anyOf" in entry:
+        return {**entry, "anyOf": [*entry["anyOf"], PARAMETER]}
+    about = {key: entry.pop(key) for key in ("default", "x-unit") if key in entry}
+    return {"anyOf": [entry, PARAMETER], **about}
 
 
-def _start_shape(value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return "<value>"
-    is_pose = any(close(str(key), name) for key in value for name in MovingPoseBlock.model_fields)
-    return "<pose>" if is_pose else "<start>"
+def _with_parameters_inside(entry: dict[str, Any]) -> dict[str, Any]:
+    """The schema with parameters in the place of items and values, not of the whole."""
+    inner = {
+        key: _or_parameter(entry[key]) for key in ("items", "additionalProperties") if isinstance(entry.get(key), dict)
+    }
+    options = {"anyOf": [_with_parameters_inside(x) for x in entry["anyOf"]]} if "anyOf" in entry else {}
+    return {**entry, **inner, **options}
 
 
-InitialBlock = Annotated[
-    Annotated[float | str, Raw("a number, a quantity, {value, rate} or a pose"), Tag("<value>")]
-    | Annotated[StartBlock, Tag("<start>")]
-    | Annotated[MovingPoseBlock, Tag("<pose>")],
-    Discriminator(_start_shape),
-]
-Positive = Annotated[float, Quantity("number", above=0.0)]
-Seconds = Annotated[float, Quantity("time", above=0.0)]
+def _takes_text(entry: dict[str, Any]) -> bool:
+    """Whether a text of any kind is right."""
+    kinds = entry.get("type", [])
+    is_text = "string" in ([kinds] if isinstance(kinds, str) else kinds) and not {"enum", "const"} & set(entry)
+    return is_text or any(map(_takes_text, entry.get("anyOf", [])))
 
 
-class SimulateBlock(Block):
-    t_end: Seconds | None = None
-    dt_out: Seconds | None = None
-    u: dict[Annotated[str, Name()], SignalBlock] = Key(default_factory=dict)
-    driven: dict[CoordinateName, SignalBlock] = Key(default_factory=dict)
-    q0: Annotated[tuple[float, ...] | str, fields.Start()] | None = None
-    method: Annotated[str, Choice(words(*METHODS))] | None = None
-    checkpoint: Seconds | None = None
-    rtol: Positive | None = None
-    atol: Positive | None = None
-    closing_time: Seconds | None = None
-    step: Seconds | None = None
-    spectral_radius: Annotated[float, Quantity("number", least=0.0, upto=1.0)] | None = None
-    projection: Annotated[bool, fields.Truth()] | None = None
-    max_steps: Annotated[float, Quantity("number", least=1.0)] | None = None
-    max_wall_time: Seconds | None = None
+def data(example: str) -> Any:
+    """An example as data."""
+    return read_text(f"x: {example}\n", "example").data["x"]
 
 
-class StaticsBlock(Block):
-    u: dict[Annotated[str, Name()], Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
-    driven: dict[str, Annotated[float | str, Raw("a number or a quantity")]] = Key(default_factory=dict)
-    stable: Annotated[bool, fields.Truth()] | None = None
-
-
-# -- reuse: expanded before the rest is checked, so that values here are open
-
-
-class PartBlock(Block):
-    prefab: Any = Key(examples=["finger"])
-    parent: Any = "world"
-    at: Any = None
-    repeat: Any = 1
-    chain: Any = None
-    given: dict[str, Any] = Key(default_factory=dict, alias="with")
-
-
-class PrefabBlock(Block):
-    parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
-    links: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
-    parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
-    loops: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
-    actuators: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
-    loads: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
-    sensors: dict[Annotated[str, Name()], Any] = Key(default_factory=dict)
-
-
-class RobotFile(Block):
-    sorosim: Annotated[int, fields.Version()] = Key(examples=["1"])
-    name: Annotated[str, fields.Text("a name")] | None = None
-    include: Any = None
-    import_: ImportsBlock | None = Key(None, alias="import")
-    parameters: dict[Annotated[str, fields.ParameterName()], Any] = Key(default_factory=dict)
-    gravity: Annotated[tuple[float, ...], Vector("acceleration")] | None = None
-    materials: dict[Annotated[str, Name()], MaterialBlock] = Key(default_factory=dict)
-    prefabs: dict[Annotated[str, Name()], PrefabBlock] = Key(default_factory=dict)
-    links: dict[Annotated[str, Name()], LinkBlock] = Key(examples=["{arm: {rod: ...}}"])
-    parts: dict[Annotated[str, Name()], PartBlock] = Key(default_factory=dict)
-    loops: dict[Annotated[str, Name()], LoopBlock] = Key(default_factory=dict)
-    actuators: dict[Annotated[str, Name()], ActuatorBlock] = Key(default_factory=dict)
-    loads: dict[Annotated[str, Name()], LoadBlock] = Key(default_factory=dict)
-    sensors: dict[Annotated[str, Name()], SensorBlock] = Key(default_factory=dict)
-    initial: dict[CoordinateName, InitialBlock] = Key(default_factory=dict)
-    simulate: SimulateBlock | None = None
-    statics: StaticsBlock | None = None
-
-
-def _alone(name: str, *blocks: str) -> type[Block]:
-    """Some blocks of a file, to be checked before the others."""
-    given: dict[str, Any] = {n: (RobotFile.model_fields[n].annotation, RobotFile.model_fields[n]) for n in blocks}
-    return create_model(name, __base__=Block, **given)
-
-
-Imports = _alone("Imports", "import_")  # what is read before all else
-Reuse = _alone("Reuse", "parameters", "prefabs", "parts")  # what is expanded
+def unit_of(entry: Any) -> str:
+    """The SI unit in a key's schema, "" where there is none."""
+    if isinstance(entry, dict):
+        if "x-unit" in entry:
+            return str(entry["x-unit"])
+        if "prefixItems" in entry:
+            return ", ".join(dict.fromkeys(map(unit_of, entry["prefixItems"])))
+        return next((unit for name in ("anyOf", "items") if (unit := unit_of(entry.get(name)))), "")
+    return next((unit for option in entry if (unit := unit_of(option))), "") if isinstance(entry, list) else ""

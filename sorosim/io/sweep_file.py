@@ -1,21 +1,263 @@
-"""Sweep files: read, checked against their schema, every part with its place."""
+"""Sweep files: where a robot is looked at, and what for; read and checked, every part with its place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from sorosim.errors import FileError
+from sorosim.declare import (
+    WRONG,
+    At,
+    Choice,
+    Declared,
+    Either,
+    Fraction,
+    ListOf,
+    MapOf,
+    Name,
+    Part,
+    Scope,
+    Text,
+    Truth,
+    Type,
+    Whole,
+    key,
+)
+from sorosim.declare.base import Define
+from sorosim.declare.composite import both
+from sorosim.errors import FileError, ModelError, nearest
 from sorosim.io.nodes import Places, nodes_of, plain
-from sorosim.io.schema_errors import problems_of
-from sorosim.io.schema_sweep import SweepFile
+from sorosim.io.robot_file import Open, Version
 from sorosim.io.yaml_reader import read_file
-from sorosim.problems import Problem, failure, plain_data, shown
+from sorosim.model.joints.base import Given
+from sorosim.options import RunOptions
+from sorosim.problems import Problem, failure, listed, plain_data, shown
 
 FIRST_LINE = "sorosim_sweep: 1"
+FORMAT_VERSION = 1
+MAX_POINTS = 1_000_000
+MAX_BLOCK = 10_000
+STARTS = ("warm", "cold", "follow")
+REDUCTIONS = ("last", "min", "max", "mean", "rms", "range")
+COMMANDS = ("statics", "simulate")
+ABOUT = (
+    "Version 1 of the format of sorosim's sweeps. What varies has the name u.NAME (the input of an actuator), "
+    "driven.NAME (a driven coordinate), or the path of a value in the robot's file, as --set takes it. Numbers are in "
+    "SI units unless a text gives a unit."
+)
+
+_PARAMETER = Text("u.NAME, driven.NAME or the path of a value in the robot's file")
+_SAMPLED = "{n: 1000, seed: 1, over: {u.cable1: [0, 10 N], u.cable2: [0, 10 N]}}"
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+# -- points ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Span(Declared, title="Evenly spaced values"):
+    """Evenly spaced values, both ends included."""
+
+    start: Any = key(Given(), "First value.", "0", name="from")
+    to: Any = key(Given(), "Last value.", "10 N")
+    n: int = key(Whole(2, MAX_POINTS), "How many values, evenly spaced.", "11")
+
+
+class Bounds(Type):
+    """Least and greatest value."""
+
+    def check(self, value: Any) -> tuple[Any, Any]:
+        if not isinstance(value, list) or len(value) != 2:
+            raise ModelError("", "two values, [least, greatest]", shown(value))
+        return Given().check(value[0]), Given().check(value[1])
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2}
+
+
+@dataclass(frozen=True)
+class Sample(Declared, title="A sample"):
+    """Points at random, or in a pattern, between bounds."""
+
+    n: int = key(Whole(1, MAX_POINTS), "How many points.", "1000")
+    _: KW_ONLY
+    seed: int = key(Whole(0, 2**32 - 1), "Whole number that they are drawn by.", "1", default=0)
+    over: Any = key(MapOf(Bounds(), _PARAMETER), "Least and greatest value of each parameter.", "{u.cable1: [0, 10 N]}")
+
+
+@dataclass(frozen=True)
+class Corners(Declared, title="A path"):
+    """Points on straight lines from one corner to the next."""
+
+    through: Any = key(
+        MapOf(ListOf(Given()), _PARAMETER), "Values of each parameter at the corners.",
+        "{u.cable1: [0, 10 N, 10 N], u.cable2: [0, 0, 10 N]}",
+    )  # fmt: skip
+    _: KW_ONLY
+    steps: int = key(Whole(1, MAX_POINTS), "Steps from each corner to the next.", "20", default=10)
+
+
+@dataclass(frozen=True)
+class SweptPoints(Declared, title="Points"):
+    """Where a sweep looks: one kind of points."""
+
+    _: KW_ONLY
+    grid: Any = key(
+        MapOf(Either(ListOf(Given()), Part(Span), _is_mapping), _PARAMETER), "All combinations of values.",
+        "{u.cable1: [0, 5 N], links.arm.rod.length: [40 cm, 50 cm]}", default=None,
+    )  # fmt: skip
+    random: Any = key(Part(Sample), "Independent random points.", _SAMPLED, default=None)
+    latin_hypercube: Any = key(
+        Part(Sample), "Random points, one in each of n slices of every parameter.", _SAMPLED, default=None
+    )
+    sobol: Any = key(Part(Sample), "Scrambled Sobol points, best where n is a power of two.", _SAMPLED, default=None)
+    path: Any = key(
+        Part(Corners), "Straight lines from corner to corner.", "{through: {u.cable1: [0, 10 N, 10 N]}, steps: 20}",
+        default=None,
+    )  # fmt: skip
+    csv: Any = key(
+        Text("the path of a CSV file"), "A table whose first row are the names; a row is a point.", "points.csv",
+        default=None,
+    )  # fmt: skip
+    rows: Any = key(
+        ListOf(MapOf(Given(), _PARAMETER)), "The points themselves.", "[{u.cable1: 0}, {u.cable1: 5 N}]", name="list",
+        default=None,
+    )  # fmt: skip
+
+    @classmethod
+    def expected(cls) -> str:
+        return listed([f"{{{name}: ...}}" for name in cls.key_names()])
+
+    @classmethod
+    def unknown_key(cls, name: str, value: Any, at: At) -> None:
+        hint = nearest(name, cls.key_names())
+        (at / name).fail(cls.expected(), shown(name), "" if hint.startswith("known") else hint, at_key=True)
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if len(data) != 1:
+            raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """The kind that was given: the name of its field."""
+        return next(name for name in self.keys() if getattr(self, name) is not None)
+
+    @property
+    def chosen(self) -> Any:
+        """Its value."""
+        return getattr(self, self.kind)
+
+
+# -- what is computed there --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SweptRun(RunOptions, title="Options of motions"):
+    """Options of `simulate`; what is not given is taken from the robot's file."""
+
+    keep_runs: bool = key(
+        Truth(), "Whether whole runs are kept, in a folder beside the result.", "true", default=False, kw_only=True
+    )
+
+
+@dataclass(frozen=True)
+class SweptMotion(Declared, title="Motions"):
+    """A task with options."""
+
+    simulate: SweptRun = key(Part(SweptRun), "Motions, with options of sorosim.simulate.", "{t_end: 2 s}")
+
+
+class Reduction(Type):
+    """How a quantity of a run becomes a number, and which: {max: arm.z}."""
+
+    def check(self, value: Any) -> tuple[str, str]:
+        expected = "a mapping of one of " + ", ".join(REDUCTIONS) + " to a quantity"
+        if not isinstance(value, Mapping) or len(value) != 1:
+            raise ModelError("", expected, shown(value), "as in {max: arm.z}")
+        ((how, what),) = value.items()
+        if how not in REDUCTIONS:
+            raise ModelError("", expected, shown(how), nearest(str(how), REDUCTIONS))
+        return str(how), Text("a quantity, such as arm.z").check(what)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        one = {"type": "string", "minLength": 1}
+        return {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False,
+                "properties": dict.fromkeys(REDUCTIONS, one)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlaceOfOutput(Declared, title="A place on a link"):
+    """A place on a link."""
+
+    link: str = key(Text("the name of a link"), "Name of a link.", "arm")
+    s: float = key(Fraction(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=1.0)
+
+
+@dataclass(frozen=True)
+class SweepFile(Declared, title="Sweep of sorosim"):
+    """A sweep file."""
+
+    sorosim_sweep: Any = key(
+        Version(FORMAT_VERSION, "sorosim_sweep", "the format of sweeps"), "Version of the format of sweeps.", "1"
+    )
+    robot: str = key(
+        Text("the file of a robot, or the name of a bundled one"),
+        "The file of a robot, beside this one, or the name of a bundled robot.", "cable_manipulator",
+    )  # fmt: skip
+    _: KW_ONLY
+    name: Any = key(Text("a name"), "Name of the sweep, for people.", "workspace", default=None)
+    set: Any = key(
+        MapOf(Open(), Text("the path of a value in the robot's file")),
+        "Values of the robot's file to replace, by their paths, for all points.", "{links.arm.rod.length: 40 cm}",
+        default=None,
+    )  # fmt: skip
+    points: SweptPoints = key(Part(SweptPoints), "Where the robot is looked at.", "{grid: {u.cable1: [0, 5 N, 10 N]}}")
+    task: Any = key(
+        Either(Choice(COMMANDS), Part(SweptMotion), _is_mapping),
+        "What is computed at each point: statics (the default), or motions.", "{simulate: {t_end: 2 s}}",
+        default="statics",
+    )  # fmt: skip
+    u: Any = key(
+        MapOf(Given()), "Inputs with one value for all points; others are those of the robot's file.", "{cable2: 3 N}",
+        default=None,
+    )  # fmt: skip
+    driven: Any = key(
+        MapOf(Given(), Text("the name of a coordinate or a link")),
+        "Driven coordinates with one value for all points, likewise.", "{base: 5 mm}", default=None,
+    )  # fmt: skip
+    outputs: Any = key(
+        ListOf(Either(Text("the name of a link, or {link, s}"), Part(PlaceOfOutput), _is_mapping)),
+        "Places whose poses are kept; without it the ends of all links with a body.", "[arm, {link: arm, s: 0.5}]",
+        default=None,
+    )  # fmt: skip
+    summary: Any = key(
+        MapOf(Reduction(), Name()), "Numbers that each run comes down to, by name.", "{highest: {max: arm.z}}",
+        default=None,
+    )  # fmt: skip
+    start: str = key(
+        Choice(STARTS),
+        "Whether an equilibrium starts from that of the point before it (warm, the default), anew (cold), or follows the "
+        "curve of equilibria from there (follow).", "cold", default="warm",
+    )  # fmt: skip
+    block: Any = key(
+        Whole(1, MAX_BLOCK),
+        "Points that are computed one after the other; 50 for statics, 1 for motions where it is not given.", "20",
+        default=None,
+    )  # fmt: skip
+
+    def validate(self) -> None:
+        for name in ("set", "u", "driven", "summary"):
+            if getattr(self, name) is None:
+                self._set(**{name: {}})
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 class SweepDocument(NamedTuple):
@@ -57,10 +299,11 @@ def _checked(data: Any, places: Places) -> SweepFile:
     if not isinstance(data, dict) or "sorosim_sweep" not in data:
         got = "a robot's file" if isinstance(data, dict) and "sorosim" in data else shown(data)
         raise FileError(file or "sweep", f"expected a sweep, whose first line is '{FIRST_LINE}', got {got}", 1, 1)
-    try:
-        return SweepFile.model_validate(data)
-    except ValidationError as error:
-        raise failure(problems_of(error.errors(include_url=False), SweepFile), places) from None
+    scope = Scope(data)
+    found = SweepFile.read(data, At(scope))
+    if found is WRONG:
+        raise failure(scope.problems, places)
+    return found  # type: ignore[no-any-return]
 
 
 def wrong(problems: list[Problem], document: SweepDocument) -> Exception:

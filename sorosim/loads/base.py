@@ -16,14 +16,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.declare import Declared
 from sorosim.errors import ModelError, PlugInError, nearest
 from sorosim.model.compile import Layout
-from sorosim.registry import evaluated
+from sorosim.registry import LOADS, Registry, evaluated
 from sorosim.validation import describe, number
 
 Array = NDArray[np.float64]
@@ -73,6 +74,12 @@ class CompiledLoad(Protocol):
     def law(self) -> Any:
         """Its law."""
         ...
+
+
+class DeclaredLoad(Declared):
+    """A built-in kind of load; it fulfils `Load`."""
+
+    registry: ClassVar[Registry] = LOADS
 
 
 class Load(Protocol):

@@ -2,138 +2,241 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sorosim.declare import (
+    WRONG,
+    At,
+    Choice,
+    Declared,
+    Flat,
+    Inline,
+    ListOf,
+    Part,
+    Quantity,
+    Reference,
+    Text,
+    Type,
+    Whole,
+    Writer,
+    key,
+)
 from sorosim.errors import ModelError, nearest
-from sorosim.loads.base import Array, IntArray
+from sorosim.loads.base import Array, DeclaredLoad, IntArray
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.loads.contact_cores import SOLID_SHAPES, ContactGroup, Skin, skin_of
 from sorosim.loads.contact_law import ContactLaw
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
-from sorosim.model.material import real_number
 from sorosim.model.obstacle import Obstacle
-from sorosim.model.pose import check_pose
+from sorosim.model.pose import IDENTITY, PoseType
 from sorosim.model.shape import Shape
-from sorosim.validation import describe
+from sorosim.problems import listed, shown
+from sorosim.registry import OBSTACLES, SHAPES
 
 RODS_AS = ("capsules", "spheres")
 
 
+@dataclass(frozen=True)
+class _Touching(Inline):
+    """The shape of a surface: of a body, or an obstacle."""
+
+    registry: Any = None
+    base: Any = None
+    several: str = "between, and, among take"
+    optional: bool = True
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        return SOLID_SHAPES
+
+    def kind(self, name: str) -> Any:
+        return (OBSTACLES if name in OBSTACLES.declared() else SHAPES).get(name)
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Shape | Obstacle):
+            return (
+                value if value.kind in SOLID_SHAPES else at.fail(f"one of {', '.join(SOLID_SHAPES)}", f"a {value.kind}")
+            )
+        return at.fail("a shape", shown(value))
+
+
 @dataclass(frozen=True, eq=False)
-class Surface:
+class Surface(Declared, title="Surfaces of contacts"):
     """A surface that may touch others: of a rod, of the shapes of a rigid body, or a shape of its own.
 
-    Parameters
-    ----------
-    link : str
-        The link that it moves with, or "world".
-    shape : Sphere, Capsule, Cylinder, Box, Ellipsoid, Mesh or an Obstacle, optional
-        Default: that of the link. A mesh must be convex; an ellipsoid touches planes only.
-    at : (4, 4) array_like
-        Pose of the shape on the link.
-    radius : float, optional
-        Of a rod, everywhere [m]. Default: its own; where it is not round, half of its thickness.
-    pieces : int, optional
-        Cut a rod into so many equal pieces for contact, in place of its points: more where it bends more sharply than
-        they show, fewer where it is short.
+    A mesh must be convex; an ellipsoid touches planes only; the edges of a box are rounded by a hundredth of its
+    smallest side.
     """
 
-    link: str = WORLD
-    shape: Any = None
+    link: str = key(
+        Reference("links", "the name of a link", others=(WORLD,)),
+        "Link that it moves with; without it the shape is in the world.", "knob", default=WORLD,
+    )  # fmt: skip
+    shape: Any = key(_Touching(), "Its shape; by default that of the link.", default=None)
     _: KW_ONLY
-    at: Array = field(default_factory=lambda: np.eye(4))
-    radius: float | None = None
-    pieces: int | None = None
+    at: Array = key(
+        PoseType(), "Pose of the shape in the frame of the link, or in the world.", "{position: [0, 0, -10 cm]}",
+        default=IDENTITY,
+    )  # fmt: skip
+    radius: float | None = key(
+        Quantity("length", above=0.0),
+        "Of a rod, in place of its own; one that is not round has half of its thickness.", "5 mm", default=None,
+    )  # fmt: skip
+    pieces: int | None = key(
+        Whole(1, 10000), "Into how many equal pieces a rod is cut for contact, in place of its points.", "20",
+        default=None,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.link, str):
-            raise ModelError("surface.link", "the name of a link, or 'world'", describe(self.link))
-        object.__setattr__(self, "at", check_pose("surface.at", self.at))
-        if self.shape is not None and not isinstance(self.shape, Shape | Obstacle):
-            raise ModelError("surface.shape", "a shape", describe(self.shape))
-        if self.shape is not None and self.shape.kind not in SOLID_SHAPES:
-            known = ", ".join(SOLID_SHAPES)
-            raise ModelError(f"surface.{self.shape.kind}", f"one of {known}", f"a {self.shape.kind}")
-        if self.radius is not None:
-            radius = real_number("surface.radius", self.radius, "a positive length [m]", above=0.0)
-            object.__setattr__(self, "radius", radius)
-        if self.pieces is not None and (type(self.pieces) is not int or not 1 <= self.pieces <= 10000):
-            raise ModelError("surface.pieces", "a whole number from 1 to 10000", describe(self.pieces))
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if set(data) <= set(cls.key_names()) and not set(SOLID_SHAPES) & set(data) and data.get("link", WORLD) == WORLD:
+            raise ModelError("", "one shape: " + listed(SOLID_SHAPES), "none", "or the key 'link'")
+
+    def validate(self) -> None:
         if self.link == WORLD and self.shape is None:
-            raise ModelError("surface", "a link, or a shape in the world", "neither")
+            raise ModelError("", "a link, or a shape in the world", "neither")
         if self.shape is not None and (self.radius is not None or self.pieces is not None):
             name = "radius" if self.radius is not None else "pieces"
-            raise ModelError(f"surface.{name}", "a shape, or how to take a rod", "both")
+            raise ModelError(name, "a shape, or how to take a rod", "both")
+
+    def data(self, writer: Writer) -> Any:
+        out = super().data(writer)
+        return self.link if set(out) == {"link"} else out
 
 
-def _surfaces(where: str, given: Any) -> tuple[Surface, ...]:
-    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    found = []
-    for i, one in enumerate(several):
-        if isinstance(one, Shape | Obstacle):
-            one = Surface(shape=one)
-        elif isinstance(one, str):
-            one = Surface(one)
-        if not isinstance(one, Surface):
-            raise ModelError(f"{where}[{i}]", "the name of a link, a shape or a Surface", describe(one))
-        found.append(one)
-    if not found:
-        raise ModelError(where, "one surface or several", "none")
-    own = [one.link for one in found if one.shape is None]
-    if twice := sorted({link for link in own if own.count(link) > 1}):
-        raise ModelError(where, "surfaces that differ", f"'{twice[0]}' twice")
-    return tuple(found)
+class SurfaceType(Type):
+    """A surface: the name of a link, or a mapping; in Python also a shape."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Shape | Obstacle):
+            return at.attempt(lambda: Surface(shape=value))
+        if isinstance(value, Surface | Mapping):
+            return Surface.read(value, at)
+        name = at.attempt(lambda: Text("the name of a link, or {link: ..., sphere: ...}").check(value))
+        names = at.scope.names("links")
+        if name is WRONG:
+            return WRONG
+        if names is not None and name not in names and (name in SOLID_SHAPES or name == WORLD):
+            kind = "half_space" if name == WORLD else name
+            hint = f"a shape in the world is written {{{kind}: {{...}}}}, its sizes inside"
+            return at.fail("the name of a link, or a shape", f"'{name}'", hint)
+        if names is not None and not at.known("the name of a link", name, names):
+            return WRONG
+        return at.attempt(lambda: Surface.make({"link": name}, at))
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return value.data(writer)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Text(), Part(Surface)
+
+
+class _Surfaces(ListOf):
+    """One surface, or a list of them; stored as a tuple."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if not isinstance(value, list | tuple):
+            one = self.type.read(value, at)
+            return WRONG if one is WRONG else (one,)
+        return super().read(value, at)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return self.type, ListOf(self.type)
+
+
+class _Pairs(ListOf):
+    """Pairs of names of links."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if not isinstance(value, list | tuple):
+            return at.fail("a list", shown(value))
+        n_problems, name = len(at.scope.problems), Reference("links", "the name of a link")
+        for i, pair in enumerate(value):
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                got = f"{len(pair)} names" if isinstance(pair, list | tuple) else shown(pair)
+                (at / i).fail("a pair of names of links", got)
+        found = tuple(tuple(name.read(one, at / i / j) for j, one in enumerate(pair)) for i, pair in enumerate(value)
+                      if isinstance(pair, list | tuple))  # fmt: skip
+        return found if len(at.scope.problems) == n_problems else WRONG
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return [list(pair) for pair in value]
+
+
+_SURFACES = _Surfaces(SurfaceType(), "one surface or several")
+_SIDE = (
+    "names of links, which stand for their own surfaces, or surfaces with keys of their own; one, or a list of them."
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
-    """Contact of some surfaces with others, or among each other.
+class Contact(DeclaredLoad, kind="contact", title="Contacts"):
+    """Contact with friction between surfaces.
 
-    Parameters
-    ----------
-    between : link, shape or Surface, or a sequence of them
-        Names of links stand for their own surfaces, shapes for obstacles in the world.
-    others : the same, optional
-        What these touch. Without it they touch each other, and rods themselves; not links that a joint connects.
-    law : ContactLaw
-    rods : {"capsules", "spheres"}
-        A rod's surface: capsules from point to point, or a sphere at each point.
-    apart : sequence of pairs of names
-        Links that do not touch each other.
+    In Python ``between`` alone are surfaces that touch each other; `law` is a ContactLaw.
 
     Notes
     -----
     Source: docs/theory.md, 12. Flat shapes meet each other by their corners and edges.
     """
 
-    between: Any
-    others: Any = None
+    between: tuple[Surface, ...] = key(_SURFACES, f"The one side: {_SIDE}", "arm", default=())
+    others: tuple[Surface, ...] | None = key(
+        _SURFACES, "The other side, as between.", "{pipe: {radius: 15 cm}}", name="and", default=None
+    )
     _: KW_ONLY
-    law: ContactLaw
-    rods: str = "capsules"
-    apart: tuple[tuple[str, str], ...] = ()
+    among: tuple[Surface, ...] = key(
+        _SURFACES,
+        f"In place of both: {_SIDE} All touch each other, and rods themselves, but not links that a joint connects.",
+        "[arm, knob]", default=(),
+    )  # fmt: skip
+    law: ContactLaw = key(Flat(ContactLaw), "Its law.")
+    rods: str = key(
+        Choice(RODS_AS), "A rod's surface: capsules from point to point, or spheres at its points.", "spheres",
+        default=RODS_AS[0],
+    )  # fmt: skip
+    apart: tuple[tuple[str, str], ...] = key(
+        _Pairs(Type()), "Pairs of links that do not touch each other.", "[[arm, knob]]", default=()
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "between", _surfaces("contact.between", self.between))
-        if self.others is not None:
-            object.__setattr__(self, "others", _surfaces("contact.and", self.others))
-        if not isinstance(self.law, ContactLaw):
-            raise ModelError("contact.law", "a ContactLaw", describe(self.law))
-        if self.rods not in RODS_AS:
-            raise ModelError(
-                "contact.rods", " or ".join(RODS_AS), describe(self.rods), nearest(str(self.rods), RODS_AS)
-            )
-        pairs: Any = self.apart
-        if not isinstance(pairs, Sequence) or any(isinstance(p, str) or len(p) != 2 for p in pairs):
-            raise ModelError("contact.apart", "pairs of names of links", describe(pairs))
-        object.__setattr__(self, "apart", tuple((str(a), str(b)) for a, b in pairs))
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        given = set(data)
+        if given & {"friction", "slip_speed"} and "stiffness" not in given:
+            what = "the key 'stiffness': friction needs the pressure of the contact"
+            hint = "for instance stiffness: 1e5 N/m^1.5; `sorosim check` estimates one"
+            raise ModelError("", what, "friction alone", hint)
+        if {"among"} <= given and given & {"between", "and"}:
+            raise ModelError("", "among, or between and `and`", "both")
+        if not given & {"among", "between", "and"}:
+            hint = "for instance between: arm, and: {half_space: {}}"
+            raise ModelError("", "the surfaces: among, or between and `and`", "neither", hint)
+        if "among" not in given and not {"between", "and"} <= given:
+            missing = "between" if "and" in given else "and"
+            raise ModelError("", f"the key '{missing}'", "nothing", "or `among`, for surfaces that touch each other")
+
+    def validate(self) -> None:
+        if self.among:
+            self._set(between=self.among, among=())
+        if not self.between:
+            raise ModelError("between", "one surface or several", "none")
+        for name, side in (("between", self.between), ("and", self.others or ())):
+            own = [one.link for one in side if one.shape is None]
+            if twice := sorted({link for link in own if own.count(link) > 1}):
+                raise ModelError(name, "surfaces that differ", f"'{twice[0]}' twice")
         self._check_links()
+
+    def data(self, writer: Writer) -> Any:
+        out = super().data(writer)
+        if self.others is None:
+            out = {"among": out.pop("between"), **out}
+        return out
 
     def _check_links(self) -> None:
         first = {surface.link for surface in self.between} - {WORLD}
@@ -142,13 +245,13 @@ class Contact:
             hint = ""
             if all(surface.shape is None for surface in self.surfaces if surface.link == both[0]):
                 hint = "leave `and` out: the links then touch each other, and rods themselves"
-            raise ModelError("contact.and", "links other than those of between", f"'{both[0]}' in both", hint)
+            raise ModelError("and", "links other than those of between", f"'{both[0]}' in both", hint)
         if not first | second:
-            raise ModelError("contact", "a link of the robot", "only shapes in the world")
+            raise ModelError("", "a link of the robot", "only shapes in the world")
         for i, pair in enumerate(self.apart):
             if strange := sorted(set(pair) - first - second):
                 got, hint = f"'{strange[0]}'", nearest(strange[0], sorted(first | second))
-                raise ModelError(f"contact.apart[{i}]", "links whose surfaces are in this contact", got, hint)
+                raise ModelError(f"apart[{i}]", "links whose surfaces are in this contact", got, hint)
 
     @property
     def surfaces(self) -> tuple[Surface, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
@@ -9,68 +11,116 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from sorosim.declare import Declared, Quantity, Type, Writer, key
+from sorosim.declare.base import Define
 from sorosim.errors import ModelError
 from sorosim.loads.base import Array
-from sorosim.model.material import real_number
+from sorosim.problems import shown
+from sorosim.units.quantity import quantity
+from sorosim.validation import as_real
 
 ONSET_POINTS = 12
 ELASTIC, PLASTIC = 0.9999, 0.03
 
 
+class StiffnessOfContact(float):
+    """A stiffness in SI units that was written with a unit: `power` is that of the length in it."""
+
+    power: float
+
+    def __new__(cls, value: float, power: float) -> StiffnessOfContact:
+        out = super().__new__(cls, value)
+        out.power = power
+        return out
+
+
+_STIFFNESS = re.compile(
+    r"\s*(?P<number>[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(?P<force>\w*N)\s*/\s*(?P<length>\w*m)\s*(?:\^\s*(?P<power>[0-9.]+|\(3/2\)))?\s*"
+)
+
+
 @dataclass(frozen=True)
-class ContactLaw:
+class ContactStiffness(Type):
+    """Force per power of a length: a number, or a text such as 1e5 N/m^1.5."""
+
+    def check(self, value: Any) -> float:
+        number: Any = as_real(value)
+        if isinstance(value, StiffnessOfContact):
+            return value
+        if number is None and isinstance(value, str):
+            match = _STIFFNESS.fullmatch(value[:100])
+            try:
+                if match:
+                    power = 1.5 if match["power"] == "(3/2)" else float(match["power"] or 1.0)
+                    length = quantity(f"1 {match['length']}", "length")
+                    scale = quantity(f"1 {match['force']}", "force") / length**power
+                    number = StiffnessOfContact(float(match["number"]) * scale, power)
+                else:
+                    number = float(value)
+            except (ValueError, OverflowError):
+                number = None
+        if number is None or not 0.0 < number.real < math.inf:
+            what = "a positive stiffness such as 1e5 N/m^1.5, or 20 N/mm for exponent 1"
+            raise ModelError("", what, shown(value))
+        return number  # type: ignore[no-any-return]
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return float(value)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"type": ["number", "string"], "exclusiveMinimum": 0.0}
+
+
+@dataclass(frozen=True)
+class ContactLaw(Declared):
     """Normal force N = k h(d)^p (1 + c dd/dt), never pulling, and friction mu N v / sqrt(v^2 + v_s^2) against sliding.
 
-    Parameters
-    ----------
-    stiffness : float
-        k [N/m^p], positive, for the penetration d of one contact.
-    exponent : float
-        p, at least 1: 1.5 for round bodies (Hertz), 1 for a linear spring.
-    onset : float
-        Penetration [m] over which the force sets in smoothly, h = d - onset/2 beyond it; without it h = d.
-    damping : float
-        c [s/m], as Hunt and Crossley have it.
-    restitution, impact_speed : float, optional
-        Instead of `damping`: how fast two bodies part, relative to the speed [m/s] at which they meet.
-    friction : float
-        Coulomb's coefficient mu.
-    slip_speed : float
-        Speed v_s [m/s] of creep at 0.7 of the full friction, positive.
+    d is the penetration of one contact; h = d - onset/2 beyond the onset, over which the force sets in smoothly.
     """
 
-    stiffness: float
+    stiffness: float = key(
+        ContactStiffness(), "Force of one contact per penetration to the power of the exponent.", "1e5 N/m^1.5"
+    )
     _: KW_ONLY
-    exponent: float = 1.5
-    onset: float = 0.0
-    damping: float = 0.0
-    restitution: float | None = None
-    impact_speed: float | None = None
-    friction: float = 0.0
-    slip_speed: float = 1e-3
+    exponent: float = key(
+        Quantity("number", least=1.0, upto=5.0),
+        "1.5 for round bodies (Hertz), 1 for a linear spring.",
+        "1",
+        default=1.5,
+    )
+    onset: float = key(
+        Quantity("length", least=0.0), "Penetration over which the force sets in smoothly.", "0.1 mm", default=0.0
+    )
+    damping: float = key(
+        Quantity("inverse speed", least=0.0),
+        "The force is multiplied by 1 + damping times the speed of approach (Hunt and Crossley).", "0.5 s/m",
+        default=0.0,
+    )  # fmt: skip
+    restitution: float | None = key(
+        Quantity("number", above=0.0, upto=1.0),
+        "In place of damping: speed of parting relative to that of meeting.", "0.8", default=None,
+    )  # fmt: skip
+    impact_speed: float | None = key(
+        Quantity("speed", above=0.0), "Speed of meeting at which the restitution holds.", "0.5 m/s", default=None
+    )
+    friction: float = key(Quantity("number", least=0.0), "Coulomb's coefficient.", "0.3", default=0.0)
+    slip_speed: float = key(
+        Quantity("speed", above=0.0),
+        "Speed of sliding at which 0.7 of the friction is reached; what sticks creeps by less.", "0.1 mm/s",
+        default=1e-3,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        for name, expected, bounds in (
-            ("stiffness", "a positive stiffness [N/m^p]", {"above": 0.0}),
-            ("exponent", "an exponent from 1 to 5", {"least": 1.0, "upto": 5.0}),
-            ("onset", "a length of 0 or more [m]", {"least": 0.0}),
-            ("damping", "a number of 0 or more [s/m]", {"least": 0.0}),
-            ("friction", "a coefficient of 0 or more", {"least": 0.0}),
-            ("slip_speed", "a positive speed [m/s]", {"above": 0.0}),
-        ):
-            value: Any = real_number(f"contact.{name}", getattr(self, name), expected, **bounds)
-            object.__setattr__(self, name, value)
+    def validate(self) -> None:
+        if isinstance(self.stiffness, StiffnessOfContact):
+            if abs(self.stiffness.power - self.exponent) > 1e-12:
+                expected = f"a unit for exponent {self.exponent:g}, N/m^{self.exponent:g}"
+                raise ModelError("stiffness", expected, f"N/m^{self.stiffness.power:g}", "or change the exponent")
+            self._set(stiffness=float(self.stiffness))
         if (self.restitution is None) != (self.impact_speed is None):
             missing = "impact_speed" if self.impact_speed is None else "restitution"
-            got = "one of them"
-            raise ModelError(f"contact.{missing}", "restitution and impact_speed together", got)
-        if self.restitution is not None:
-            if self.damping:
-                raise ModelError("contact.damping", "damping or restitution, one of them", "both")
-            e = real_number("contact.restitution", self.restitution, "a number above 0, at most 1", above=0.0, upto=1.0)
-            speed = real_number("contact.impact_speed", self.impact_speed, "a positive speed [m/s]", above=0.0)
-            object.__setattr__(self, "restitution", e)
-            object.__setattr__(self, "impact_speed", speed)
+            raise ModelError(missing, "restitution and impact_speed together", "one of them")
+        if self.restitution is not None and self.damping:
+            raise ModelError("damping", "damping or restitution, one of them", "both")
 
     @property
     def hunt_crossley(self) -> float:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.declare import WRONG, At, MapOf, Part, Quantity, SignalVector, Vector, key
+from sorosim.errors import ModelError, nearest
 from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VALUES, REACH, ROTARY_DRAG
 from sorosim.kernels.load_laws import FLUID
 from sorosim.kernels.signals import TAPE_SIGNAL
 from sorosim.lie.se3 import Ad_inv
-from sorosim.loads.base import IntArray
+from sorosim.loads.base import DeclaredLoad, IntArray
 from sorosim.loads.compiled import CompiledLaw, LawRow, Medium
 from sorosim.loads.immersion import Immersed, Wet, wet_parts, wet_sections
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import Layout, LinkLayout
-from sorosim.model.material import real_number
-from sorosim.model.pose import vector3
-from sorosim.signals import CallableSignal, Signal, as_signal
+from sorosim.model.pose import Direction
+from sorosim.problems import shown
+from sorosim.signals import Signal, as_signal
 from sorosim.signals.expressions import Expression, parse
-from sorosim.validation import as_real, describe
 
 Array = NDArray[np.float64]
 
@@ -34,26 +34,41 @@ VARIABLES = ("x", "y", "z", "t")
 PLACES = ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (-2.0, -1.0, -3.0), (3.0, -1.0, 2.0))
 
 
+class _Immersions(MapOf):
+    """Links in a fluid: a mapping, in Python also names alone."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, list | tuple) and not at.scope.is_file:
+            if not all(isinstance(name, str) for name in value):
+                return at.fail("names of links", shown(list(value)))
+            value = dict.fromkeys(value, Immersed())
+        found = super().read(value, at)
+        if found is WRONG:
+            return WRONG
+        names = at.scope.names("links")
+        for name in found if names is not None else ():
+            (at / name).known("the name of a link", name, names or (), at_key=True)
+        if not found:
+            return at.fail("at least one link", "none", "leave links out for all of them")
+        return found if names is None or all(name in names for name in found) else WRONG
+
+
+class _Upward(Direction):
+    """A direction that stays to the bit if it has length 1; no minus before a zero."""
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        given = np.array(Vector("number").check(value))
+        size = np.sqrt(given @ given)
+        if not size.real > 0.0:
+            raise ModelError("", "a direction", shown(list(value)))
+        unit = given if abs(size - 1.0) < 1e-14 else given / size
+        return tuple((unit + 0.0).tolist())
+
+
 @dataclass(frozen=True, eq=False)
-class Fluid:
-    """A fluid around links of the robot.
+class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
+    """A fluid around the robot: buoyancy, drag, added mass.
 
-    Parameters
-    ----------
-    density : float
-        [kg/m^3], positive.
-    current : three numbers, Expressions or signals
-        Velocity of the fluid in the axes of the world [m/s]. An Expression may use x, y, z [m] and t [s], a text is
-        one; a signal is of time, and no Python function: it has no rate, and the rate presses on what is in the fluid.
-    height : float, optional
-        Of its surface along `up` [m]; above it there is none. Without it the fluid is everywhere.
-    up : three numbers
-        Direction in which heights are measured; a unit vector is made of it. Files take the one against gravity.
-    links : mapping of str to Immersed, or sequence of str
-        The links in it. Default: all that have a body.
-
-    Notes
-    -----
     Drag and lift of a section, and of a body, are ``-rho/2 |v| C A v``, v relative to the fluid, in its own
     axes. Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
     weight. Left out are the wake and what a trailing edge sheds, what bodies do to each other's flow, the gradient of
@@ -61,44 +76,35 @@ class Fluid:
     and that added mass ends at the surface.
     """
 
-    density: float
+    density: float = key(Quantity("density", above=0.0), "Mass per volume.", "1000 kg/m^3")
     _: KW_ONLY
-    current: tuple[Any, ...] = (0.0, 0.0, 0.0)
-    height: float | None = None
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    links: Mapping[str, Immersed] | Sequence[str] | None = None
-    flow: tuple[float | Expression | Signal, ...] = field(init=False, repr=False)
+    current: tuple[Any, ...] = key(
+        SignalVector("speed", VARIABLES, functions=False),
+        "Velocity of the fluid; each entry a number, an expression of x, y, z and t, a table or a CSV file of time.",
+        "[0.2 m/s, 0, (0.1 m/s)*sin(t)]", default=(0.0, 0.0, 0.0),
+    )  # fmt: skip
+    height: float | None = key(
+        Quantity("length"), "Height of its surface along `up`; without it the fluid is everywhere.", "0", default=None
+    )
+    up: tuple[float, ...] | None = key(
+        _Upward(), "Direction in which heights are measured; against gravity where it is not given.", "[0, 0, 1]",
+        default=None,
+    )  # fmt: skip
+    links: Mapping[str, Immersed] | None = key(
+        _Immersions(Part(Immersed)),
+        "What is in it, by the names of links; by default all links, whose bodies then have to have shapes.",
+        "{arm: {}, knob: {drag: 0.4}}", default=None,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        density = real_number("fluid.density", self.density, "a positive density [kg/m^3]", above=0.0)
-        object.__setattr__(self, "density", density)
-        given: Any = self.current
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
-            raise ModelError("fluid.current", "three numbers, expressions or signals [m/s]", describe(given))
-        object.__setattr__(self, "flow", tuple(_entry(f"fluid.current[{i}]", entry) for i, entry in enumerate(given)))
-        if self.height is not None:
-            object.__setattr__(self, "height", real_number("fluid.height", self.height, "a height [m]"))
-        up = np.array(vector3("fluid.up", self.up))
-        size = np.sqrt(up @ up)
-        if not size.real > 0.0:
-            raise ModelError("fluid.up", "a direction", describe(self.up))
-        # one that was made a unit vector stays the same to the bit; and no minus before a zero
-        unit = up if abs(size - 1.0) < 1e-14 else up / size
-        object.__setattr__(self, "up", tuple((unit + 0.0).tolist()))
-        links: Any = self.links
-        if links is not None and not isinstance(links, Mapping):
-            if isinstance(links, str) or not isinstance(links, Sequence):
-                raise ModelError("fluid.links", "names of links", describe(links))
-            if not all(isinstance(name, str) for name in links):
-                raise ModelError("fluid.links", "names of links", describe(links))
-            links = dict.fromkeys(links, Immersed())
-        if links is not None and not links:
-            raise ModelError("fluid.links", "at least one link", "none", "leave links out for all of them")
-        if links is not None:
-            for name, immersed in links.items():
-                if not isinstance(immersed, Immersed):
-                    raise ModelError(f"fluid.links.{name}", "an Immersed", describe(immersed))
-            object.__setattr__(self, "links", dict(links))
+    def validate(self) -> None:
+        for i, entry in enumerate(self.current):
+            if isinstance(entry, Expression):
+                _check_finite(f"current[{i}]", entry)
+
+    @property
+    def flow(self) -> tuple[float | Expression | Signal, ...]:
+        """The current."""
+        return self.current
 
     @property
     def places(self) -> Sequence[tuple[str, float]]:
@@ -128,7 +134,7 @@ class Fluid:
         return BoundFluid(nodes, law, np.array(bound.inertia).reshape(-1, 6, 6))
 
     def _medium(self) -> Medium:
-        up = np.array(self.up)
+        up = np.array((0.0, 0.0, 1.0) if self.up is None else self.up)
         if self.is_field:
             tapes = tuple(_Tape(_as_expression(entry)) for entry in self.flow)
             return Medium(tapes, True, up, self.height)
@@ -138,32 +144,14 @@ class Fluid:
         return Medium(tuple(_as_signal(entry) for entry in self.flow), False, up, self.height)
 
 
-def _entry(where: str, entry: Any) -> float | Expression | Signal:
-    if as_real(entry) is not None:
-        return real_number(where, entry, "a finite number [m/s]")
-    if isinstance(entry, str):
-        try:
-            entry = parse(entry, VARIABLES)
-        except InputError as error:
-            raise ModelError(where, error.expected, error.got, error.hint) from None
-    if isinstance(entry, Expression):
-        for name in entry.used:
-            if name not in VARIABLES:
-                expected, hint = "an expression of x, y, z [m] and t [s]", nearest(name, VARIABLES)
-                raise ModelError(where, expected, f"the variable '{name}'", hint)
-        with np.errstate(all="ignore"):
-            values = (dict(zip(VARIABLES, (*place, 0.0), strict=True)) for place in PLACES)
-            tried = [entry(**{name: value[name] for name in entry.variables}) for value in values]
-        if not np.isfinite(tried).any():
-            raise ModelError(
-                where, "a finite speed", f"{tried[0]} at the origin and elsewhere at t = 0 of {entry.text!r}"
-            )
-        return entry
-    signal = as_signal(entry, where)
-    if isinstance(signal, CallableSignal):
-        expected, hint = "a current whose rate is known", "write it as an expression of t, or as a table"
-        raise ModelError(where, expected, "a Python function", hint)
-    return signal
+def _check_finite(where: str, entry: Expression) -> None:
+    """Refuse a current that is finite nowhere (ModelError)."""
+    with np.errstate(all="ignore"):
+        values = (dict(zip(VARIABLES, (*place, 0.0), strict=True)) for place in PLACES)
+        tried = [entry(**{name: value[name] for name in entry.variables}) for value in values]
+    if not np.isfinite(tried).any():
+        got = f"{tried[0]} at the origin and elsewhere at t = 0 of {entry.text!r}"
+        raise ModelError(where, "a finite speed", got)
 
 
 def _as_signal(entry: float | Expression | Signal) -> Signal:

@@ -6,7 +6,7 @@ give your own where you know better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -14,15 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import is_varying, number_type
+from sorosim.declare import At, Declared, Inline, Part, Quantity, Type, Vector, Writer, key
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
-from sorosim.model.body import Assembly, RigidBody, Solid
-from sorosim.model.material import real_number
+from sorosim.model.body import AT_KEY, Assembly, RigidBody, Solid
 from sorosim.model.mesh import Mesh
-from sorosim.model.pose import check_pose
+from sorosim.model.pose import IDENTITY, PoseType
 from sorosim.model.rod import Division
 from sorosim.model.section import Rectangle
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
-from sorosim.validation import as_real, describe
+from sorosim.problems import listed, shown
+from sorosim.registry import SHAPES
 
 Array = NDArray[np.float64]
 
@@ -39,56 +41,70 @@ _RECTANGLE = (1.0, 1.14, 1.21, 1.36, 1.51, 1.70, 1.98, 2.23)
 
 
 @dataclass(frozen=True, eq=False)
-class Immersed:
-    """What is known of a link in a fluid; None: what its shape says.
+class PlacedShape(Declared, title="Shapes in a fluid"):
+    """A shape and its pose."""
 
-    Parameters
-    ----------
-    drag : three numbers, or one for all
-        Drag coefficients. Of a rod along its tangent (of the perimeter), y and z (of the width that faces the flow); of
-        a rigid body along the axes of each of its shapes (of the areas that face the flow).
-    lift : float
-        Of a rod: coefficient of the force across flow and rod, of the mean width. It does no work.
-    rotary_drag : three numbers
-        Of a rigid body: moment coefficients about the axes of its shapes, moment = rho/2 c V^(5/3) w^2, V the volume.
-    added_mass : three numbers, or one for all
-        Of a rod along its tangent, y and z, in units of the fluid that a cylinder as wide as the rod displaces; of a
-        rigid body along its axes in units of the fluid that it displaces.
-    shape : Shape
-        Of a rigid body, the shape it has in the fluid, instead of its own; and
-    at : (4, 4) array_like
-        its pose in the frame of the link.
+    shape: Shape = key(Inline(SHAPES, Shape, ""), "Its shape.")
+    _: KW_ONLY
+    at: Any = key(PoseType(), *AT_KEY, default=IDENTITY)
+
+    @classmethod
+    def read(cls, data: Any, at: At) -> Any:
+        return cls(data) if isinstance(data, Shape) else super().read(data, at)
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if len([name for name in SHAPES.declared() if name in data]) > 1:
+            raise ModelError("", "one shape: " + listed(tuple(SHAPES.declared())), shown(data))
+
+
+@dataclass(frozen=True)
+class _Coefficients(Type):
+    """Three numbers, or one of 0 or more for all; stored as three."""
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        if not is_list(value):
+            return (Quantity("number", least=0.0).check(value),) * 3
+        found = Vector("number").check(value)
+        if min(found) < 0.0:
+            raise ModelError(f"[{found.index(min(found))}]", "a number of 0 or more", f"{min(found):g}")
+        return found
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return list(value)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Quantity("number", least=0.0), Vector("number")
+
+
+@dataclass(frozen=True, eq=False)
+class Immersed(Declared, title="Links in a fluid"):
+    """What is known of a link in a fluid; what is not given, its shape says.
+
+    Drag of a rod is by its perimeter along the tangent, and by the width that faces the flow across it; of a body by
+    the areas that face the flow. Rotary drag:
+    moment = rho/2 c V^(5/3) w^2, V the volume. Lift does no work.
     """
 
     _: KW_ONLY
-    drag: Any = None
-    lift: float = 0.0
-    rotary_drag: Any = None
-    added_mass: Any = None
-    shape: Shape | None = None
-    at: Any = None
-
-    def __post_init__(self) -> None:
-        for name in ("drag", "rotary_drag", "added_mass"):
-            if (given := getattr(self, name)) is not None:
-                object.__setattr__(self, name, _three(f"fluid.{name}", given))
-        object.__setattr__(self, "lift", real_number("fluid.lift", self.lift, "a number"))
-        if self.shape is not None and not isinstance(self.shape, Shape):
-            raise ModelError("fluid.shape", "a shape", describe(self.shape))
-        if self.at is not None:
-            object.__setattr__(self, "at", check_pose("fluid.at", self.at))
-        if self.at is not None and self.shape is None:
-            raise ModelError("fluid.at", "the pose of a shape", "a pose without a shape")
-
-
-def _three(where: str, given: Any) -> tuple[float, float, float]:
-    expected = "one number of 0 or more, or three"
-    if as_real(given) is not None:
-        given = (given,) * 3
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) != 3:
-        raise ModelError(where, expected, describe(given))
-    x, y, z = (real_number(where, value, expected, least=0.0) for value in given)
-    return x, y, z
+    drag: Any = key(
+        _Coefficients(),
+        "Drag coefficients, of a rod [along, y, z], of a body along the axes of its shapes; or one for all.",
+        "[0.01, 1.1, 1.1]", default=None,
+    )  # fmt: skip
+    lift: float = key(Quantity("number"), "Of a rod, coefficient of the force across flow and rod.", "0.1", default=0.0)
+    rotary_drag: Any = key(
+        _Coefficients(), "Of a body: coefficients of the moments against its rotation.", "0.1", default=None
+    )
+    added_mass: Any = key(
+        _Coefficients(),
+        "Added mass, of a rod [along, y, z] in units of a cylinder of its width, of a body in units of the fluid it "
+        "displaces; or one for all.", "[0, 1, 1]", default=None,
+    )  # fmt: skip
+    shape: PlacedShape | None = key(
+        Part(PlacedShape), "Of a body: its shape in the fluid, where it is made of numbers or has another one.",
+        "{sphere: {radius: 2 cm}}", default=None,
+    )  # fmt: skip
 
 
 class Wet(NamedTuple):

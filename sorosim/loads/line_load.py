@@ -2,70 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from sorosim.complex_step import derivative
-from sorosim.errors import ModelError, nearest
+from sorosim.declare import Choice, SignalVector, key
+from sorosim.errors import ModelError
 from sorosim.kernels.load_laws import DEAD, FOLLOWER
+from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import CompiledLaw, LawRow
-from sorosim.loads.point_wrench import BoundLaw, split_entries
+from sorosim.loads.wrench import NONE, BoundLaw, check_effect, split_entries
 from sorosim.model.compile import Layout, LinkLayout
-from sorosim.model.material import real_number
-from sorosim.signals import ExpressionSignal, Signal, as_signal
+from sorosim.model.span import RodName, check_span, end_key, start_key
+from sorosim.signals import ExpressionSignal, Signal
 from sorosim.signals.expressions import Expression
-from sorosim.validation import as_real, describe
 
 # variables of an entry: arclength, its fraction, length of the rod, time
 VARIABLES = ("X", "s", "L", "t")
 
 
+_ENTRY = "each entry a number, an expression of X, s, L and t, a table or a CSV file of time"
+
+
 @dataclass(frozen=True)
-class LineLoad:
-    """Moment and force per length along a rod, between two places.
+class LineLoad(DeclaredLoad, kind="line", title="Loads along rods"):
+    """Moment and force per length along a rod, between two places. It is integrated by the Gauss points of the rod."""
 
-    Parameters
-    ----------
-    rod : str
-        Name of a link with a rod.
-    wrench : six numbers, Expressions or signals
-        [moment; force] per length of the unstrained rod [N m/m, N/m] in the axes of `frame`. An Expression may use X
-        [m], s = X/L, L [m] and t [s]; a signal is of time.
-    frame : {"world", "body"}
-        "world": the directions stay; "body": they turn with the sections.
-    start, end : float
-        From where to where, as fractions of the rod's length; boundaries of its divisions.
-
-    Notes
-    -----
-    It is integrated by the Gauss points of the rod.
-    """
-
-    rod: str
+    rod: str = key(RodName(), "Name of the link.", "arm")
     _: KW_ONLY
-    wrench: tuple[Any, ...]
-    frame: str = "world"
-    start: float = 0.0
-    end: float = 1.0
+    moment: tuple[Any, ...] = key(
+        SignalVector("line moment", VARIABLES), f"Moment per length of the unstrained rod; {_ENTRY}.",
+        "[0, 0, 0.1 N*m/m]", default=NONE,
+    )  # fmt: skip
+    force: tuple[Any, ...] = key(
+        SignalVector("line force", VARIABLES), "Force per length, as the moment.",
+        "[0, 0, (-2 N/m)*(1 - s)*sin(t)]", default=NONE,
+    )  # fmt: skip
+    frame: str = key(
+        Choice(("world", "body")), "Axes: world (directions stay) or body (they turn with the sections).", "body",
+        default="world",
+    )  # fmt: skip
+    start: float = start_key()
+    end: float = end_key()
 
-    def __post_init__(self) -> None:
-        given: Any = self.wrench
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != 6:
-            got = describe(given)
-            raise ModelError("line.wrench", "six numbers, Expressions or signals: moment [N], force [N/m]", got)
-        entries = tuple(_entry(f"line.wrench[{i}]", value) for i, value in enumerate(given))
-        object.__setattr__(self, "wrench", entries)
-        if self.frame not in ("world", "body"):
-            hint = nearest(str(self.frame), ("world", "body"))
-            raise ModelError("line.frame", "world or body", describe(self.frame), hint)
-        for name in ("start", "end"):
-            value = real_number(f"line.{name}", getattr(self, name), "a fraction from 0 to 1", least=0.0, upto=1.0)
-            object.__setattr__(self, name, value)
-        if not self.start < self.end:
-            raise ModelError("line.end", f"a fraction above start = {self.start:g}", f"{self.end:g}")
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        check_effect(data, "rod", "force: [0, 0, -2 N/m]")
+
+    def validate(self) -> None:
+        check_span(self)
+
+    @property
+    def wrench(self) -> tuple[Any, ...]:
+        """All six entries, [moment; force]."""
+        return (*self.moment, *self.force)
 
     @property
     def places(self) -> Sequence[tuple[str, float]]:
@@ -76,7 +69,7 @@ class LineLoad:
         """Collect the Gauss points, each with its share of the load."""
         link = layout.link(self.rod)
         if link.link.rod is None:
-            raise ModelError("line.rod", "the name of a link with a rod", f"'{self.rod}', which has none")
+            raise ModelError("rod", "the name of a link with a rod", f"'{self.rod}', which has none")
         rows = [row for piece in link.spanned("line", self.start, self.end) for row in self._rows(link, piece)]
         return BoundLaw(np.array([row.node for row in rows], dtype=np.int64), CompiledLaw(rows))
 
@@ -91,18 +84,6 @@ class LineLoad:
                 raise ModelError("line.wrench", "a finite load", got)
             rows.append(LawRow(kind, int(link.nodes[k]), values, varying))
         return rows
-
-
-def _entry(where: str, value: Any) -> float | Expression | Signal:
-    if as_real(value) is not None:
-        return real_number(where, value, "a finite number")
-    if isinstance(value, Expression):
-        for name in value.used:
-            if name not in VARIABLES:
-                expected = "an expression of X [m], s = X/L, L [m] and t [s]"
-                raise ModelError(where, expected, f"the variable '{name}'", nearest(name, VARIABLES))
-        return value
-    return as_signal(value, where)
 
 
 def _at(entry: float | Expression | Signal, X: float, L: float) -> float | Signal:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.kernels.load_laws import BRAKED
 from sorosim.loads.compiled import CompiledLaw, LawRow
-from sorosim.loads.point_wrench import BoundLaw
+from sorosim.loads.wrench import BoundLaw
 from sorosim.model.compile import Layout
 
 

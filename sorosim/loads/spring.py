@@ -8,65 +8,56 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.declare import SignalOf, key
 from sorosim.errors import ModelError
 from sorosim.kernels.load_laws import DAMPING, REST, SPRING, STIFFNESS
+from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import CompiledLaw, LawRow
-from sorosim.loads.point_wrench import BoundLaw, as_anchor, number_or_signal, split_entries
-from sorosim.model.anchor import Anchor
+from sorosim.loads.wrench import BoundLaw, split_entries
+from sorosim.model.anchor import Anchor, AnchorType
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
-from sorosim.signals import Signal
 
-ENTRIES = ("stiffness", "damping", "rest")
+_END = "the name of a link (a rod at its tip), or {link, at}; without a link, in the world."
 
 
 @dataclass(frozen=True)
-class Spring:
-    """A spring and a damper along the line between two points: F = stiffness (l - rest) + damping dl/dt.
+class Spring(DeclaredLoad, kind="spring", title="Springs"):
+    """A spring with a damper along the line between two points: F = stiffness (l - rest) + damping dl/dt.
 
-    Parameters
-    ----------
-    a, b : str or Anchor
-        The points: names of links (a rod at its tip), or frames on them or in the world.
-    stiffness : float or signal
-        [N/m], not negative.
-    damping : float or signal
-        [N s/m], not negative.
-    rest : float or signal
-        Length without force [m], not negative. A signal of time makes it an actuator of given length.
+    A rest length that is a signal of time makes it an actuator of given length.
 
     Notes
     -----
     Source: docs/theory.md, 11. Where the points meet it has no direction, and no force.
     """
 
-    a: str | Anchor
-    b: str | Anchor
+    a: Anchor = key(AnchorType(), f"One end: {_END}", "arm", name="from")
+    b: Anchor = key(AnchorType(), f"The other end: {_END}", "{at: {position: [0, 0, 1 m]}}", name="to")
     _: KW_ONLY
-    stiffness: Any = 0.0
-    damping: Any = 0.0
-    rest: Any = 0.0
+    stiffness: Any = key(
+        SignalOf("stiffness", least=0.0), "Force per stretch; a number, an expression of t, a table or a CSV file.",
+        "100 N/m", default=0.0,
+    )  # fmt: skip
+    damping: Any = key(
+        SignalOf("damping", least=0.0), "Force per rate of stretching, as the stiffness.", "2 N*s/m", default=0.0
+    )
+    rest: Any = key(SignalOf("length", least=0.0), "Length without force, as the stiffness.", "10 cm", default=0.0)
 
-    def __post_init__(self) -> None:
-        for name in ("a", "b"):
-            object.__setattr__(self, name, as_anchor(f"spring.{name}", getattr(self, name)))
-        for name in ENTRIES:
-            value = number_or_signal(f"spring.{name}", getattr(self, name))
-            if not isinstance(value, Signal) and value < 0.0:
-                raise ModelError(f"spring.{name}", "a number of 0 or more", f"{value:g}")
-            object.__setattr__(self, name, value)
+    def validate(self) -> None:
         if self.stiffness == 0.0 and self.damping == 0.0:
-            raise ModelError("spring", "a stiffness or a damping", "neither", "for instance stiffness: 100 N/m")
-        if self._ends[0].link == WORLD:  # the first end is always on a link
-            if self._ends[1].link == WORLD:
-                raise ModelError("spring", "two points that can move against each other", "two points of the world")
-            a, b = self._ends
-            object.__setattr__(self, "a", b)
-            object.__setattr__(self, "b", a)
+            raise ModelError("", "a stiffness or a damping", "neither", "for instance stiffness: 100 N/m")
+        if self.a.link == WORLD:  # the first end is always on a link
+            if self.b.link == WORLD:
+                raise ModelError("", "two points that can move against each other", "two points of the world")
+            self._set(a=self.b, b=self.a)
+        for name in ("a", "b"):
+            if isinstance(getattr(self, name).at, str):
+                hint = "only the end of a loop may be taken as built"
+                raise ModelError(f"{name}.at", "a pose", "as built", hint)
 
     @property
     def _ends(self) -> tuple[Anchor, Anchor]:
-        assert isinstance(self.a, Anchor) and isinstance(self.b, Anchor)  # noqa: PT018  for the type checker
         return self.a, self.b
 
     @property
@@ -79,7 +70,7 @@ class Spring:
         links = {name: link.link for name, link in layout.links.items()}
         (a, b), frames = self._ends, [end.pose_on_node("spring", links) for end in self._ends]
         if a.node(layout) == b.node(layout):
-            raise ModelError("spring", "two points that can move against each other", f"two points of '{a.link}'")
+            raise ModelError("", "two points that can move against each other", f"two points of '{a.link}'")
         values, varying = split_entries([self.stiffness, self.damping, self.rest])
         values = np.concatenate([values, np.zeros(3)])
         row = LawRow(SPRING, a.node(layout), values, varying, frames[0], b.node(layout), frames[1])

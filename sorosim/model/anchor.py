@@ -3,53 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
-from sorosim.model.link import WORLD, Link
-from sorosim.model.material import real_number
-from sorosim.model.pose import check_pose
-from sorosim.validation import describe
+from sorosim.model.link import Link
+from sorosim.model.pose import IDENTITY, WORLD, PlaceType, place_data, place_fields
+from sorosim.problems import shown
 
 Array = NDArray[np.float64]
 
-AS_BUILT = "as built"
-
 
 @dataclass(frozen=True, eq=False)
-class Anchor:
+class Anchor(Declared, title="Frames on links"):
     """A frame on a link, or in the world.
 
-    Parameters
-    ----------
-    link : str
-        Name of a link, or "world".
-    s : float
-        Where on a rod, 0 to 1; without meaning for other links.
-    frame : str
-        Name of a frame of a rigid link; "" for that of its body.
-    at : (4, 4) array_like, or "as built"
-        Pose in that frame, or in that of the rod's section. "as built", at the end that a loop closes onto: where the
-        other end is when all coordinates are zero.
+    ``at`` is its pose in a named frame of the link, in that of the section at ``s`` of a rod, or in that of the body.
+    "as built", at the end that a loop closes onto: where the other end is when all coordinates are zero.
     """
 
-    link: str = WORLD
+    link: str = key(
+        Reference("links", "a link of this robot or 'world'", others=(WORLD,)), "Name of a link, or world.", "arm",
+        default=WORLD,
+    )  # fmt: skip
     _: KW_ONLY
     s: float = 1.0
     frame: str = ""
-    at: NDArray[np.float64] | str = field(default_factory=lambda: np.eye(4))
+    at: Any = key(
+        PlaceType(), "Pose on the link; a list of poses is one after the other.", "{position: [0, 0, 20 cm]}",
+        default=IDENTITY,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        for name in ("link", "frame"):
-            if not isinstance(getattr(self, name), str):
-                raise ModelError(f"anchor.{name}", "a name", describe(getattr(self, name)))
-        object.__setattr__(self, "s", real_number("anchor.s", self.s, "a place from 0 to 1", least=0.0, upto=1.0))
-        if not (isinstance(self.at, str) and self.at == AS_BUILT):
-            object.__setattr__(self, "at", check_pose("anchor.at", self.at))
+    def validate(self) -> None:
+        place_fields(self)
+
+    def data(self, writer: Writer) -> Any:
+        at = place_data(self, writer)
+        return {"link": self.link, "at": at} if at else self.link
 
     def _key(self) -> tuple[object, ...]:
         return self.link, self.s, self.frame, self.at if isinstance(self.at, str) else self.at.tobytes()
@@ -76,3 +71,32 @@ class Anchor:
     def node(self, layout: Layout) -> int:
         """Its node in the tree, -1 for the world."""
         return -1 if self.link == WORLD else layout.links[self.link].node_at(self.s)
+
+
+class LinkOrAnchor(Reference):
+    """The name of a link; in Python also an Anchor."""
+
+    def read(self, value: Any, at: At) -> Any:
+        return value if isinstance(value, Anchor) else super().read(value, at)
+
+
+@dataclass(frozen=True)
+class AnchorType(Type):
+    """A frame on a link: its name (a rod at its tip), or {link, at}."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Mapping | Anchor):
+            return Anchor.read(value, at)
+        name = at.attempt(lambda: Text("the name of a link, or {link: ..., at: ...}").check(value))
+        if name is WRONG:
+            return WRONG
+        names = at.scope.names("links")
+        if names is not None and name not in names and name != WORLD:
+            return at.fail("a link of this robot or 'world'", shown(name), nearest(name, [*names, WORLD]))
+        return Anchor.make({"link": name}, at)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return value.data(writer)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Text(), Part(Anchor)

@@ -6,16 +6,16 @@ a package under the group ``sorosim.bases`` (``mine = "package.module:object"``)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.declare import WRONG, At, Declared, Formula, Part, Text, Type, Whole, Writer, key
 from sorosim.errors import ModelError, nearest
-from sorosim.model.material import real_number
-from sorosim.model.profile import check_place_variables, evaluate
+from sorosim.model.profile import PLACE_VARIABLES, evaluate
 from sorosim.registry import Registry
 from sorosim.signals.expressions import Expression
 from sorosim.validation import describe
@@ -209,42 +209,103 @@ def check_basis_outputs(basis: Basis, order: int) -> None:
 
 
 @dataclass(frozen=True)
-class StrainBasis:
-    """Which strains of a division may vary, and how: per strain (basis name, order), or None for a locked one.
+class OwnOrder(Declared, title="Strains with a basis of their own"):
+    """Basis and order of one strain."""
 
-    Coordinates are ordered as the fields, each strain by basis index. `strain` is a shorter way to write one.
+    basis: str = key(Text("the name of a basis"), "Name of the basis.", "hermite")
+    order: int = key(Whole(0, MAX_ORDER), "Order, or number of elements or harmonics.", "2")
+
+
+@dataclass(frozen=True)
+class Order(Type):
+    """Order of a strain: a whole number, or basis and order, in Python also as a pair; stored as that or (basis, order)."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, tuple | list) and len(value) == 2:
+            value = {"basis": value[0], "order": value[1]}
+        if isinstance(value, Mapping):
+            found = OwnOrder.read(value, at)
+            if found is WRONG or at.attempt(lambda: get_basis(found.basis)) is WRONG:
+                return WRONG
+            return found.basis, found.order
+        return at.attempt(lambda: Whole(0, MAX_ORDER).check(value))
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return {"basis": value[0], "order": value[1]} if isinstance(value, tuple) else value
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Whole(0, MAX_ORDER), Part(OwnOrder)
+
+
+@dataclass(frozen=True)
+class _BasisName(Text):
+    """The name of a basis that there is."""
+
+    what: str = "the name of a basis"
+
+    def check(self, value: Any) -> str:
+        get_basis(super().check(value))
+        return str(value)
+
+
+def _strain(doc: str, example: str) -> Any:
+    return key(Order(), f"{doc} Order of its basis, or {{basis, order}}; a strain that is left out is locked.", example,
+               default=None, kw_only=True)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Strain(Declared, title="Strains"):
+    """Which strains of a division may vary, and how: the order of each in its basis; one without an order is locked.
+
+    Coordinates are in the order torsion, bending_y, bending_z, elongation, shear_y, shear_z, each strain by basis index.
     """
 
-    torsion: tuple[str, int] | None = None
-    bending_y: tuple[str, int] | None = None
-    bending_z: tuple[str, int] | None = None
-    elongation: tuple[str, int] | None = None
-    shear_y: tuple[str, int] | None = None
-    shear_z: tuple[str, int] | None = None
+    basis: str = key(
+        _BasisName(),
+        "Basis of all strains that do not name their own: legendre, chebyshev, monomial, fourier, gaussian, "
+        "inverse_multiquadric, hermite, linear_elements, quadratic_elements, cubic_elements, or one of a plug-in.",
+        "chebyshev", default="legendre",
+    )  # fmt: skip
+    torsion: Any = _strain("Twist about x.", "1")
+    bending: Any = _strain("Bending about y and about z.", "3")
+    bending_y: Any = _strain("Bending about y alone.", "3")
+    bending_z: Any = _strain("Bending about z alone.", "3")
+    elongation: Any = _strain("Elongation along x.", "1")
+    shear: Any = _strain("Shear along y and along z.", "0")
+    shear_y: Any = _strain("Shear along y alone.", "0")
+    shear_z: Any = _strain("Shear along z alone.", "0")
 
-    def __post_init__(self) -> None:
-        for strain in STRAINS:
-            entry = getattr(self, strain)
-            if entry is None:
+    @classmethod
+    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+        # without an order of its own no strain looks the common basis up
+        orders = [value for name, value in data.items() if name != "basis"]
+        if "basis" in data and all(isinstance(value, Mapping) for value in orders) and isinstance(data["basis"], str):
+            values["basis"] = data["basis"]
+        return super().read_keys(data, at, **values)
+
+    def validate(self) -> None:
+        for both in ("bending", "shear"):
+            pair = f"{both}_y", f"{both}_z"
+            if getattr(self, both) is None:
                 continue
-            where = f"strain.{strain}"
-            if not isinstance(entry, tuple | list) or len(entry) != 2:
-                raise ModelError(where, "(name of a basis, order) or None", describe(entry))
-            name, order = entry
-            if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= MAX_ORDER:
-                raise ModelError(where, f"an order from 0 to {MAX_ORDER}", describe(order), "None locks the strain")
-            try:
-                basis = get_basis(name)
+            if any(getattr(self, name) is not None for name in pair):
+                raise ModelError(both, f"either {both}, or {both}_y and {both}_z", "both")
+        for strain in STRAINS:
+            if (entry := self._entry(strain)) is not None and entry not in _checked:
                 # once, so that a faulty plug-in is named and not met in a solver
-                if (name, int(order)) not in _checked:
-                    check_basis_outputs(basis, int(order))
-                    _checked.add((name, int(order)))
-            except ModelError as error:
-                raise error.inside(where) from error.__cause__
-            object.__setattr__(self, strain, (name, int(order)))
+                try:
+                    check_basis_outputs(get_basis(entry[0]), entry[1])
+                except ModelError as error:
+                    written = strain if getattr(self, strain) is not None else strain.rpartition("_")[0]
+                    raise error.inside(written) from error.__cause__
+                _checked.add(entry)
 
     def _entry(self, strain: str) -> tuple[str, int] | None:
-        return cast("tuple[str, int] | None", getattr(self, strain))
+        """Basis and order of one of the six strains."""
+        given = getattr(self, strain)
+        if given is None and strain.endswith(("_y", "_z")):
+            given = getattr(self, strain[:-2])
+        return given if given is None or isinstance(given, tuple) else (self.basis, given)
 
     @property
     def _free(self) -> list[tuple[str, Basis, int]]:
@@ -299,73 +360,29 @@ class StrainBasis:
         return max((int(basis.degree(order)) for _, basis, order in self._free), default=0)
 
 
-Order = int | tuple[str, int] | None
-
-
-def strain(
-    basis: str = "legendre",
-    *,
-    torsion: Order = None,
-    bending: Order = None,
-    elongation: Order = None,
-    shear: Order = None,
-    bending_y: Order = None,
-    bending_z: Order = None,
-    shear_y: Order = None,
-    shear_z: Order = None,
-) -> StrainBasis:
-    """Strain basis from orders; a strain without one is locked.
-
-    Parameters
-    ----------
-    basis : str
-        Name of the basis of every strain that does not name its own.
-    torsion, bending_y, bending_z, elongation, shear_y, shear_z : int or (str, int), optional
-        Order, or (name of a basis, order).
-    bending, shear : int or (str, int), optional
-        The same for y and z at once, instead of these.
-    """
-    given: dict[str, Order] = {}
-    for both, order, single in (("bending", bending, (bending_y, bending_z)), ("shear", shear, (shear_y, shear_z))):
-        if order is not None and single != (None, None):
-            raise ModelError(f"strain.{both}", f"either {both}, or {both}_y and {both}_z", "both")
-        given[f"{both}_y"], given[f"{both}_z"] = (order, order) if order is not None else single
-    given |= {"torsion": torsion, "elongation": elongation}
-    paired = {
-        name: order if order is None or isinstance(order, tuple | list) else (basis, order)
-        for name, order in given.items()
-    }
-    return StrainBasis(**paired)
+def _reference(dimension: str, doc: str, example: str, default: float = 0.0) -> Any:
+    return key(Formula(dimension, PLACE_VARIABLES), doc, example, default=default)
 
 
 @dataclass(frozen=True)
-class ReferenceStrain:
-    """Strain of the unloaded rod, for rods that are born curved or twisted.
+class ReferenceStrain(Declared, title="Reference strains"):
+    """Strain of the unloaded rod, for rods that are born curved or twisted; expressions of X [m], s = X/L and L [m]."""
 
-    Parameters
-    ----------
-    entries : six of float or Expression
-        Torsion and two curvatures [1/m], elongation (1: unstretched) and two shears [-]; an Expression may use X [m],
-        s = X/L and L [m].
-    """
+    torsion: float | Expression = _reference("curvature", "Twist per length.", "1 1/m")
+    bending_y: float | Expression = _reference("curvature", "Curvature about y.", "2 1/m")
+    bending_z: float | Expression = _reference("curvature", "Curvature about z.", "2*s")
+    elongation: float | Expression = _reference("number", "Stretch, 1: none.", "1.1", 1.0)
+    shear_y: float | Expression = _reference("number", "Shear along y.", "0.01")
+    shear_z: float | Expression = _reference("number", "Shear along z.", "0.01")
 
-    entries: tuple[float | Expression, ...] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    @property
+    def entries(self) -> tuple[float | Expression, ...]:
+        """All six."""
+        return tuple(getattr(self, name) for name in STRAINS)
 
-    def __post_init__(self) -> None:
-        entries: Any = self.entries
-        if isinstance(entries, str) or not isinstance(entries, Sequence | np.ndarray) or len(entries) != 6:
-            raise ModelError("reference_strain", "six entries: " + ", ".join(STRAINS), describe(entries))
-        checked: list[float | Expression] = []
-        for strain, entry in zip(STRAINS, entries, strict=True):
-            where = f"reference_strain.{strain}"
-            if isinstance(entry, Expression):
-                check_place_variables(where, entry)
-            checked.append(
-                entry if isinstance(entry, Expression) else real_number(where, entry, "a number or an Expression")
-            )
-        object.__setattr__(self, "entries", tuple(checked))
+    def validate(self) -> None:
         # formulas of X or L wait for the rod, which knows its length
-        if not any({"X", "L"} & set(e.used) for e in checked if isinstance(e, Expression)):
+        if not any({"X", "L"} & set(entry.used) for entry in self.entries if isinstance(entry, Expression)):
             self.check(1.0)
 
     def values(self, X: ArrayLike, L: float) -> Array:
@@ -384,4 +401,4 @@ class ReferenceStrain:
             if not fine.all():
                 worst = int(np.argmin(fine))
                 expected = "a positive elongation (1: unstretched)" if strain == "elongation" else "a finite strain"
-                raise ModelError(f"reference_strain.{strain}", expected, f"{value[worst]:.6g} at s = {s[worst]:.4g}")
+                raise ModelError(strain, expected, f"{value[worst]:.6g} at s = {s[worst]:.4g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,57 +10,62 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.declare import WRONG, At, Declared, Either, Inline, ListOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.errors import ModelError
 from sorosim.lie.so3 import skew
-from sorosim.model.material import real_number
-from sorosim.model.pose import check_pose, vector3
+from sorosim.model.pose import IDENTITY, PoseType, check_pose
 from sorosim.model.shape import Array, Shape
-from sorosim.validation import describe
+from sorosim.registry import SHAPES
 
 # a moment above its bound by less than this part of it may have been rounded
 ROUNDED = 0.05
 
 
 @dataclass(frozen=True)
-class RigidBody:
+class RigidBody(Declared, title="Rigid bodies by numbers"):
     """A rigid body by its mass properties, in the frame of its link.
 
-    Parameters
-    ----------
-    mass : float
-        [kg], positive.
-    centre : three numbers
-        Centre of mass in the link's frame [m].
-    inertia : three or six numbers
-        Moments about the centre of mass, axes of the link's frame [kg m^2]: Ixx, Iyy, Izz, then Ixy, Ixz, Iyz (entries
-        of the matrix, so products of inertia with their minus sign). Positive definite, and every principal moment at
-        most the sum of the other two: no distribution of mass has other values.
+    The inertia is positive definite, and every principal moment at most the sum of the other two: no distribution of
+    mass has other values.
     """
 
-    mass: float
+    mass: float = key(Quantity("mass", above=0.0), "Mass.", "200 g")
     _: KW_ONLY
-    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    inertia: tuple[float, ...]
+    centre: tuple[float, ...] = key(
+        Vector("length"), "Centre of mass in the frame of the link.", "[0, 0, 1 cm]", default=(0.0, 0.0, 0.0)
+    )
+    inertia: tuple[float, ...] = key(
+        Vector("inertia", (3, 6)),
+        "Moments of inertia about the centre of mass: Ixx, Iyy, Izz, and Ixy, Ixz, Iyz of the matrix if they are not "
+        "zero.",
+        "[1e-4, 1e-4, 1e-4]",
+    )
+    at: Any = key(
+        PoseType(), "Pose, in the frame of the link, of the frame that centre and inertia are in.",
+        "{position: [0, 0, 1 cm]}", default=None,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", real_number("body.mass", self.mass, "a positive mass [kg]", above=0.0))
-        object.__setattr__(self, "centre", vector3("body.centre", self.centre))
-        given: Any = self.inertia
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) not in (3, 6):
-            raise ModelError("body.inertia", "three or six numbers [kg m^2]", describe(given))
-        values = tuple(real_number("body.inertia", v, "finite numbers [kg m^2]") for v in given)
-        object.__setattr__(self, "inertia", values if len(values) == 6 else (*values, 0.0, 0.0, 0.0))
+    def validate(self) -> None:
+        if len(self.inertia) == 3:
+            self._set(inertia=(*self.inertia, 0.0, 0.0, 0.0))
         moments = np.linalg.eigvalsh(self.rotational_inertia)
         shown = "principal moments " + ", ".join(f"{m:.6g}" for m in moments)
         if moments[0] <= 0.0:
-            raise ModelError("body.inertia", "a positive definite matrix", shown)
+            raise ModelError("inertia", "a positive definite matrix", shown)
         # a flat body meets the bound exactly: leave room for rounding
         largest = moments[0] + moments[1]
         if moments[2] > largest * (1.0 + 1e-9):
             hint = f"numbers of data sheets are rounded: make the largest {largest:.10g} or less"
             close = moments[2] < largest * (1.0 + ROUNDED)
             expected = "no principal moment above the sum of the other two"
-            raise ModelError("body.inertia", expected, shown, hint if close else "")
+            raise ModelError("inertia", expected, shown, hint if close else "")
+        if self.at is not None:  # from here on in the frame of the link
+            moved = self.moved(self.at)
+            self._set(centre=moved.centre, inertia=moved.inertia, at=None)
+
+    def data(self, writer: Writer) -> Any:
+        out = super().data(writer)
+        return out if any(self.inertia[3:]) else {**out, "inertia": list(self.inertia[:3])}
 
     @property
     def rotational_inertia(self) -> Array:
@@ -77,7 +82,7 @@ class RigidBody:
 
     def moved(self, g: ArrayLike) -> RigidBody:
         """Return the body seen from another frame, in which this one has the pose g (4, 4)."""
-        pose = check_pose("body.at", g)
+        pose = check_pose("at", g)
         R = pose[:3, :3]
         return _body_of(self.mass, R @ self.centre + pose[:3, 3], R @ self.rotational_inertia @ R.T)
 
@@ -89,38 +94,31 @@ def _body_of(mass: float, centre: Array, inertia: Array) -> RigidBody:
     return RigidBody(mass, centre=tuple(centre.tolist()), inertia=tuple(entries.tolist()))
 
 
+AT_KEY = ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm]}")
+
+
 @dataclass(frozen=True, eq=False)
-class Solid:
-    """A homogeneous solid, a part of a rigid body. Exactly one of ``density`` and ``mass`` is given.
+class Solid(Declared, title="Rigid bodies by shapes"):
+    """A homogeneous solid, a part of a rigid body. Exactly one of ``density`` and ``mass`` is given."""
 
-    Parameters
-    ----------
-    shape : Box, Cylinder, Cone, Sphere, Ellipsoid, Capsule or Mesh
-    density : float, optional
-        [kg/m^3], positive.
-    mass : float, optional
-        [kg], positive.
-    at : (4, 4) array_like
-        Pose of the shape in the frame of the link.
-    """
-
-    shape: Shape
+    shape: Shape = key(Inline(SHAPES, Shape, "body takes"), "Its shape; a mesh must enclose a volume.")
     _: KW_ONLY
-    density: float | None = None
-    mass: float | None = None
-    at: Array = field(default_factory=lambda: np.eye(4))
+    density: float | None = key(
+        Quantity("density", above=0.0), "Mass per volume; or give the mass.", "2700 kg/m^3", default=None
+    )
+    mass: float | None = key(Quantity("mass", above=0.0), "Mass, instead of the density.", "200 g", default=None)
+    at: Array = key(PoseType(), *AT_KEY, default=IDENTITY)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape):
-            raise ModelError("body", "a shape", describe(self.shape))
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        amounts = {"density", "mass"} & set(data)
+        shapes = [name for name in cls.key_names() if name in SHAPES.declared() and name in data]
+        if len(amounts) != 1 and len(shapes) == 1 and set(data) <= set(cls.key_names()):
+            raise _amount(bool(amounts))
+
+    def validate(self) -> None:
         if (self.density is None) == (self.mass is None):
-            got, hint = ("both", "leave one of them out") if self.mass is not None else ("neither", "")
-            raise ModelError("body", "one of density and mass", got, hint)
-        for name, unit in (("density", "kg/m^3"), ("mass", "kg")):
-            if (value := getattr(self, name)) is not None:
-                number = real_number(f"body.{name}", value, f"a positive {name} [{unit}]", above=0.0)
-                object.__setattr__(self, name, number)
-        object.__setattr__(self, "at", check_pose("body.at", self.at))
+            raise _amount(self.mass is not None)
         _ = self.properties  # what cannot be computed is refused now
 
     @cached_property
@@ -136,6 +134,24 @@ class Solid:
         return _body_of(mass, centroid, inertia).moved(self.at)
 
 
+def _amount(both: bool) -> ModelError:
+    got, hint = ("both", "leave one of them out") if both else ("neither", "for instance density: 1 g/cm^3")
+    return ModelError("", "one of density and mass", got, hint)
+
+
+def _is_by_numbers(value: Any) -> bool:
+    """Whether a part is given by numbers, also if a key of it is wrong."""
+    if not isinstance(value, Mapping):
+        return isinstance(value, RigidBody)
+    keys = set(value)
+    return not keys & set(SHAPES.declared()) and bool(
+        keys & {"centre", "inertia"} or {"mass"} <= keys <= {"mass", "at"}
+    )  # fmt: skip
+
+
+PART = Either(Part(Solid), Part(RigidBody), _is_by_numbers)
+
+
 @dataclass(frozen=True, eq=False)
 class Assembly(RigidBody):
     """A rigid body of parts that are fixed to each other; where they overlap, both count.
@@ -147,16 +163,15 @@ class Assembly(RigidBody):
     """
 
     mass: float = field(init=False)
-    centre: tuple[float, float, float] = field(init=False)
+    centre: tuple[float, ...] = field(init=False)
     inertia: tuple[float, ...] = field(init=False)
-    parts: tuple[Solid | RigidBody, ...]
+    at: Any = field(init=False)
+    parts: tuple[Solid | RigidBody, ...] = key(
+        ListOf(PART, "one part or several"), "Solids, and bodies by numbers.", "[{sphere: {radius: 1 cm}, mass: 5 g}]"
+    )
 
-    def __post_init__(self) -> None:
-        given: Any = self.parts
-        parts = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
-        if not parts or not all(isinstance(part, Solid | RigidBody) for part in parts):
-            raise ModelError("body", "a sequence of Solid and RigidBody", describe(given))
-        object.__setattr__(self, "parts", parts)
+    def validate(self) -> None:
+        parts = self.parts
         bodies = [part.properties if isinstance(part, Solid) else part for part in parts]
         masses = np.array([body.mass for body in bodies])
         centres = np.array([body.centre for body in bodies])
@@ -168,3 +183,30 @@ class Assembly(RigidBody):
         whole = _body_of(mass, centre, inertia)
         for name in ("mass", "centre", "inertia"):
             object.__setattr__(self, name, getattr(whole, name))
+        self._set(at=None)
+
+    def data(self, writer: Writer) -> Any:
+        parts = [part.data(writer) for part in self.parts]
+        return parts[0] if len(parts) == 1 else parts
+
+
+class BodyType(Type):
+    """A rigid body: a shape, or numbers; a list of them are its parts."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, RigidBody):
+            return value
+        if isinstance(value, Mapping) and _is_by_numbers(value):
+            return RigidBody.read(value, at)
+        if isinstance(value, list):
+            parts = ListOf(PART, "one part or several").read(value, at)
+        else:
+            one = Solid.read(value, at)
+            parts = WRONG if one is WRONG else (one,)
+        return WRONG if parts is WRONG else at.attempt(lambda: Assembly.make({"parts": parts}, at))
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return value.data(writer)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return PART, ListOf(PART)

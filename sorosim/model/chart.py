@@ -105,7 +105,7 @@ class Charts:
         self.joints = [
             (slice(link.column, link.column + link.n_joint), link.link.joint.stages[0].columns)
             for link in layout.links.values()
-            if not (link.link.joint.is_wound or link.link.joint.stages[0].commutes)
+            if not (link.link.joint.counts_turns or link.link.joint.stages[0].commutes)
             and not driven[link.column : link.column + link.n_joint].any()
         ]
 
@@ -161,7 +161,7 @@ class Turns:
         for name, link in layout.links.items():
             own, joint = slice(link.column, link.column + link.n_joint), link.link.joint
             free = ~driven[own]
-            kept = changeable or joint.is_wound or not free.all()
+            kept = changeable or joint.counts_turns or not free.all()
             if free.any() and kept and not joint.stages[0].commutes:
                 self.joints.append((name, own, joint.stages[0].columns, free))
         self.ranges: list[tuple[float, float]] = [(-np.inf, np.inf)] * len(self.joints)

@@ -15,7 +15,7 @@ from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import BRAKE, STOP, Laws
 from sorosim.kernels.tree import BARE, BEFORE, BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, Tree
 from sorosim.model.body import RigidBody
-from sorosim.model.joint import ONSET, Joint, Stage
+from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.rod import Division, Rod
 
@@ -230,7 +230,7 @@ class _Builder:
             self.laws.append((BRAKE, block, len(self.law_values), 0, 0))
             self.law_values += np.stack([damping, friction, creep, groups], axis=-1).ravel().tolist()
         for i in own:
-            if (stop := joint.stops[i]) is not None:
+            if (stop := joint.limits[i]) is not None:
                 self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
@@ -288,7 +288,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []
         if isinstance(body, Rod):
             for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
-                grid, w, gauss = division.quadrature()
+                grid, w, gauss = division.gauss_points()
                 own = [x - start for x in wanted[link.name] if 0.0 < x - start < division.length]
                 grid, w, gauss = _with_places(grid, w, gauss, own, body.length)
                 n = division.strain.count

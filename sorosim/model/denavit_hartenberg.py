@@ -2,19 +2,98 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
+from sorosim.declare import At, Declared, Quantity, Type, key
+from sorosim.declare.composite import both
+from sorosim.declare.types import Define, checked_each, is_list
 from sorosim.errors import ModelError, nearest
+from sorosim.problems import shown
 from sorosim.validation import describe
 
 Array = NDArray[np.float64]
 
 CONVENTIONS = ("modified", "standard")
 KINDS = ("revolute", "prismatic")  # of joints that a row describes
+
+
+class Row(Type):
+    """[a, alpha, d, theta]."""
+
+    TYPES = (Quantity("length"), Quantity("angle"), Quantity("length"), Quantity("angle"))
+
+    def read(self, value: Any, at: At) -> Any:
+        for i, one in enumerate(self.TYPES):
+            (at / i).number(one.dimension)
+        return super().read(value, at)
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        if not is_list(value) or len(value) != 4:
+            hint = "for instance [43 cm, 0, 0, 90 deg]"
+            raise ModelError("", "a row of four, [a, alpha, d, theta]", shown(value), hint)
+        return checked_each(value, *self.TYPES)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        each = [one.schema(define) for one in self.TYPES]
+        return {"type": "array", "prefixItems": each, "minItems": 4, "maxItems": 4}
+
+    def within(self, part: str | int) -> Type | None:
+        return self.TYPES[part] if isinstance(part, int) and part < 4 else None
+
+
+@dataclass(frozen=True)
+class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
+    """A row of a Denavit-Hartenberg table; theta of a revolute joint, d of a prismatic one, is at coordinate zero."""
+
+    modified: Any = key(
+        Row(), "[a, alpha, d, theta]: Rx(alpha) Tx(a) Tz(d) Rz(theta), as Craig writes it. The joint is on z of the "
+        "link's own frame; theta, of a prismatic joint d, is the value at coordinate zero.",
+        "[43 cm, -90 deg, 15 cm, 0]", default=None,
+    )  # fmt: skip
+    standard: Any = key(
+        Row(), "[a, alpha, d, theta]: Rz(theta) Tz(d) Tx(a) Rx(alpha). The joint is on z of the parent's frame; that "
+        "of the link is at the end of the row.", "[43 cm, 0, 15 cm, 90 deg]", default=None,
+    )  # fmt: skip
+
+    @classmethod
+    def expected(cls) -> str:
+        return "{modified: ...} or {standard: ...}"
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if len(data) != 1 or (set(data) <= set(CONVENTIONS) and len(data) != 1):
+            raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
+
+    def joint(self, kind: str) -> RowJoint:
+        """The joint that it describes."""
+        convention = "modified" if self.modified is not None else "standard"
+        return row_joint(convention, kind, *getattr(self, convention))
+
+    @staticmethod
+    def beside(link: Mapping[str, Any]) -> dict[str, Any]:
+        """A link of a file with a row: the same with an axis in its joint, which the row replaces (else ModelError)."""
+        if "at" in link:
+            hint = "the row says where the joint is; put a pose on a link of its own before it"
+            raise ModelError("at", "no pose beside dh", shown(link["at"]), hint)
+        joint = link.get("joint")
+        kind = next(iter(joint), None) if isinstance(joint, Mapping) and len(joint) == 1 else joint
+        if kind not in KINDS:
+            raise ModelError("joint" if "joint" in link else "", "a revolute or prismatic joint beside dh",
+                             "none" if joint is None else shown(kind), "for instance joint: revolute")  # fmt: skip
+        given = joint[kind] if isinstance(joint, Mapping) else {}
+        if not isinstance(given, Mapping):
+            return dict(link)
+        for name in ("axis", "through"):
+            if name in given:
+                where, what = f"joint.{kind}.{name}", f"no key '{name}' beside dh"
+                raise ModelError(where, what, shown(given[name]), "the row has the axis")
+        return {**link, "joint": {kind: {**given, "axis": [0.0, 0.0, 1.0]}}}
 
 
 class RowJoint(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+from sorosim.declare import At, Scope, Vector
 from sorosim.errors import ModelError
 from sorosim.model.link import Link, ordered_links
-from sorosim.model.pose import vector3
+from sorosim.problems import failure
 
 BLOCKS = ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -31,21 +32,18 @@ class Description:
     loops : mapping of str to Loop
         Joints that close chains of links.
     sensors : mapping of str to sensor
-        Of `sorosim.sensors.kinds`.
     simulate, statics : mapping
         Default arguments of `sorosim.simulate` and `sorosim.statics`, such as ``u`` and ``t_end``.
     initial : mapping of str to float
         Initial coordinates by name; the others are zero.
     initial_rates : mapping of str to float
         Initial rates by the names of coordinates; the others are zero.
-    text : str
-        The file it came from, kept in result files.
     """
 
     name: str
     links: tuple[Link, ...]
     _: KW_ONLY
-    gravity: tuple[float, float, float] = STANDARD_GRAVITY
+    gravity: tuple[float, ...] = STANDARD_GRAVITY
     actuators: Mapping[str, Any] = field(default_factory=dict)
     loads: Mapping[str, Any] = field(default_factory=dict)
     loops: Mapping[str, Any] = field(default_factory=dict)
@@ -54,49 +52,34 @@ class Description:
     statics: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
     initial_rates: Mapping[str, float] = field(default_factory=dict)
-    text: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError("name", "a name", repr(self.name))
-        object.__setattr__(self, "links", ordered_links(tuple(self.links)))
-        object.__setattr__(self, "gravity", vector3("gravity", self.gravity, "three numbers [m/s^2]"))
+        links = [self.links] if isinstance(self.links, Link) else self.links
+        object.__setattr__(self, "links", ordered_links(tuple(links)))
+        gravity = At(scope := Scope(), ("gravity",))
+        object.__setattr__(self, "gravity", Vector("acceleration").read(self.gravity, gravity))
+        if scope.problems:
+            raise failure(scope.problems)
         for name in BLOCKS:
             object.__setattr__(self, name, dict(getattr(self, name)))
-        object.__setattr__(self, "text", self._own_text())
 
-    def _own_text(self) -> str:
-        """The text, if it is of these very parts: none of that which `dataclasses.replace` hands on to others."""
-        parts: list[Any] = [self.name, self.gravity, *self.links]
-        for name in BLOCKS:
-            parts += [*getattr(self, name).items()]
-        if isinstance(self.text, _Text) and not _same(self.text.parts, parts):
-            return ""
-        return _Text(self.text, parts) if self.text else ""
+    @property
+    def document(self) -> Any:
+        """The file that it came from, a `sorosim.io.document.Document`; None where it was made in Python.
 
+        It belongs to this very object: one that `dataclasses.replace` makes has none.
+        """
+        return getattr(self, "_document", None)
 
-class _Text(str):
-    """The text of a description, which knows the parts that it describes."""
+    @property
+    def text(self) -> str:
+        """The text of its document, which stands alone; "" without one."""
+        return self.document.text if self.document is not None else ""
 
-    parts: list[Any]
-
-    def __new__(cls, text: str, parts: list[Any]) -> _Text:
-        out = super().__new__(cls, text)
-        out.parts = parts
+    def with_document(self, document: Any) -> Description:
+        """The same, which came from that document."""
+        out = replace(self)
+        object.__setattr__(out, "_document", document)
         return out
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Text, (str(self), self.parts)
-
-
-def _same(parts: list[Any], others: list[Any]) -> bool:
-    """Whether two lists hold the same objects, pairs of names and objects among them, or equal numbers and texts."""
-    if len(parts) != len(others):
-        return False
-    for a, b in zip(parts, others, strict=True):
-        if isinstance(a, tuple) and isinstance(b, tuple):
-            if not _same(list(a), list(b)):
-                return False
-        elif a is not b and not (isinstance(a, str | float | int) and a == b):
-            return False
-    return True

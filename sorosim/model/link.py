@@ -5,92 +5,169 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sorosim.declare import (
+    MISSING,
+    NOTHING,
+    WRONG,
+    At,
+    Declared,
+    Key,
+    MapOf,
+    Name,
+    Part,
+    Reference,
+    Type,
+    Writer,
+    key,
+)
+from sorosim.declare.types import Define
 from sorosim.errors import ModelError, nearest
-from sorosim.model.body import RigidBody, Solid
-from sorosim.model.joint import Joint
-from sorosim.model.material import real_number
-from sorosim.model.pose import check_pose
+from sorosim.model.body import BodyType, RigidBody, Solid
+from sorosim.model.denavit_hartenberg import DHRow
+from sorosim.model.joints import Joint, JointType
+from sorosim.model.joints.fixed import Fixed
+from sorosim.model.pose import IDENTITY, WORLD, Array, PlaceType, PoseType, place_data, place_fields
 from sorosim.model.rod import Rod
-from sorosim.model.visual import Visual
-from sorosim.validation import describe
+from sorosim.model.visual import Visual, VisualType
+from sorosim.problems import shown
 
-WORLD = "world"
+__all__ = ["WORLD", "Link", "ordered_links", "pose_on_parent"]
+
+
+class LinkBody(Type):
+    """What a link moves: the key `rod` or the key `body`."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, Type] = {"rod": Part(Rod), "body": BodyType()}
+
+    def names(self, key: Key) -> tuple[str, ...]:
+        return tuple(self.types)
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Rod | RigidBody):
+            return value
+        hint = "put solids into an Assembly" if isinstance(value, Solid | list | tuple) else ""
+        return at.fail("a Rod, a RigidBody or None", shown(value), hint)
+
+    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+        for name, kind in self.types.items():
+            if name in data:
+                here = At(at.scope, (*at.path, name), data)
+                return here.fail(*NOTHING) if data[name] is None else kind.read(data[name], here)
+        return MISSING
+
+    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+        name = "rod" if isinstance(value, Rod) else "body"
+        return {name: self.types[name].write(value, writer)}
+
+    def at_name(self, key: Key, name: str) -> Type | None:
+        return self.types[name]
+
+    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+        rod = (
+            "The link is a soft rod, from the joint along x.",
+            "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}",
+        )
+        texts = {"rod": rod, "body": (key.doc, key.example)}
+        return {name: (*texts[name], kind.schema(define)) for name, kind in self.types.items()}
+
+
+class ParentType(Reference):
+    """The name of a link's parent."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, list):
+            return at.fail("the name of one link", shown(value), "a closed chain is a loop, not a second parent")
+        own = at.path[-2] if len(at.path) > 1 else ""
+        names = at.scope.names("links")
+        if at.scope.is_file and names is not None and value == own:
+            return at.fail("another link of this robot or 'world'", f"{shown(value)}, the link itself")
+        name = at.attempt(lambda: Name().check(value))
+        if name is WRONG or names is None:
+            return name
+        if name in names or name == WORLD:
+            return name
+        return at.fail(self.what, shown(name), nearest(name, [WORLD, *(other for other in names if other != own)]))
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(Declared, title="Links"):
     """A joint and the body it moves.
 
-    Parameters
-    ----------
-    name : str
-    body : Rod, RigidBody or None
-        A rod starts at the joint's moving frame, along its x axis. A rigid body's frame is the joint's moving frame.
-        None: a massless frame, to put a second joint on.
-    joint : Joint
-    parent : str
-        Name of the parent link, or "world".
-    at : (4, 4) array_like
-        Pose of the joint frame in the parent's frame: in the frame of the rod's section at ``s``, of the rigid body, or
-        in that one of its frames that ``frame`` names.
-    s : float
-        Where on the parent rod, 0 (base) to 1 (tip). Without meaning for other parents.
-    frame : str
-        Name of a frame of the parent; "" for the frame of its body.
-    frames : mapping of str to (4, 4) array_like
-        Poses in this body's frame by names of your choice, for children to hang on. A rod has none.
-    visual : sequence of Visual, optional
-        What is drawn instead of the shapes with mass; of an empty one, nothing. A rod has none.
+    A rod starts at the joint's moving frame, along its x axis. A rigid body's frame is the joint's moving frame.
+    Without a body it is a massless frame, to put a second joint on. ``at`` is the pose of the joint frame in the
+    parent's: in that of the section at ``s`` of a rod, of the rigid body, or in the frame that ``frame`` names.
     """
 
     name: str
-    body: Rod | RigidBody | None
+    body: Rod | RigidBody | None = key(
+        LinkBody(), "The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body "
+        "it is a massless frame.", "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}", default=None,
+    )  # fmt: skip
     _: KW_ONLY
-    joint: Joint = field(default_factory=Joint)
-    parent: str = WORLD
-    at: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    joint: Joint = key(JointType(), "How it moves on its parent.", "{revolute: {axis: [0, 0, 1]}}", default=Fixed())
+    parent: str = key(
+        ParentType("links", "a link of this robot or 'world'"), "Name of the parent link, or world.", "world",
+        default=WORLD,
+    )  # fmt: skip
+    at: Array = key(
+        PlaceType("parent"), "Pose of the joint on the parent; a list of poses is one after the other.",
+        "{position: [1 cm, 0, 0]}", default=IDENTITY,
+    )  # fmt: skip
     s: float = 1.0
     frame: str = ""
-    frames: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    visual: tuple[Visual, ...] | None = None
+    dh: Any = key(
+        Part(DHRow), "Instead of `at` and of the axis of a revolute or prismatic joint: a row of a Denavit-Hartenberg "
+        "table.", "{modified: [43 cm, 0, 15 cm, 0]}", default=None,
+    )  # fmt: skip
+    frames: Mapping[str, Array] = key(
+        MapOf(PoseType()), "Frames in that of the body, by names of your choice, for other links to hang on. Not on a "
+        "rod.", "{socket: {position: [0, 0, 1 cm]}}", default=MappingProxyType({}),
+    )  # fmt: skip
+    visual: tuple[Visual, ...] | None = key(
+        VisualType(), "What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
+        "nothing. Not on a rod.", "[{sphere: {radius: 3 cm}, colour: orange}]", default=None,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if "rod" in data and "body" in data:
+            raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
+
+    @classmethod
+    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+        if "dh" in data:
+            try:
+                data = DHRow.beside(data)
+            except ModelError as error:
+                return at.note(error)
+        return super().read_keys(data, at, **values)
+
+    def validate(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name == WORLD:
-            raise ModelError("link", "a name other than 'world'", describe(self.name))
-        if not isinstance(self.joint, Joint):
-            raise ModelError(f"{self.name}.joint", "a Joint", describe(self.joint))
-        if not isinstance(self.body, Rod | RigidBody | None):
-            hint = "put solids into an Assembly" if isinstance(self.body, Solid | list | tuple) else ""
-            raise ModelError(f"{self.name}.body", "a Rod, a RigidBody or None", describe(self.body), hint)
-        object.__setattr__(self, "at", check_pose(f"{self.name}.at", self.at))
-        s = real_number(f"{self.name}.s", self.s, "a place from 0 to 1", least=0.0, upto=1.0)
-        object.__setattr__(self, "s", s)
-        if not isinstance(self.frame, str):
-            raise ModelError(f"{self.name}.frame", "the name of a frame of the parent", describe(self.frame))
-        if not isinstance(self.frames, Mapping) or not all(isinstance(key, str) and key for key in self.frames):
-            raise ModelError(f"{self.name}.frames", "poses by name", describe(self.frames))
-        frames = {key: check_pose(f"{self.name}.frames.{key}", pose) for key, pose in self.frames.items()}
-        object.__setattr__(self, "frames", frames)
-        if self.visual is not None:
-            object.__setattr__(self, "visual", self._checked_visual())
-        if self.rod is not None and frames:
+            raise ModelError("", "a name other than 'world'", shown(self.name))
+        place_fields(self)
+        if self.dh is not None:
+            row = self.dh.joint(self.joint.kind)
+            own = {"axis": tuple(row.axis.tolist())}
+            if self.joint.kind == "revolute":
+                own["through"] = tuple(row.through.tolist())
+            self._set(at=row.at, joint=replace(self.joint, **own), dh=None)
+        if self.rod is not None and self.frames:
             hint = "children of a rod say where on it they are: at: {s: 0.5}"
-            raise ModelError(f"{self.name}.frames", "no frames on a rod", ", ".join(frames), hint)
+            raise ModelError("frames", "no frames on a rod", ", ".join(self.frames), hint)
         if self.rod is not None and self.visual is not None:
             hint = "hang a link without a body on it that has them"
-            raise ModelError(f"{self.name}.visual", "no shapes on a rod, which is drawn as it is", "some", hint)
+            raise ModelError("visual", "no shapes on a rod, which is drawn as it is", "some", hint)
 
-    def _checked_visual(self) -> tuple[Visual, ...]:
-        given: Any = self.visual
-        if not isinstance(given, Sequence) or not all(isinstance(shape, Visual) for shape in given):
-            raise ModelError(f"{self.name}.visual", "a sequence of Visual", describe(given))
-        return tuple(given)
+    def data(self, writer: Writer) -> Any:
+        at = place_data(self, writer, self.parent)
+        out = {name: value for name, value in super().data(writer).items() if name != "at"}
+        return {**out, "at": at} if at else out
 
     @property
     def rod(self) -> Rod | None:
@@ -98,7 +175,7 @@ class Link:
         return self.body if isinstance(self.body, Rod) else None
 
 
-def pose_on_parent(link: Link, parent: Link | None) -> NDArray[np.float64]:
+def pose_on_parent(link: Link, parent: Link | None) -> Array:
     """Pose (4, 4) of a link's joint frame in the frame of its parent's body, or of its parent's section at ``s``."""
     if parent is None or not link.frame:
         return link.at

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from sorosim.declare import Declared, Quantity, key
 from sorosim.errors import ModelError
-from sorosim.validation import describe, number
+from sorosim.validation import number
 
 
 def real_number(where: str, value: Any, expected: str = "a number", **bounds: Any) -> float:
@@ -20,65 +21,37 @@ def real_number(where: str, value: Any, expected: str = "a number", **bounds: An
 
 
 @dataclass(frozen=True)
-class Material:
+class Material(Declared, title="Materials"):
     """A homogeneous linear elastic material with viscous damping.
 
-    Exactly one of ``poisson`` and ``shear`` is given. All but ``young`` are given by name.
-
-    Parameters
-    ----------
-    young : float
-        Young's modulus E [Pa], positive.
-    poisson : float, optional
-        Poisson's ratio nu [-], -1 < nu <= 0.5; the shear modulus is then E / (2 (1 + nu)).
-    shear : float, optional
-        Shear modulus G [Pa], positive. Not tied to E: fibres and laminates have a G of their own.
-    density : float
-        Mass per volume [kg/m^3], positive.
-    damping : float
-        Viscosity eta [Pa s] >= 0; a section's damping is eta diag(Jt, 3 Iy, 3 Iz, 3 A, A, A) (theory.md, 6).
-    mass_damping : float
-        Damping proportional to the mass matrix [1/s] >= 0.
-    stiffness_damping : float
-        Damping proportional to the stiffness matrix [s] >= 0.
-    name : str
-        Name shown in messages.
+    Exactly one of ``poisson`` and ``shear`` is given; G is not tied to E: fibres and laminates have a G of their own.
+    The damping of a section is eta diag(Jt, 3 Iy, 3 Iz, 3 A, A, A) (docs/theory.md, 6).
     """
 
-    young: float
+    young: float = key(Quantity("pressure", above=0.0), "Young's modulus.", "1 MPa")
     _: KW_ONLY
-    poisson: float | None = None
-    shear: float | None = None
-    density: float
-    damping: float = 0.0
-    mass_damping: float = 0.0
-    stiffness_damping: float = 0.0
+    poisson: float | None = key(
+        Quantity("number", above=-1.0, upto=0.5),
+        "Poisson's ratio; the shear modulus follows from it.",
+        "0.5",
+        default=None,
+    )
+    shear: float | None = key(
+        Quantity("pressure", above=0.0), "Shear modulus, instead of Poisson's ratio.", "300 kPa", default=None
+    )
+    density: float = key(Quantity("density", above=0.0), "Mass per volume.", "1000 kg/m^3")
+    damping: float = key(Quantity("viscosity", least=0.0), "Viscosity.", "10 kPa*s", default=0.0)
+    mass_damping: float = key(Quantity("rate", least=0.0), "Damping in proportion to the mass.", "0.1 1/s", default=0.0)
+    stiffness_damping: float = key(
+        Quantity("time", least=0.0), "Damping in proportion to the stiffness.", "1 ms", default=0.0
+    )
     name: str = ""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise ModelError("material.name", "a text", describe(self.name))
-        self._store("young", "a positive Young's modulus [Pa]", above=0.0)
+    def validate(self) -> None:
         if self.poisson is None and self.shear is None:
-            raise ModelError(self._path, "one of poisson and shear", "neither", "nearly incompressible: poisson = 0.5")
+            raise ModelError("", "one of poisson and shear", "neither", "nearly incompressible: poisson = 0.5")
         if self.poisson is not None and self.shear is not None:
-            raise ModelError(self._path, "one of poisson and shear", "both", "leave one of them out")
-        if self.poisson is not None:
-            self._store("poisson", "a Poisson's ratio above -1 and up to 0.5", above=-1.0, upto=0.5)
-        else:
-            self._store("shear", "a positive shear modulus [Pa]", above=0.0)
-        self._store("density", "a positive density [kg/m^3]", above=0.0)
-        self._store("damping", "a viscosity >= 0 [Pa s]", least=0.0)
-        self._store("mass_damping", "a coefficient >= 0 [1/s]", least=0.0)
-        self._store("stiffness_damping", "a coefficient >= 0 [s]", least=0.0)
-
-    @property
-    def _path(self) -> str:
-        return self.name or "material"
-
-    def _store(self, field: str, expected: str, **bounds: Any) -> None:
-        number = real_number(f"{self._path}.{field}", getattr(self, field), expected, **bounds)
-        object.__setattr__(self, field, number)
+            raise ModelError("", "one of poisson and shear", "both", "leave one of them out")
 
     @property
     def shear_modulus(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
+from sorosim.declare import WRONG, At, Declared, ListOf, Quantity, Text, Type, Vector, Writer, key
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
 from sorosim.model.shape import Array, Moments, Shape
 from sorosim.validation import describe
@@ -22,50 +25,92 @@ _INSTEAD = "or give mass, centre and inertia, and the mesh in `visual`"
 _OUTWARD = "faces that are counter-clockwise seen from outside"
 
 
+class _Table(ListOf):
+    """Rows of three, also as an array; stored as one."""
+
+    def read(self, value: Any, at: At) -> Any:
+        return value if isinstance(value, np.ndarray) else super().read(value, at)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return value.tolist()
+
+
+class MeshScale(Type):
+    """A length of the unit of a file, or three numbers for its axes, of which negative ones mirror."""
+
+    def check(self, value: Any) -> float | tuple[float, ...]:
+        if not is_list(value):
+            return Quantity("length", above=0.0).check(value)
+        found = Vector("length").check(value)
+        if 0.0 in found:
+            raise ModelError(f"[{found.index(0.0)}]", "a length other than 0", "0")
+        return found
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Quantity("length", above=0.0), Vector("length")
+
+
+@dataclass(frozen=True)
+class MeshFile(Declared, title="Meshes from files"):
+    """A mesh from a file."""
+
+    file: str = key(
+        Text("the path of a mesh file"),
+        "Path of a file, STL, OBJ, PLY, OFF, GLB or DAE; relative to the file that it is written in.", "wedge.obj",
+    )  # fmt: skip
+    scale: Any = key(
+        MeshScale(),
+        "Length of the unit of that file; [x, y, z] of each axis, negative ones mirror.",
+        "1 mm",
+        default=1.0,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Mesh(Shape):
+class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     """What a surface of triangles encloses.
 
     To be drawn it may be any surface. To have mass it must be closed, all its faces counter-clockwise seen from
-    outside; it may be of several pieces and have hollows inside.
-
-    Parameters
-    ----------
-    vertices : (n, 3) array_like
-        [m]
-    faces : (m, 3) array_like of int
-        Indices of the vertices of each triangle.
-    file : str
-        Absolute path of the file that it was read from, "" without.
-    scale : float or three floats
-        Length of the unit of that file [m], or that along each axis.
-    checksum : str
-        SHA-256 of that file's content.
+    outside; it may be of several pieces and have hollows inside. ``file``, ``scale`` and ``checksum`` (SHA-256) are
+    those of the file that it was read from.
     """
 
-    vertices: Array
-    faces: IntArray
+    vertices: Array = key(_Table(Vector("length")), "Points.", "[[0, 0, 0], [3 cm, 0, 0], [0, 3 cm, 0], [0, 0, 2 cm]]")
+    faces: IntArray = key(
+        _Table(Vector("number")),
+        "Triangles: three numbers of vertices each, from 0 on, counter-clockwise seen from outside.",
+        "[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]",
+    )
     _: KW_ONLY
     file: str = ""
     scale: float | tuple[float, ...] = 1.0
     checksum: str = ""
-    kind = "mesh"
 
-    def __post_init__(self) -> None:
-        vertices = _table("mesh.vertices", self.vertices, "points, an (n, 3) array of finite numbers [m]")
-        faces = _table("mesh.faces", self.faces, "triangles, an (m, 3) array of whole numbers").real
+    @classmethod
+    def read(cls, data: Any, at: At) -> Any:
+        if isinstance(data, Mapping) and not {"vertices", "faces"} & set(data):
+            found = MeshFile.read(data, at)
+            return WRONG if found is WRONG else at.scope.mesh(found, at)
+        return super().read(data, at)
+
+    def validate(self) -> None:
+        vertices = _table("vertices", self.vertices, "points, an (n, 3) array of finite numbers [m]")
+        faces = _table("faces", self.faces, "triangles, an (m, 3) array of whole numbers").real
         n = len(vertices)
         wrong = np.flatnonzero(((faces < 0) | (faces >= n) | (faces % 1.0 != 0.0)).any(axis=1))
         if len(wrong):
             got = describe([float(k) for k in faces[wrong[0]]])
-            raise ModelError(f"mesh.faces[{wrong[0]}]", f"three numbers of vertices, from 0 to {n - 1}", got)
+            raise ModelError(f"faces[{wrong[0]}]", f"three numbers of vertices, from 0 to {n - 1}", got)
         same = np.flatnonzero((faces == np.roll(faces, 1, axis=1)).any(axis=1))
         if len(same):
             got = describe([int(k) for k in faces[same[0]]])
-            raise ModelError(f"mesh.faces[{same[0]}]", "three different vertices", got)
+            raise ModelError(f"faces[{same[0]}]", "three different vertices", got)
         for name, table in (("vertices", vertices), ("faces", faces.astype(np.int64))):
             table.setflags(write=False)
             object.__setattr__(self, name, table)
+
+    def data(self, writer: Writer) -> Any:
+        return writer.mesh(self)
 
     @cached_property
     def moments(self) -> Moments:

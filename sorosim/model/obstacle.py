@@ -1,4 +1,4 @@
-"""Surfaces without a volume of their own: grounds, walls, pipes and terrain that something touches."""
+"""Obstacles of contacts that are no bodies: planes, holes, height fields."""
 
 from __future__ import annotations
 
@@ -7,120 +7,88 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sorosim.declare import Declared, ListOf, Numbers, Quantity, Vector, key
 from sorosim.errors import ModelError
-from sorosim.model.material import real_number
 from sorosim.model.shape import Array
-from sorosim.validation import describe
+from sorosim.registry import OBSTACLES, Registry
+
+_LENGTH = Quantity("length", above=0.0)
 
 
-class Obstacle:
-    """What only stands in the way. Frozen; sizes are checked when it is made."""
+class Obstacle(Declared):
+    """What only stands in the way."""
 
-    kind: ClassVar[str]
-
-
-def _positive(where: str, value: Any) -> float:
-    return real_number(where, value, "a positive length [m]", above=0.0)
-
-
-@dataclass(frozen=True)
-class HalfSpace(Obstacle):
-    """All that is below the plane z = 0."""
-
-    kind = "half_space"
+    registry: ClassVar[Registry] = OBSTACLES
 
 
 @dataclass(frozen=True)
-class Plane(Obstacle):
-    """The plane z = 0, a thin wall that is touched from both sides."""
-
-    kind = "plane"
+class HalfSpace(Obstacle, kind="half_space", title="Half spaces"):
+    """All below the plane z = 0."""
 
 
 @dataclass(frozen=True)
-class Pole(Obstacle):
-    """A cylinder along z without ends.
-
-    Parameters
-    ----------
-    radius : float
-        [m]
-    """
-
-    radius: float
-    kind = "pole"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _positive("pole.radius", self.radius))
+class Plane(Obstacle, kind="plane", title="Planes"):
+    """The plane z = 0, a thin wall with two sides."""
 
 
 @dataclass(frozen=True)
-class Pipe(Obstacle):
-    """The wall around a round hole along z, its middle at the origin.
+class Pole(Obstacle, kind="pole", title="Poles"):
+    """A cylinder along z without ends."""
 
-    Parameters
-    ----------
-    radius : float
-        Of the hole [m].
-    length : float, optional
-        Of the hole [m]; beyond it the block that it is drilled into ends. Without it the hole has no ends.
-    """
-
-    radius: float
-    length: float | None = None
-    kind = "pipe"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _positive("pipe.radius", self.radius))
-        if self.length is not None:
-            object.__setattr__(self, "length", _positive("pipe.length", self.length))
+    radius: float = key(_LENGTH, "Its radius.", "5 cm")
 
 
 @dataclass(frozen=True)
-class Bowl(Obstacle):
-    """The wall around a hollow sphere.
+class Pipe(Obstacle, kind="pipe", title="Pipes"):
+    """The wall around a round hole along z, its middle at the origin."""
 
-    Parameters
-    ----------
-    radius : float
-        Of the hollow [m].
-    """
+    radius: float = key(_LENGTH, "Of the hole.", "15 cm")
+    length: float | None = key(
+        _LENGTH, "Of the hole, beyond which the block around it ends; without it the hole has no ends.", "1 m",
+        default=None,
+    )  # fmt: skip
 
-    radius: float
-    kind = "bowl"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _positive("bowl.radius", self.radius))
+@dataclass(frozen=True)
+class Bowl(Obstacle, kind="bowl", title="Bowls"):
+    """The wall around a hollow sphere."""
+
+    radius: float = key(_LENGTH, "Of the hollow.", "30 cm")
+
+
+class _Heights(ListOf):
+    """Rows of heights, also as an array; stored as one."""
+
+    def read(self, value: Any, at: Any) -> Any:
+        return value if isinstance(value, np.ndarray) else super().read(value, at)
+
+    def write(self, value: Any, writer: Any) -> Any:
+        return value.tolist()
 
 
 @dataclass(frozen=True, eq=False)
-class HeightField(Obstacle):
-    """All that is below a smooth surface z(x, y) through given heights: cubic splines, twice differentiable.
+class HeightField(Obstacle, kind="height_field", title="Height fields"):
+    """All below a smooth surface z(x, y) through heights on a grid: cubic splines, twice differentiable.
 
-    Parameters
-    ----------
-    heights : (n_x, n_y) array_like
-        At the points of a regular grid [m], at least 4 x 4.
-    size : two numbers
-        Extent of the grid along x and y [m]; its middle is at the origin. Beyond it the pieces of the
-        splines at its rim go on, which are cubic.
+    Beyond the grid the pieces of the splines at its rim go on, which are cubic.
     """
 
-    heights: Array
-    size: tuple[float, float]
-    kind = "height_field"
+    heights: Array = key(
+        _Heights(Numbers("length")),
+        "Heights z at the points of the grid, a list for each x of those along y; at least 4 x 4.",
+        "[[0, 0, 0, 0], [0, 0, 1 cm, 0], [0, 0, 0, 0], [0, 0, 0, 0]]",
+    )
+    size: tuple[float, ...] = key(
+        Vector("length", (2,), above=0.0), "Extent of the grid along x and y, its middle at the origin.", "[1 m, 50 cm]"
+    )
 
-    def __post_init__(self) -> None:
+    def validate(self) -> None:
         try:
             heights = np.array(self.heights, dtype=float)
         except (TypeError, ValueError):
             heights = np.zeros(0)
         if heights.ndim != 2 or min(heights.shape) < 4 or not np.isfinite(heights).all():
-            got = describe(self.heights) if heights.ndim != 2 else f"an array of shape {heights.shape}"
-            raise ModelError("height_field.heights", "at least 4 x 4 finite heights [m]", got)
+            got = "rows of different lengths" if heights.ndim != 2 else f"an array of shape {heights.shape}"
+            raise ModelError("heights", "at least 4 x 4 finite heights [m]", got)
         heights.setflags(write=False)
-        object.__setattr__(self, "heights", heights)
-        given: Any = self.size
-        if not isinstance(given, tuple | list | np.ndarray) or len(given) != 2:
-            raise ModelError("height_field.size", "two positive lengths [m]", describe(given))
-        object.__setattr__(self, "size", tuple(_positive("height_field.size", value) for value in given))
+        self._set(heights=heights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import number_type
+from sorosim.declare import WRONG, At, Choice, Declared, Numbers, Part, Quantity, Type, Writer, formula_or_quantity, key
+from sorosim.declare.types import Define, checked_each, formula_data, inexpressible, number_schema
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
+from sorosim.problems import shown
 from sorosim.signals.expressions import Expression
 from sorosim.validation import describe
 
@@ -210,21 +213,92 @@ def _pchip_slopes(step: Array, slope: Array) -> Array:
     return np.concatenate([[ends[0]], inside, [ends[1]]])
 
 
-SizeLike = Profile | Expression | float | Sequence[float]
+SizeLike = Profile | Expression | float | str | Sequence[float]
 
 
-def as_profile(value: SizeLike, where: str = "profile") -> Profile:
-    """Return a size as a `Profile`: a number, [base, tip], an Expression, or a Profile already."""
-    given: Any = value
-    try:
-        if isinstance(given, Profile):
-            return given
-        if isinstance(given, Expression):
-            return Formula(given)
-        if isinstance(given, Sequence | np.ndarray) and np.ndim(given) and not isinstance(given, str):
-            if len(given) != 2:
-                raise ModelError(where, "a number, [base, tip], an Expression or a Table", describe(given))
-            return Linear(given[0], given[1])
-        return Constant(given)
-    except ModelError as error:
-        raise ModelError(where, error.expected, error.got, error.hint) from None
+# -- as files write them -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableOfSizes(Declared, title="Tables of sizes"):
+    """Values of a size at places along the rod."""
+
+    s: tuple[float, ...] = key(Numbers("number"), "Places X/L, increasing from 0 to 1.", "[0, 0.5, 1]")
+    value: Any = key(Type(), "The size at each place.", "[3 cm, 2 cm, 2 cm]")
+    interpolation: str = key(
+        Choice(("linear", "pchip")), "How values between the given ones are found.", "pchip", default="linear"
+    )
+
+
+@dataclass(frozen=True)
+class SizeTable(Declared, title="Sizes by tables"):
+    """A size by a table."""
+
+    table: TableOfSizes = key(
+        Part(TableOfSizes), "Values at places along the rod.", "{s: [0, 0.5, 1], value: [3 cm, 2 cm, 2 cm]}"
+    )
+
+
+@dataclass(frozen=True)
+class Size(Type):
+    """A size along a rod: a quantity, [base, tip], an expression of X, s and L, or a table; stored as a Profile."""
+
+    dimension: str = "length"
+
+    def read(self, value: Any, at: At) -> Any:
+        at.number(self.dimension)
+        if isinstance(value, Mapping):
+            box = SizeTable.read(value, at)
+            return WRONG if box is WRONG else at.attempt(lambda: self._table(box.table))
+        if isinstance(value, list | tuple):
+            for i in range(len(value)):
+                (at / i).number(self.dimension)
+        return at.attempt(lambda: self.check(value))
+
+    def check(self, value: Any) -> Profile:
+        if isinstance(value, Profile):
+            return value
+        if isinstance(value, Expression):
+            return Formula(value)
+        if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+            if len(value) != 2:
+                hint = "for more, a table: {s: [...], value: [...]}"
+                raise ModelError("", "two values, [base, tip]", shown(list(value)), hint)
+            return Linear(*checked_each(value, Quantity(self.dimension, least=0.0)))
+        found = formula_or_quantity(value, self.dimension, PLACE_VARIABLES)
+        if isinstance(found, Expression):
+            return Formula(found)
+        return Constant(Quantity(self.dimension, above=0.0).check(value))
+
+    def _table(self, table: TableOfSizes) -> Table:
+        if not isinstance(table.value, list | tuple | np.ndarray):
+            raise ModelError("table.value", "a list", shown(table.value))
+        try:
+            values = checked_each(table.value, Quantity(self.dimension, least=0.0))
+        except ModelError as error:
+            raise ModelError(f"table.value{error.where}", error.expected, error.got, error.hint) from None
+        return Table(table.s, values, table.interpolation)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        if isinstance(value, Constant):
+            return value.value
+        if isinstance(value, Linear):
+            return [value.base, value.tip]
+        if isinstance(value, Formula):
+            return formula_data(value.expression)
+        if isinstance(value, Table):
+            table = {"s": list(value.s), "value": list(value.values), "interpolation": value.interpolation}
+            return {"table": table}
+        raise inexpressible("a number, a linear taper, a formula or a table", value)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        one = number_schema(self.dimension)
+        two = {"type": "array", "items": one, "minItems": 2, "maxItems": 2}
+        about = "a number, [base, tip] for a straight taper, an expression of X, s and L, or a table"
+        return {"anyOf": [one, two, define(SizeTable)], "x-forms": about}
+
+    def within(self, part: str | int) -> Type | None:
+        return Quantity(self.dimension) if isinstance(part, int) else Part(SizeTable).within(part)
+
+    def known_keys(self) -> list[str]:
+        return SizeTable.key_names()

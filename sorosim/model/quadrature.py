@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import ModelError
-from sorosim.model.basis import STRAINS, StrainBasis
+from sorosim.model.basis import STRAINS, Strain
 from sorosim.validation import describe
 
 MAX_N_GAUSS = 1000
@@ -49,7 +50,7 @@ def gauss_panels(
     return np.append(x.ravel(), 1.0), np.append(weight.ravel(), 0.0), is_gauss
 
 
-def default_n_gauss(strain_basis: StrainBasis) -> int:
+def default_n_gauss(strain: Strain) -> int:
     """Gauss nodes a panel that are safe when the user names none.
 
     The stiffness of a linearly tapered round section is a polynomial of degree 4 along the rod, so with basis
@@ -57,52 +58,51 @@ def default_n_gauss(strain_basis: StrainBasis) -> int:
     need some too, and never so few that the stiffness would be singular. For bases that are not polynomials p is the
     effective degree of the basis (`Basis.degree`).
     """
-    return max(5, strain_basis.degree + 3, minimum_n_gauss(strain_basis))
+    return max(5, strain.degree + 3, minimum_n_gauss(strain))
 
 
-def minimum_n_gauss(strain_basis: StrainBasis) -> int:
+@lru_cache(maxsize=256)
+def minimum_n_gauss(strain: Strain) -> int:
     """Fewest Gauss nodes a panel with which the stiffness is nonsingular.
 
     That is: the functions of each strain, sampled at the Gauss nodes, are linearly independent. At least 1, and at
     least the number of functions of the richest strain over the number of panels.
     """
-    breakpoints, needed = strain_basis.breakpoints, 1
+    breakpoints, needed = strain.breakpoints, 1
 
-    def independent(strain: str, n_gauss: int) -> bool:
+    def independent(one: str, n_gauss: int) -> bool:
         x, _, is_gauss = gauss_panels(n_gauss, breakpoints)
-        return _independent(strain_basis.functions(strain, x[is_gauss]))
+        return _independent(strain.functions(one, x[is_gauss]))
 
-    for strain, count in zip(STRAINS, strain_basis.count_per_strain, strict=True):
+    for one, count in zip(STRAINS, strain.count_per_strain, strict=True):
         too_few, enough = needed, max(needed, -(-count // (len(breakpoints) + 1)))
-        if not independent(strain, enough):
+        if not independent(one, enough):
             too_few, enough = enough, enough + count
-            if not independent(strain, enough):
+            if not independent(one, enough):
                 raise ModelError(
-                    f"strain.{strain}",
+                    f"strain.{one}",
                     "functions that are linearly independent in double precision",
-                    f"{count} functions of {getattr(strain_basis, strain)[0]}",
+                    f"{count} functions of {strain._entry(one)[0]}",
                     "lower the order, or use legendre",
                 )
             while enough - too_few > 1:
                 middle = (too_few + enough) // 2
-                too_few, enough = (too_few, middle) if independent(strain, middle) else (middle, enough)
+                too_few, enough = (too_few, middle) if independent(one, middle) else (middle, enough)
         needed = enough
     return needed
 
 
-def check_n_gauss(n_gauss: int, strain_basis: StrainBasis, where: str = "quadrature") -> int:
-    """Return ``n_gauss`` as an int, refusing fewer nodes a panel than the stiffness needs."""
-    _check_count(where, n_gauss)
-    needed = minimum_n_gauss(strain_basis)
+def check_n_gauss(n_gauss: int, strain: Strain) -> None:
+    """Refuse fewer nodes a panel than the stiffness needs."""
+    needed = minimum_n_gauss(strain)
     if n_gauss < needed:
-        panel = "" if not strain_basis.breakpoints else " in each panel"
+        panel = "" if not strain.breakpoints else " in each panel"
         raise ModelError(
-            where,
+            "quadrature",
             f"at least {needed} Gauss points{panel}",
             f"{n_gauss}",
             "with fewer, some strain coordinates have no stiffness; lower their order or add points",
         )
-    return int(n_gauss)
 
 
 def _check_count(where: str, n_gauss: Any) -> None:

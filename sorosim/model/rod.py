@@ -2,68 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.declare import WRONG, At, Declared, Key, ListOf, Name, OneOf, Part, Quantity, Type, Whole, Writer, key
+from sorosim.declare.types import Define
 from sorosim.errors import ModelError
-from sorosim.model.basis import ReferenceStrain, StrainBasis
-from sorosim.model.material import Material, real_number
-from sorosim.model.quadrature import check_n_gauss, default_n_gauss, gauss_panels
+from sorosim.model.basis import ReferenceStrain, Strain
+from sorosim.model.material import Material
+from sorosim.model.quadrature import MAX_N_GAUSS, check_n_gauss, default_n_gauss, gauss_panels
 from sorosim.model.section import Section
-from sorosim.validation import describe
+from sorosim.problems import shown
+from sorosim.registry import SECTIONS
 
 Array = NDArray[Any]
 
 
-def _require(where: str, value: Any, kind: type, expected: str) -> None:
-    if not isinstance(value, kind):
-        raise ModelError(where, expected, describe(value))
+class MaterialOf(Type):
+    """A material: in a file its name, in Python itself."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Material):
+            return value
+        if not at.scope.is_file:
+            return at.fail("a Material", shown(value))
+        name = at.attempt(lambda: Name().check(value))
+        if name is WRONG or not at.known("the name of a material", name, at.scope.names("materials") or ()):
+            return WRONG
+        return at.scope.part("materials", name, WRONG)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return writer.material(value)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"type": "string", "minLength": 1}
 
 
 @dataclass(frozen=True)
-class Division:
-    """A piece of a rod.
+class Division(Declared, title="Rods"):
+    """A piece of a rod. Expressions and tables of its section run over it: X [m] from 0 to its length L, s = X/L."""
 
-    Parameters
-    ----------
-    length : float
-        [m], positive.
-    section : Section
-        Its expressions and tables run over this division: X [m] from 0 to its length L, s = X/L.
-    material : Material
-    strain : StrainBasis
-        What may deform, and how.
-    reference : ReferenceStrain
-        Strain of the unloaded division.
-    n_gauss : int, optional
-        Gauss points in each panel between the kinks of the strain basis and of the section's tables.
-        Default: `default_n_gauss`.
-    """
-
-    length: float
-    section: Section
-    material: Material
-    strain: StrainBasis
+    length: float = key(Quantity("length", above=0.0), "Length.", "50 cm")
+    section: Section = key(
+        OneOf(SECTIONS, Section), "Cross-section, in the y-z plane.", "{circle: {radius: [3 cm, 1.5 cm]}}"
+    )
+    material: Material = key(MaterialOf(), "Name of its material.", "rubber")
+    strain: Strain = key(Part(Strain), "What may deform, and how.", "{bending: 3}")
     _: KW_ONLY
-    reference: ReferenceStrain = field(default_factory=ReferenceStrain)
-    n_gauss: int | None = None
+    reference: ReferenceStrain = key(
+        Part(ReferenceStrain), "Strain of the unloaded rod, for one that is curved or twisted.", "{bending_y: 2 1/m}",
+        default=ReferenceStrain(),
+    )  # fmt: skip
+    quadrature: int | None = key(
+        Whole(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section); by default as many as needed.",
+        "6", default=None,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        length = real_number("length", self.length, "a length greater than 0 [m]", above=0.0)
-        object.__setattr__(self, "length", length)
-        _require("section", self.section, Section, "a Section")
-        _require("material", self.material, Material, "a Material")
-        _require("strain", self.strain, StrainBasis, "a StrainBasis")
-        _require("reference", self.reference, ReferenceStrain, "a ReferenceStrain")
-        self.section.check(length)
-        self.reference.check(length)
-        n_gauss = default_n_gauss(self.strain) if self.n_gauss is None else self.n_gauss
-        object.__setattr__(self, "n_gauss", check_n_gauss(n_gauss, self.strain))
+    def validate(self) -> None:
+        for name, part in ((f"section.{self.section.kind}", self.section), ("reference", self.reference)):
+            try:
+                part.check(self.length)
+            except ModelError as error:
+                raise error.inside(name) from None
+        if self.quadrature is not None:
+            check_n_gauss(self.quadrature, self.strain)
+
+    @cached_property
+    def n_gauss(self) -> int:
+        """Gauss points in each panel between the kinks of the strain basis and of the section's tables."""
+        return default_n_gauss(self.strain) if self.quadrature is None else self.quadrature
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -74,9 +87,8 @@ class Division:
                 merged.append(float(s))
         return tuple(merged)
 
-    def quadrature(self) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def gauss_points(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Arclengths [m], weights [m] and whether each is a Gauss point; ends and kinks have weight zero."""
-        assert self.n_gauss is not None  # for the type checker: set at the door
         x, w, is_gauss = gauss_panels(self.n_gauss, self.breakpoints)
         return x * self.length, w * self.length, is_gauss
 
@@ -112,7 +124,7 @@ class Division:
 
     def matrices(self) -> tuple[Array, Array]:
         """Stiffness and damping (n, n): quadrature of P^T diag P."""
-        X, w, is_gauss = self.quadrature()
+        X, w, is_gauss = self.gauss_points()
         X, w = X[is_gauss], w[is_gauss]
         P = self.basis(X)
         K = np.einsum("k,kir,kr,kjr->ij", w, P, self.line_stiffness(X), P, optimize=True)
@@ -120,19 +132,58 @@ class Division:
         return 0.5 * (K + K.T), 0.5 * (D + D.T)
 
 
+class DivisionsOf(ListOf):
+    """The divisions of a rod: a list, or the keys of the only one."""
+
+    def names(self, key: Key) -> tuple[str, ...]:
+        return (*Division.key_names(), key.name)
+
+    def at_name(self, key: Key, name: str) -> Type | None:
+        return self if name == key.name else Part(Division).within(name)
+
+    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+        return super().described(key, define)
+
+    def read(self, value: Any, at: At) -> Any:
+        return super().read((value,) if isinstance(value, Division) else value, at)
+
+    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+        if key.name in data:
+            return super().take(data, key, at)
+        one = Division.read_keys(data, at)
+        return WRONG if one is WRONG else (one,)
+
+    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+        return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
+
+
 @dataclass(frozen=True)
-class Rod:
+class Rod(Declared, title="Rods of several pieces"):
     """A soft body: divisions one after the other, each continuing the frame of the one before."""
 
-    divisions: tuple[Division, ...]
+    divisions: tuple[Division, ...] = key(
+        DivisionsOf(Part(Division), "one division or several"),
+        "Pieces one after the other, each with the keys of a rod.",
+        "[{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}]",
+    )
 
-    def __post_init__(self) -> None:
-        given: Any = self.divisions
-        if isinstance(given, Division):
-            given = (given,)
-        if not isinstance(given, Sequence) or not given or not all(isinstance(d, Division) for d in given):
-            raise ModelError("rod", "one Division or several", describe(given))
-        object.__setattr__(self, "divisions", tuple(given))
+    @classmethod
+    def read(cls, data: Any, at: At) -> Any:
+        if isinstance(data, Mapping) and "divisions" not in data:
+            one = Division.read_keys(data, at)
+            return WRONG if one is WRONG else cls.make({"divisions": (one,)}, at)
+        return super().read(data, at)
+
+    @classmethod
+    def expected(cls) -> str:
+        return Division.expected()
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        others = [name for name in data if name != "divisions"]
+        if others:
+            got, hint = "also " + ", ".join(others)[:60], "each entry of divisions has its own"
+            raise ModelError("", "the key divisions alone", got, hint)
 
     @property
     def length(self) -> float:

@@ -5,17 +5,18 @@ A section lies in the local y-z plane, its centroid on the rod's axis, its princ
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.declare import Choice, Declared, Either, Quantity, Vector, key
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
-from sorosim.model.material import real_number
-from sorosim.model.profile import Array, Profile, SizeLike, as_profile, stack
+from sorosim.model.profile import Array, Profile, Size, SizeLike, stack
+from sorosim.registry import SECTIONS, Registry
 from sorosim.validation import describe
 
 _TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY == x for every real size x > 0
@@ -34,36 +35,27 @@ class SectionProperties(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Section(ABC):
-    """What all sections share.
+class Section(Declared):
+    """What all sections share: sizes along the rod, shear factors and the torsion constant."""
 
-    Parameters
-    ----------
-    shear_factor : float or (float, float)
-        Factors ky, kz of the shear stiffness G A along y and z [-], positive; one number sets both.
-    torsion : {"saint-venant", "polar"}
-        Torsion constant of the warping section, or simply the polar moment.
-    """
-
-    kind: ClassVar[str]  # its key in a file
+    registry: ClassVar[Registry] = SECTIONS
     size_names: ClassVar[tuple[str, ...]]
-    optional_sizes: ClassVar[tuple[str, ...]] = ()
-    shear_factor: float | tuple[float, float] = field(default=1.0, kw_only=True)
-    torsion: str = field(default="saint-venant", kw_only=True)
+    shear_factor: Any = key(
+        Either(Quantity("number", above=0.0), Vector("number", (2,), above=0.0), is_list),
+        "Factor of the shear stiffness G A; two for y and z.", "0.9", default=(1.0, 1.0), kw_only=True,
+    )  # fmt: skip
+    torsion: str = key(
+        Choice(("saint-venant", "polar")), "Torsion constant: of the warping section, or simply the polar moment.",
+        "polar", default="saint-venant", kw_only=True,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        for name in self.size_names:
-            size = getattr(self, name)
-            if size is not None or name not in self.optional_sizes:
-                object.__setattr__(self, name, as_profile(size, f"{self.kind}.{name}"))
-        where, expected = f"{self.kind}.shear_factor", "a positive number, or two for y and z"
-        given = self.shear_factor
-        pair: Sequence[Any] = given if isinstance(given, tuple | list | np.ndarray) else (given, given)
-        if len(pair) != 2:
-            raise ModelError(where, expected, describe(given))
-        object.__setattr__(self, "shear_factor", tuple(real_number(where, k, expected, above=0.0) for k in pair))
-        if self.torsion not in ("saint-venant", "polar"):
-            raise ModelError(f"{self.kind}.torsion", "saint-venant or polar", describe(self.torsion))
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.size_names = tuple(name for name in cls.__annotations__ if name in cls.__dict__)
+
+    def validate(self) -> None:
+        if not isinstance(self.shear_factor, tuple):
+            self._set(shear_factor=(self.shear_factor,) * 2)
         # formulas of X or L wait for the rod, which knows its length
         if not any(self.profile(name).needs_length for name in self.sizes):
             self.check(1.0)
@@ -111,7 +103,7 @@ class Section(ABC):
         Returns an (n_X, n, 2) array [m]. The n >= 4 points of different X correspond to each other.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 4:
-            raise ModelError(f"{self.kind}.outline", "4 points or more", describe(n))
+            raise ModelError("outline", "4 points or more", describe(n))
         return self._boundary(n, **{name: jets[:, 0] for name, jets in self.size_jets(X, L).items()})
 
     def inner_outline(self, X: ArrayLike, L: float, n: int = 32) -> Array | None:
@@ -122,7 +114,7 @@ class Section(ABC):
         """Refuse sizes that are not positive somewhere on a rod of length L [m]; zero is allowed at an end."""
         s, sampled = self._sample(L)
         for name, value in sampled.items():
-            _check_positive(f"{self.kind}.{name}", s, value, "a positive value")
+            _check_positive(name, s, value, "a positive value")
 
     def _sample(self, L: float) -> tuple[Array, dict[str, Array]]:
         s = np.union1d(np.linspace(0.0, 1.0, 201), self.breakpoints)
@@ -157,18 +149,14 @@ def _ring(n: int, y: Array, z: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Circle(Section):
-    """A solid round section.
+class Circle(Section, kind="circle", title="Circles"):
+    """A solid round section."""
 
-    Parameters
-    ----------
-    radius : SizeLike
-        Radius r [m]: number, [base, tip], Expression of X, s, L, or Profile.
-    """
-
-    kind = "circle"
-    size_names = ("radius",)
-    radius: SizeLike
+    radius: SizeLike = key(
+        Size(),
+        "Radius.",
+        "[3 cm, 1.5 cm]",
+    )
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         r = sizes["radius"]
@@ -180,25 +168,25 @@ class Circle(Section):
 
 
 @dataclass(frozen=True)
-class HollowCircle(Section):
-    """A round tube.
+class HollowCircle(Section, kind="hollow_circle", title="Tubes"):
+    """A round tube."""
 
-    Parameters
-    ----------
-    radius, inner_radius : SizeLike
-        Outer and inner radius [m]; equal, if at all, at an end only.
-    """
-
-    kind = "hollow_circle"
-    size_names = ("radius", "inner_radius")
-    radius: SizeLike
-    inner_radius: SizeLike
+    radius: SizeLike = key(
+        Size(),
+        "Outer radius.",
+        "3 cm",
+    )
+    inner_radius: SizeLike = key(
+        Size(),
+        "Radius of the hole; equal to the outer one, if at all, at an end only.",
+        "2 cm - 1 cm*s",
+    )
 
     def check(self, L: float) -> None:
         super().check(L)
         s, sampled = self._sample(L)
         wall = sampled["radius"] - sampled["inner_radius"]
-        where, what = "hollow_circle.inner_radius", "radius - inner_radius = "
+        where, what = "inner_radius", "radius - inner_radius = "
         _check_positive(where, s, wall, "a wall of positive thickness", what)
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
@@ -215,19 +203,15 @@ class HollowCircle(Section):
 
 
 @dataclass(frozen=True)
-class Rectangle(Section):
-    """A solid rectangle.
+class Rectangle(Section, kind="rectangle", title="Rectangles"):
+    """A solid rectangle."""
 
-    Parameters
-    ----------
-    y, z : SizeLike
-        Full lengths of the sides along the local y and z axes [m].
-    """
-
-    kind = "rectangle"
-    size_names = ("y", "z")
-    y: SizeLike
-    z: SizeLike
+    y: SizeLike = key(
+        Size(),
+        "Full length of the section along its y axis.",
+        "3 cm",
+    )
+    z: SizeLike = key(Size(), "Full length along its z axis.", "1 cm")
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         y, z = sizes["y"], sizes["z"]
@@ -258,19 +242,15 @@ def _rectangle_torsion(y: Array, z: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Ellipse(Section):
-    """A solid ellipse.
+class Ellipse(Section, kind="ellipse", title="Ellipses"):
+    """A solid ellipse."""
 
-    Parameters
-    ----------
-    y, z : SizeLike
-        Full axes (twice the semi-axes) along the local y and z axes [m].
-    """
-
-    kind = "ellipse"
-    size_names = ("y", "z")
-    y: SizeLike
-    z: SizeLike
+    y: SizeLike = key(
+        Size(),
+        "Full axis (twice the semi-axis) of the section along y.",
+        "3 cm",
+    )
+    z: SizeLike = key(Size(), "Full axis along z.", "1 cm")
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         a, b = sizes["y"] / 2.0, sizes["z"] / 2.0
@@ -282,38 +262,29 @@ class Ellipse(Section):
 
 
 @dataclass(frozen=True)
-class Properties(Section):
-    """A section known by its area integrals only. It is drawn as the ellipse with the same radii of gyration.
+class Properties(Section, kind="properties", title="Sections by their integrals"):
+    """Any section, by its area integrals. It is drawn as the ellipse with the same radii of gyration."""
 
-    Parameters
-    ----------
-    area : SizeLike
-        Area [m^2].
-    Iy, Iz : SizeLike
-        Second moments about the local y axis (integral of z^2) and z axis (integral of y^2) [m^4].
-    J : SizeLike, optional
-        Torsion constant [m^4]; left out with ``torsion="polar"``.
-    polar : SizeLike, optional
-        Polar moment of the mass [m^4]; Iy + Iz if not given.
-    """
+    area: SizeLike = key(
+        Size("area"),
+        "Area.",
+        "2 cm^2",
+    )
+    Iy: SizeLike = key(Size("area moment"), "Second moment about the y axis.", "1 cm^4")
+    Iz: SizeLike = key(Size("area moment"), "Second moment about the z axis.", "1 cm^4")
+    J: SizeLike | None = key(
+        Size("area moment"), "Torsion constant; left out with torsion polar.", "2 cm^4", default=None
+    )
+    polar: SizeLike | None = key(
+        Size("area moment"), "Polar moment of the mass; Iy + Iz if it is not given.", "2 cm^4", default=None
+    )
 
-    kind = "properties"
-    size_names = ("area", "Iy", "Iz", "J", "polar")
-    optional_sizes = ("J", "polar")
-    area: SizeLike
-    Iy: SizeLike
-    Iz: SizeLike
-    J: SizeLike | None = None
-    polar: SizeLike | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def validate(self) -> None:
+        super().validate()
         if self.torsion == "polar" and self.J is not None:
-            raise ModelError(
-                "properties.J", "no torsion constant beside torsion polar", "both", "leave one of them out"
-            )
+            raise ModelError("J", "no torsion constant beside torsion polar", "both", "leave one of them out")
         if self.torsion != "polar" and self.J is None:
-            raise ModelError("properties.J", "a torsion constant [m^4]", "nothing", "or set torsion to polar")
+            raise ModelError("J", "a torsion constant [m^4]", "nothing", "or set torsion to polar")
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         polar = sizes.get("polar", sizes["Iy"] + sizes["Iz"])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.model.material import real_number
-from sorosim.model.pose import vector3
+from sorosim.declare import Declared, Quantity, Vector, key
+from sorosim.registry import SHAPES, Registry
 
 Array = NDArray[np.float64]
 
@@ -23,10 +23,11 @@ class Moments(NamedTuple):
     second: Array  # (3, 3) integral of x x^T, x from the centroid [m^5]
 
 
-class Shape(ABC):
-    """What a part of a rigid body fills. Frozen; sizes are checked when it is made."""
+@dataclass(frozen=True)
+class Shape(Declared):
+    """What a part of a rigid body fills, in a frame of its own."""
 
-    kind: ClassVar[str]
+    registry: ClassVar[Registry] = SHAPES
 
     @property
     @abstractmethod
@@ -34,8 +35,7 @@ class Shape(ABC):
         """Volume, centroid and second moments."""
 
 
-def _length(where: str, value: Any) -> float:
-    return real_number(where, value, "a positive length [m]", above=0.0)
+_LENGTH = Quantity("length", above=0.0)
 
 
 def _symmetric(volume: float, *squares: float, z: float = 0.0) -> Moments:
@@ -44,20 +44,12 @@ def _symmetric(volume: float, *squares: float, z: float = 0.0) -> Moments:
 
 
 @dataclass(frozen=True)
-class Box(Shape):
-    """A box around the origin.
+class Box(Shape, kind="box", title="Boxes"):
+    """A box around the origin."""
 
-    Parameters
-    ----------
-    size : three numbers
-        Lengths of its edges along x, y and z [m].
-    """
-
-    size: tuple[float, float, float]
-    kind = "box"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", vector3("box.size", self.size, "three positive lengths [m]", above=0.0))
+    size: tuple[float, ...] = key(
+        Vector("length", above=0.0), "Lengths of the edges along x, y and z.", "[10 cm, 5 cm, 2 cm]"
+    )
 
     @property
     def moments(self) -> Moments:
@@ -66,69 +58,11 @@ class Box(Shape):
 
 
 @dataclass(frozen=True)
-class Ellipsoid(Shape):
-    """An ellipsoid around the origin.
+class Cylinder(Shape, kind="cylinder", title="Cylinders"):
+    """A cylinder along z, its middle at the origin."""
 
-    Parameters
-    ----------
-    radii : three numbers
-        Its half axes along x, y and z [m].
-    """
-
-    radii: tuple[float, float, float]
-    kind = "ellipsoid"
-
-    def __post_init__(self) -> None:
-        radii = vector3("ellipsoid.radii", self.radii, "three positive lengths [m]", above=0.0)
-        object.__setattr__(self, "radii", radii)
-
-    @property
-    def moments(self) -> Moments:
-        a, b, c = self.radii
-        return _symmetric(4.0 / 3.0 * np.pi * a * b * c, a * a / 5.0, b * b / 5.0, c * c / 5.0)
-
-
-@dataclass(frozen=True)
-class Sphere(Shape):
-    """A sphere around the origin.
-
-    Parameters
-    ----------
-    radius : float
-        [m]
-    """
-
-    radius: float
-    kind = "sphere"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _length("sphere.radius", self.radius))
-
-    @property
-    def moments(self) -> Moments:
-        return Ellipsoid((self.radius,) * 3).moments
-
-
-@dataclass(frozen=True)
-class _Round(Shape):
-    radius: float
-    length: float
-
-    def __post_init__(self) -> None:
-        for name in ("radius", "length"):
-            object.__setattr__(self, name, _length(f"{self.kind}.{name}", getattr(self, name)))
-
-
-class Cylinder(_Round):
-    """A cylinder along z, its middle at the origin.
-
-    Parameters
-    ----------
-    radius, length : float
-        [m]
-    """
-
-    kind = "cylinder"
+    radius: float = key(_LENGTH, "Radius.", "2 cm")
+    length: float = key(_LENGTH, "Length along z.", "10 cm")
 
     @property
     def moments(self) -> Moments:
@@ -136,20 +70,15 @@ class Cylinder(_Round):
         return _symmetric(np.pi * r * r * h, r * r / 4.0, r * r / 4.0, h * h / 12.0)
 
 
-class Cone(_Round):
-    """A cone along z: its base at z = -length/2, its tip at z = +length/2.
+@dataclass(frozen=True)
+class Cone(Shape, kind="cone", title="Cones"):
+    """A cone along z, half its height at the origin: base at -length/2, tip at +length/2.
 
-    The origin is at half its height; its centre of mass is a quarter of its height below.
-
-    Parameters
-    ----------
-    radius : float
-        Of its base [m].
-    length : float
-        Its height [m].
+    Its centre of mass is a quarter of its height below.
     """
 
-    kind = "cone"
+    radius: float = key(_LENGTH, "Radius of its base.", "2 cm")
+    length: float = key(_LENGTH, "Height along z.", "10 cm")
 
     @property
     def moments(self) -> Moments:
@@ -158,18 +87,36 @@ class Cone(_Round):
         return _symmetric(np.pi * r * r * h / 3.0, across, across, 3.0 / 80.0 * h * h, z=-h / 4.0)
 
 
-class Capsule(_Round):
-    """A cylinder along z with half a sphere on either end, its middle at the origin.
+@dataclass(frozen=True)
+class Ellipsoid(Shape, kind="ellipsoid", title="Ellipsoids"):
+    """An ellipsoid around the origin."""
 
-    Parameters
-    ----------
-    radius : float
-        Of the cylinder and of the spheres [m].
-    length : float
-        Of the cylinder, so between the centres of the spheres [m].
-    """
+    radii: tuple[float, ...] = key(Vector("length", above=0.0), "Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")
 
-    kind = "capsule"
+    @property
+    def moments(self) -> Moments:
+        a, b, c = self.radii
+        return _symmetric(4.0 / 3.0 * np.pi * a * b * c, a * a / 5.0, b * b / 5.0, c * c / 5.0)
+
+
+@dataclass(frozen=True)
+class Sphere(Shape, kind="sphere", title="Spheres"):
+    """A sphere around the origin."""
+
+    radius: float = key(_LENGTH, "Radius.", "2 cm")
+
+    @property
+    def moments(self) -> Moments:
+        r = self.radius
+        return _symmetric(4.0 / 3.0 * np.pi * r**3, *(r * r / 5.0,) * 3)
+
+
+@dataclass(frozen=True)
+class Capsule(Shape, kind="capsule", title="Capsules"):
+    """A cylinder along z with half a sphere on either end, its middle at the origin."""
+
+    radius: float = key(_LENGTH, "Radius of the cylinder and of the half spheres.", "2 cm")
+    length: float = key(_LENGTH, "Length of the cylinder, between the centres of the half spheres.", "10 cm")
 
     @property
     def moments(self) -> Moments:

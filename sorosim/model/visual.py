@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
-import numpy as np
-
+from sorosim.declare import WRONG, At, Declared, Inline, Key, ListOf, Part, Type, Writer, key
+from sorosim.declare.types import Define
 from sorosim.errors import ModelError, nearest
-from sorosim.model.pose import check_pose
+from sorosim.model.body import AT_KEY
+from sorosim.model.pose import IDENTITY, PoseType
 from sorosim.model.shape import Array, Shape
+from sorosim.problems import shown
+from sorosim.registry import SHAPES
 from sorosim.validation import describe
 
 COLOURS = {
@@ -34,34 +39,57 @@ def colour_code(colour: str) -> str:
     return COLOURS[colour]
 
 
+class Colour(Type):
+    """The name or the code of a colour."""
+
+    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+        if key.name in data and data[key.name] is None:
+            hint = "# begins a comment: put a code such as '#e58a2e' in quotes"
+            return (at / key.name).fail("a colour", "nothing", hint)
+        return super().take(data, key, at)
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ModelError("", "the name of a colour, or its code in quotes", shown(value))
+        try:
+            colour_code(value)
+        except ModelError as error:
+            raise ModelError("", error.expected, shown(value), error.hint) from None
+        return value
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(COLOURS)}, {"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}]}
+
+
 @dataclass(frozen=True, eq=False)
-class Visual:
-    """A shape that is drawn and has no mass.
+class Visual(Declared, title="What is drawn of a link"):
+    """A shape that is drawn and has no mass; a mesh need not be closed."""
 
-    Parameters
-    ----------
-    shape : Box, Cylinder, Cone, Sphere, Ellipsoid, Capsule or Mesh
-        A mesh need not be closed.
-    at : (4, 4) array_like
-        Its pose in the frame of the link.
-    colour : str
-        A name (black, grey, white, red, orange, yellow, green, blue, purple, brown), a code ``#rrggbb``, or "" for the
-        colour of rigid bodies.
-    """
-
-    shape: Shape
+    shape: Shape = key(Inline(SHAPES, Shape, "visual takes"), "Its shape.")
     _: KW_ONLY
-    at: Array = field(default_factory=lambda: np.eye(4))
-    colour: str = ""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape):
-            raise ModelError("visual", "a shape", describe(self.shape))
-        object.__setattr__(self, "at", check_pose("visual.at", self.at))
-        if self.colour != "":
-            colour_code(self.colour)
+    at: Array = key(PoseType(), *AT_KEY, default=IDENTITY)
+    colour: str = key(
+        Colour(), "black, grey, white, red, orange, yellow, green, blue, purple, brown, or a code in quotes.",
+        "'#e58a2e'", default="",
+    )  # fmt: skip
 
     @property
     def code(self) -> str:
         """Code of its colour, "" for that of rigid bodies."""
         return colour_code(self.colour) if self.colour else ""
+
+
+class VisualType(Type):
+    """What is drawn of a link: a shape, or a list of them."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, list | tuple):
+            return ListOf(Part(Visual)).read(value, at)
+        one = Visual.read(value, at)
+        return WRONG if one is WRONG else (one,)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return [visual.data(writer) for visual in value]
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Part(Visual), ListOf(Part(Visual))

@@ -11,17 +11,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import ModelError
-from sorosim.model.material import real_number
+from sorosim.declare import MISSING, NOTHING, WRONG, At, Declared, Key, OneOf, Quantity, Type, Whole, Writer, key
+from sorosim.declare.base import Define
+from sorosim.declare.composite import both
+from sorosim.declare.types import inexpressible, is_list
+from sorosim.errors import ModelError, nearest
+from sorosim.problems import listed, shown
+from sorosim.registry import SENSORS, Registry
 from sorosim.sensors.state import Bench, State
-from sorosim.validation import as_real, describe
 
 Array = NDArray[np.float64]
 
@@ -53,43 +58,114 @@ class Reader:
         return tuple(group.unit for group in self.groups for _ in group.names)
 
 
-@dataclass(frozen=True, eq=False)
-class Sensor:
-    """What all sensors share.
+MAX_SEED = 10**9
 
-    Parameters
-    ----------
-    rate : float, optional
-        Samples are taken at the multiples of 1/rate, 0 included [Hz]. Default: at every row of a run.
-    noise : float or sequence of float
-        Standard deviation of Gaussian noise, one for all channels or one for each, in their units.
-    bias : float or sequence of float
-        What is added to every sample, likewise.
-    seed : int, optional
-        Of the noise. Default: one that follows from the sensor's name.
-    """
+
+@dataclass(frozen=True)
+class Errors(Type):
+    """Noise or bias: one quantity that fits every channel, or one for each, in their order."""
+
+    least: float = -math.inf
+    groups: tuple[Group, ...] = ()
+    of_load: bool = False  # so many as the load has points
+
+    def key_of(self, owner: type[Declared], given: Key) -> Key:
+        kind: Any = owner
+        own = replace(self, groups=kind.error_groups(), of_load=kind.kind == "load")
+        return replace(given, type=own) if hasattr(kind, "groups") else given
+
+    def read(self, value: Any, at: At) -> Any:
+        pairs = [(group.dimension, name) for group in self.groups for name in group.names]
+        dimensions, names = [dimension for dimension, _ in pairs], [name for _, name in pairs]
+        if not is_list(value):
+            return at.attempt(lambda: self._one_for_all(value, list(dict.fromkeys(dimensions))))
+        if not self.of_load and len(value) != len(names):
+            return at.fail(f"one number, or {len(names)}: {', '.join(names)}", f"{len(value)}")
+        read = [
+            (at / i).attempt(lambda i=i, x=x: Quantity(dimensions[i % len(dimensions)], least=self.least).check(x))  # type: ignore[misc]
+            for i, x in enumerate(value)
+        ]
+        return WRONG if any(entry is WRONG for entry in read) else tuple(read)
+
+    def _one_for_all(self, value: Any, dimensions: list[str]) -> float:
+        """A quantity that is of all these dimensions, as a bare number is."""
+        try:
+            return max(Quantity(one, least=self.least).check(value) for one in dimensions)  # they are the same number
+        except ModelError as error:
+            hint = "a list has one for each channel" if len(dimensions) > 1 and not error.hint else error.hint
+            raise ModelError("", error.expected, error.got, hint) from None
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return list(value) if isinstance(value, tuple) else value
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        one = {"type": ["number", "string"]}
+        return {"anyOf": [one, {"type": "array", "items": one}]}
+
+
+@dataclass(frozen=True, eq=False)
+class Sensor(Declared):
+    """What all sensors share. What a kind looks at stands under its own key of a file, the rest beside it."""
 
     _: KW_ONLY
-    rate: float | None = None
-    noise: float | tuple[float, ...] = 0.0
-    bias: float | tuple[float, ...] = 0.0
-    seed: int | None = None
+    rate: float | None = key(
+        Quantity("frequency", above=0.0),
+        "Samples are taken at the multiples of 1/rate; without it, at every row of a run.", "200 Hz", default=None,
+    )  # fmt: skip
+    noise: float | tuple[float, ...] = key(
+        Errors(0.0), "Standard deviation of Gaussian noise: one for all channels, or a list with one for each.", "0.02",
+        default=0.0,
+    )  # fmt: skip
+    bias: float | tuple[float, ...] = key(Errors(), "What is added to every sample, as the noise.", "0.02", default=0.0)
+    seed: int | None = key(
+        Whole(0, MAX_SEED), "Whole number that the noise is drawn by; without it, one that follows from the name.", "7",
+        default=None,
+    )  # fmt: skip
 
-    kind: ClassVar[str]
+    registry: ClassVar[Registry] = SENSORS
     groups: ClassVar[tuple[Group, ...]]
     accelerates: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        if self.rate is not None:
-            object.__setattr__(self, "rate", real_number("rate", self.rate, "a rate greater than 0 [Hz]", above=0.0))
-        deviation = "a standard deviation of 0 or more"
-        object.__setattr__(self, "noise", _errors("noise", self.noise, deviation, least=0.0))
-        object.__setattr__(self, "bias", _errors("bias", self.bias, "a finite number"))
-        if self.seed is not None:
-            whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool | np.bool_)
-            if not whole or self.seed < 0:
-                raise ModelError("seed", "a whole number of 0 or more", describe(self.seed))
-            object.__setattr__(self, "seed", int(self.seed))
+    @classmethod
+    def own_keys(cls) -> dict[str, Key]:
+        """Keys of the kind itself, by the names of fields."""
+        return {name: one for name, one in cls.keys().items() if name not in SHARED}
+
+    @classmethod
+    def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
+        """Fields from what stands under the key of the kind; WRONG among them where a mistake was noted."""
+        own, values = cls.own_keys(), dict[str, Any]()
+        known = [one.name for one in own.values()]
+        for name in given:
+            if name not in known:
+                values[name] = (at / name).fail("a known key", shown(name), nearest(name, known), at_key=True)
+        for name, one in own.items():
+            value = one.type.take(given, one, at)
+            if value is not MISSING:
+                values[name] = value
+            elif one.required and not values:
+                example = f"for instance {one.name}: {one.example}"
+                values[name] = at.fail(f"the key '{one.name}'", "nothing", example)
+        return values
+
+    @classmethod
+    def read_sensor(cls, given: Any, data: Mapping[str, Any], at: At) -> Any:
+        """A sensor from what stands under the key of its kind, and beside it."""
+        values: dict[str, Any] = {}
+        own, here = cls.own_keys(), At(at.scope, (*at.path, cls.kind), data)
+        shared = {name: one.type.take(data, one, at) for name, one in cls.keys().items() if name in SHARED}
+        if len(own) == 1:  # a name
+            ((name, one),) = own.items()
+            values[name] = here.fail(*NOTHING) if given is None else one.type.read(given, here)
+        elif not isinstance(given, Mapping):
+            expected = "a mapping with the keys " + ", ".join(one.name for one in own.values())
+            return here.fail(*NOTHING) if given is None else here.fail(expected, shown(given))
+        else:
+            values = cls.read_own(given, here)
+        if any(value is WRONG for value in (*values.values(), *shared.values())):
+            return WRONG
+        values |= {name: value for name, value in shared.items() if value is not MISSING}
+        return at.attempt(lambda: cls.make(values, at))
 
     @property
     def target(self) -> str:
@@ -145,7 +221,49 @@ def seed_of(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:8], "little")
 
 
-def _errors(where: str, value: Any, expected: str, **bounds: float) -> float | tuple[float, ...]:
-    if as_real(value) is not None or isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
-        return real_number(where, value, expected, **bounds)
-    return tuple(real_number(f"{where}[{i}]", entry, expected, **bounds) for i, entry in enumerate(value))
+SHARED = ("rate", "noise", "bias", "seed")
+
+
+class SensorType(OneOf):
+    """A sensor: a mapping with the key of one kind, and the keys that all kinds share."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Sensor):
+            return value
+        kinds = SENSORS.names()
+        known = (*kinds, *SHARED)
+        if isinstance(value, Mapping):
+            unknown = [name for name in value if name not in known]
+            for name in unknown:
+                (at / name).fail("a known key", shown(name), nearest(name, known), at_key=True)
+            if unknown:
+                return WRONG
+        given = [name for name in kinds if name in value] if isinstance(value, Mapping) else []
+        if len(given) != 1:
+            got = both(given) if given else shown(value)
+            return at.fail("one kind of sensor: " + listed(kinds), got)
+        return SENSORS.get(given[0]).read_sensor(value[given[0]], value, at)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        if not isinstance(value, Sensor) or not value.kind:
+            raise inexpressible("a sensor of sorosim.sensors.kinds", value)
+        own = {name: entry for name, entry in value.data(writer).items() if name not in SHARED}
+        shared = {name: entry for name, entry in value.data(writer).items() if name in SHARED}
+        return {value.kind: next(iter(own.values())) if len(value.own_keys()) == 1 else own, **shared}
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        out = super().schema(define)
+        shared = {name: one.type.schema(define) for name, one in _shared_keys().items()}
+        one_kind = [{"required": [name]} for name in out["properties"]]
+        return {"type": "object", "properties": {**out["properties"], **shared}, "additionalProperties": False,
+                "oneOf": one_kind}  # fmt: skip
+
+    def within(self, part: str | int) -> Type | None:
+        return _shared_keys()[str(part)].type if part in SHARED else super().within(part)
+
+    def known_keys(self) -> list[str]:
+        return [*super().known_keys(), *SHARED]
+
+
+def _shared_keys() -> dict[str, Key]:
+    return {name: one for name, one in next(iter(SENSORS.declared().values())).keys().items() if name in SHARED}

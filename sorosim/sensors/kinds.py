@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.tendon import Tendon
+from sorosim.declare import WRONG, At, Fraction, Name, Reference, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.basis import STRAINS
 from sorosim.model.compile import MERGE
-from sorosim.model.material import real_number
-from sorosim.model.pose import check_pose
+from sorosim.model.pose import IDENTITY, OnLink, PlaceType, check_frame, check_place, place_fields
+from sorosim.model.span import RodName
 from sorosim.sensors.base import Array, Group, Reader, Sensor
 from sorosim.sensors.quaternion import continuous, quaternion_of, turned
 from sorosim.sensors.state import Bench, State
-from sorosim.validation import describe
 
 
 def _three(letter: str) -> tuple[str, ...]:
@@ -41,41 +41,39 @@ MOMENT = Group("moment", "N m", "moment", _three("m"))
 FORCE = Group("force", "N", "force", _three("f"))
 
 
-def _check_name(where: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise ModelError(where, "a name", describe(value))
+@dataclass(frozen=True)
+class _Place(Fraction):
+    """A place on a rod, beside its link."""
+
+    def read(self, value: Any, at: At) -> Any:
+        found = super().read(value, at)
+        if found is not WRONG and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
+            check_place(at, at.owner["link"])
+        return found
 
 
-def _check_place(sensor: StrainSensor | MountedSensor) -> None:
-    _check_name("link", sensor.link)
-    object.__setattr__(sensor, "s", real_number("s", sensor.s, "a place from 0 to 1", least=0.0, upto=1.0))
+@dataclass(frozen=True)
+class _Frame(Name):
+    """A frame of a link, beside it."""
+
+    def read(self, value: Any, at: At) -> Any:
+        found = "" if value == "" and not at.scope.is_file else super().read(value, at)
+        if found not in (WRONG, "") and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
+            check_frame(at, found, at.owner["link"])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
-class StrainSensor(Sensor):
+class StrainSensor(Sensor, kind="strain"):
     """Strains of a rod: torsion, bending y, bending z [1/m]; elongation (1: unstretched), shear y, shear z.
 
     They are those of the strain basis at the place itself. Where two divisions meet, they are of the second one.
-
-    Parameters
-    ----------
-    link : str
-        Link with a rod.
-    s : float
-        Place on it, 0 to 1.
-    rate, noise, bias, seed
-        As of every `Sensor`.
     """
 
-    link: str
-    s: float = 1.0
+    link: str = key(RodName(), "Link with a rod.", "arm")
+    s: float = key(Fraction(), "Place on it, 0 to 1 (the tip, the default).", "0.5", default=1.0)
 
-    kind = "strain"
     groups = (CURVATURE, ELONGATION, SHEAR)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_place(self)
 
     @property
     def target(self) -> str:
@@ -97,32 +95,34 @@ class StrainSensor(Sensor):
 
 @dataclass(frozen=True, eq=False)
 class MountedSensor(Sensor):
-    """What sensors share that have a frame of their own on a link.
+    """What sensors share that have a frame of their own on a link."""
 
-    Parameters
-    ----------
-    link : str
-    s : float
-        Place on a rod, 0 to 1; without meaning for a rigid link.
-    frame : str
-        Name of a frame of a rigid link; "" for that of its body.
-    at : (4, 4) array_like
-        Pose of the sensor in that frame, or in that of the rod's section.
-    rate, noise, bias, seed
-        As of every `Sensor`.
-    """
-
-    link: str
-    s: float = 1.0
+    link: str = key(Reference("links", "the name of a link"), "Link that it sits on.", "lid")
+    s: float | None = key(_Place(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=None)
     _: KW_ONLY
-    frame: str = ""
-    at: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    frame: str | None = key(_Frame(), "Name of a frame of a rigid link.", "top", default=None)
+    at: Any = key(
+        PlaceType(), "Pose of the sensor there; `s` and `frame` may stand in it.", "{rotation: {rpy: [0, 0, 90 deg]}}",
+        default=IDENTITY,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_place(self)
-        _check_name("frame", self.frame)
-        object.__setattr__(self, "at", check_pose("at", self.at))
+    def validate(self) -> None:
+        place_fields(self)
+
+    @classmethod
+    def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
+        values = super().read_own(given, at)
+        for name, what in (("s", "place s"), ("frame", "frame")):
+            place = values.get("at")
+            if name in given and isinstance(place, OnLink) and getattr(place, name) not in (None, ""):
+                values[name] = (at / name).fail(f"one {what}", "another one in at", at_key=True)
+        return values
+
+    def data(self, writer: Writer) -> Any:
+        out = super().data(writer)
+        if self.link not in writer.rods:
+            out.pop("s", None)
+        return out
 
     @property
     def target(self) -> str:
@@ -139,13 +139,12 @@ class MountedSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class PoseSensor(MountedSensor):
+class PoseSensor(MountedSensor, kind="pose"):
     """Position in the world [m] and rotation to the world's axes as a unit quaternion [w, x, y, z].
 
     Noise and bias are six numbers: of the position [m], and of a small rotation in the sensor's axes [rad].
     """
 
-    kind = "pose"
     groups = (POSITION, QUATERNION)
 
     @classmethod
@@ -163,10 +162,9 @@ class PoseSensor(MountedSensor):
 
 
 @dataclass(frozen=True, eq=False)
-class TwistSensor(MountedSensor):
+class TwistSensor(MountedSensor, kind="twist"):
     """Angular rate and velocity in the sensor's axes [rad/s, m/s]."""
 
-    kind = "twist"
     groups = (ANGULAR_RATE, VELOCITY)
 
     def reading(self, state: State, site: int) -> Array:
@@ -174,10 +172,9 @@ class TwistSensor(MountedSensor):
 
 
 @dataclass(frozen=True, eq=False)
-class AccelerationSensor(MountedSensor):
+class AccelerationSensor(MountedSensor, kind="acceleration"):
     """Angular acceleration and acceleration of the sensor's origin, in its axes [rad/s^2, m/s^2]."""
 
-    kind = "acceleration"
     groups = (ANGULAR_ACCELERATION, ACCELERATION)
     accelerates = True
 
@@ -187,10 +184,9 @@ class AccelerationSensor(MountedSensor):
 
 
 @dataclass(frozen=True, eq=False)
-class Imu(MountedSensor):
+class Imu(MountedSensor, kind="imu"):
     """Angular rate [rad/s] and specific force a - g [m/s^2] in the sensor's axes: gyroscope and accelerometer."""
 
-    kind = "imu"
     groups = (ANGULAR_RATE, SPECIFIC_FORCE)
     accelerates = True
 
@@ -200,25 +196,15 @@ class Imu(MountedSensor):
 
 
 @dataclass(frozen=True, eq=False)
-class TendonSensor(Sensor):
-    """Length of a tendon inside its rods [m] and its tension [N].
+class TendonSensor(Sensor, kind="tendon"):
+    """Length of a tendon inside its rods [m] and its tension [N]."""
 
-    Parameters
-    ----------
-    tendon : str
-        Name of an actuator that is a tendon.
-    rate, noise, bias, seed
-        As of every `Sensor`.
-    """
+    tendon: str = key(
+        Reference("actuators", "the name of a tendon", fits=lambda entry: "tendon" in entry),
+        "Name of an actuator that is a tendon.", "cable",
+    )  # fmt: skip
 
-    tendon: str
-
-    kind = "tendon"
     groups = (LENGTH, TENSION)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_name("tendon", self.tendon)
 
     @property
     def target(self) -> str:
@@ -234,28 +220,17 @@ class TendonSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class JointWrenchSensor(Sensor):
+class JointWrenchSensor(Sensor, kind="joint_wrench"):
     """The whole wrench (6,) that a link gets through its joint, in the frame that the joint moves [N m, N].
 
     It is what inertia, gravity, loads and loops ask for of the link and all that hangs on it: the reaction of the joint
     with its springs, dampers, friction, stops and motors, and of tendons that pass the joint.
-
-    Parameters
-    ----------
-    link : str
-    rate, noise, bias, seed
-        As of every `Sensor`.
     """
 
-    link: str
+    link: str = key(Reference("links", "the name of a link"), "Name of the link.", "lid")
 
-    kind = "joint_wrench"
     groups = (MOMENT, FORCE)
     accelerates = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_name("link", self.link)
 
     @property
     def target(self) -> str:
@@ -267,24 +242,12 @@ class JointWrenchSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class LoopWrenchSensor(Sensor):
-    """Wrench (6,) of a loop's joint on its frame a, in the axes of b, moment about the origin of b [N m, N].
+class LoopWrenchSensor(Sensor, kind="loop_wrench"):
+    """Wrench (6,) of a loop's joint on its frame a, in the axes of b, moment about the origin of b [N m, N]."""
 
-    Parameters
-    ----------
-    loop : str
-    rate, noise, bias, seed
-        As of every `Sensor`.
-    """
+    loop: str = key(Reference("loops", "the name of a loop"), "Name of the loop.", "pin")
 
-    loop: str
-
-    kind = "loop_wrench"
     groups = (MOMENT, FORCE)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_name("loop", self.loop)
 
     @property
     def target(self) -> str:
@@ -299,24 +262,12 @@ class LoopWrenchSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class LoadSensor(Sensor):
-    """Wrenches of a load on its nodes, in their body frames [N m, N]; six channels a node, both ends of a spring.
+class LoadSensor(Sensor, kind="load"):
+    """Wrenches of a load on its nodes, in their body frames [N m, N]; six channels a node, both ends of a spring."""
 
-    Parameters
-    ----------
-    load : str
-    rate, noise, bias, seed
-        As of every `Sensor`.
-    """
+    load: str = key(Reference("loads", "the name of a load"), "Name of the load.", "push")
 
-    load: str
-
-    kind: ClassVar[str] = "load"
     groups = (MOMENT, FORCE)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_name("load", self.load)
 
     @property
     def target(self) -> str:
@@ -335,12 +286,3 @@ class LoadSensor(Sensor):
                 for group in self.groups
             )
         return Reader(groups, lambda state: state.load(self.load).ravel())
-
-
-KINDS: dict[str, type[Sensor]] = {
-    kind.kind: kind
-    for kind in (
-        StrainSensor, PoseSensor, TwistSensor, AccelerationSensor, Imu, TendonSensor, JointWrenchSensor,
-        LoopWrenchSensor, LoadSensor,
-    )
-}  # fmt: skip

@@ -37,7 +37,7 @@ class Parameter:
         ModelError
             It is no quantity of this dimension.
         """
-        from sorosim.io.fields import formula_or_quantity
+        from sorosim.declare import formula_or_quantity
         from sorosim.units.quantity import quantity
 
         if not self.dimension:

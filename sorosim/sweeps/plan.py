@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sorosim.engine.inputs import Partition
 from sorosim.errors import nearest
 from sorosim.io.results import text_of
-from sorosim.io.schema_sweep import PlaceBlock, SweepFile, SweptRun
-from sorosim.io.sweep_file import SweepDocument, wrong
+from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, SweptMotion, wrong
+from sorosim.options import given
 from sorosim.problems import Collector
 from sorosim.problems import Path as Place
 from sorosim.robot import Robot
@@ -173,11 +173,11 @@ class _Reader:
 
     def _task(self) -> tuple[str, dict[str, Any], bool]:
         task = self.spec.task
-        if not isinstance(task, SweptRun):
+        if not isinstance(task, SweptMotion):
             return str(task), {}, False
         block = task.simulate
         assert block is not None  # it is the only key
-        options = block.model_dump(exclude_none=True, exclude={"keep_runs"})
+        options = {name: value for name, value in given(block).items() if name != "keep_runs"}
         return SIMULATE, options, block.keep_runs
 
     def plan(self) -> Plan | None:
@@ -236,7 +236,7 @@ class _Reader:
             return tuple(Output(name, name, 1.0) for name in with_body)
         found = []
         for i, block in enumerate(self.spec.outputs):
-            name, s = (block.link, block.s) if isinstance(block, PlaceBlock) else (block, 1.0)
+            name, s = (block.link, block.s) if isinstance(block, PlaceOfOutput) else (block, 1.0)
             path: Place = ("outputs", i) if isinstance(block, str) else ("outputs", i, "link")
             if self.todo.known(path, "the name of a link", name, names):
                 written = f"{s:g}" if float(f"{s:g}") == s else repr(s)

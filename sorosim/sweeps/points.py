@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io.schema_sweep import MAX_POINTS, PathBlock, PointsBlock, SampledBlock, SpanBlock
+from sorosim.io.sweep_file import MAX_POINTS, Corners, Sample, Span, SweptPoints
 from sorosim.problems import Collector, Path, shown
 from sorosim.robot import Robot
 from sorosim.signals import csv_rows
@@ -42,16 +42,16 @@ class PointReader:
     timed: bool
     folder: FilePath
 
-    def read(self, block: PointsBlock) -> Points | None:
+    def read(self, block: SweptPoints) -> Points | None:
         """The points; None if something is wrong with them, which is noted."""
         kind, chosen = block.kind, block.chosen
         kind = "list" if kind == "rows" else kind
         at: Path = ("points", kind)
         if kind == "grid":
             return self._grid(at, chosen)
-        if isinstance(chosen, SampledBlock):
+        if isinstance(chosen, Sample):
             return self._sampled(at, kind, chosen)
-        if isinstance(chosen, PathBlock):
+        if isinstance(chosen, Corners):
             return self._path(at, chosen)
         return self._csv(at, chosen) if kind == "csv" else self._list(at, chosen)
 
@@ -60,10 +60,10 @@ class PointReader:
         columns: dict[str, list[Value]] = {}
         for one in parameters:
             entry = axes[one.name]
-            if isinstance(entry, SpanBlock):
+            if isinstance(entry, Span):
                 ends = [
                     self.todo.attempt((*at, one.name, key), partial(one.number, v))
-                    for key, v in (("from", entry.from_), ("to", entry.to))
+                    for key, v in (("from", entry.start), ("to", entry.to))
                 ]
                 if None not in ends:
                     columns[one.name] = np.linspace(*ends, entry.n).tolist()  # type: ignore[call-overload]
@@ -72,10 +72,10 @@ class PointReader:
         self._check_number(at, math.prod(map(len, columns.values())), "fewer values, or a random sample")
         if len(columns) < len(axes) or self.todo.problems:
             return None
-        written = [[entry.from_, entry.to] if isinstance(entry, SpanBlock) else list(entry) for entry in axes.values()]
+        written = [[entry.start, entry.to] if isinstance(entry, Span) else list(entry) for entry in axes.values()]
         return self._points(grid(columns), parameters, written)
 
-    def _sampled(self, at: Path, kind: str, block: SampledBlock) -> Points | None:
+    def _sampled(self, at: Path, kind: str, block: Sample) -> Points | None:
         at = (*at, "over")
         parameters = self._parameters(at, block.over)
         bounds: dict[str, tuple[float, float]] = {}
@@ -94,7 +94,7 @@ class PointReader:
             SAMPLERS[kind](bounds, block.n, block.seed), parameters, [list(x) for x in block.over.values()]
         )
 
-    def _path(self, at: Path, block: PathBlock) -> Points | None:
+    def _path(self, at: Path, block: Corners) -> Points | None:
         at = (*at, "through")
         parameters = self._parameters(at, block.through)
         columns: dict[str, list[float]] = {}

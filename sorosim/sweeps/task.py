@@ -212,7 +212,7 @@ def prescribed(job: Job, robot: Robot, row: Mapping[str, Value]) -> tuple[dict[s
 def _signal(one: Parameter, value: Value) -> Any:
     if not isinstance(value, str):
         return value
-    from sorosim.io.fields import formula_or_quantity
+    from sorosim.declare import formula_or_quantity
 
     return as_signal(formula_or_quantity(value, one.dimension, ("t",)))
 

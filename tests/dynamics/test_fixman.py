@@ -11,7 +11,7 @@ from helpers.robots import cable_manipulator, random_body, random_joint, random_
 import sorosim
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import JOINT_KINDS, Joint
+from sorosim.model.joints import JOINT_KINDS, Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 

@@ -15,7 +15,7 @@ from sorosim.dynamics.forward import HYBRID
 from sorosim.errors import InputError
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint, Limit
+from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 

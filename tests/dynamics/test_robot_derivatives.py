@@ -10,8 +10,8 @@ from helpers.robots import BASES, SECTIONS, moderate, random_state, varied_tree
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.lie import inverse, log_se3
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.joint import JOINT_KINDS
+from sorosim.loads.wrench import Wrench
+from sorosim.model.joints import JOINT_KINDS
 
 SEEDS = range(30)
 REGIMES = {"rest": (0.0, 0.0), "rates": (1.0, 0.0), "accelerations": (0.0, 1.0), "all": (1.0, 1.0)}
@@ -194,7 +194,7 @@ def test_poses_and_jacobians_anywhere(tree):
     # the same place as a node: a wrench of zero makes it one
     rod = [link.name for link in robot.links if link.rod][-1]
     s = float(rng.uniform())
-    noded = robot.with_loads(probe=PointWrench(rod, s, wrench=(0.0,) * 6))
+    noded = robot.with_loads(probe=Wrench(rod, s, moment=((0.0,) * 6)[:3], force=((0.0,) * 6)[3:]))
     assert np.abs(noded.engine.layout.links[rod].X / noded.engine.layout.links[rod].X[-1] - s).min() < 1e-9
     check("pose of a node there", robot.pose(q, rod, s), noded.pose(q, rod, s), 1e-14)
     check("J of a node there", robot.jacobian(q, rod, s), noded.jacobian(q, rod, s), 1e-13)

@@ -11,10 +11,10 @@ import sorosim
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.doctor import examine
 from sorosim.errors import ConvergenceError, InputError, ModelError
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -258,7 +258,7 @@ def test_passing_a_dead_point_is_survived():
 def test_a_soft_ring_keeps_closed_in_motion():
     """A straight rod bent to a ring, its tip glued to its base."""
     rubber = Material(1e6, poisson=0.5, density=1100.0, damping=3e3)
-    rod = Rod((Division(0.5, Circle(0.005), rubber, strain(torsion=2, bending=4, elongation=1), n_gauss=8),))
+    rod = Rod((Division(0.5, Circle(0.005), rubber, Strain(torsion=2, bending=4, elongation=1), quadrature=8),))
     loops = {"ring": Loop(Joint("fixed"), Anchor("ring"), Anchor())}
     robot = Robot(Description("ring", (Link("ring", rod),), gravity=(0, 0, -9.81), loops=loops))
     bent = np.zeros(robot.ndof)

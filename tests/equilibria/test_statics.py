@@ -6,10 +6,10 @@ from helpers.robots import cable_manipulator
 
 import sorosim
 from sorosim.errors import ConvergenceError, InputError, ModelError
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -25,7 +25,7 @@ def swing(**description):
     offset = np.eye(4)
     offset[0, 3] = 0.2
     arm = RigidBody(0.5, centre=(0.1, 0.0, 0.0), inertia=(1e-4, 2e-3, 2e-3))
-    rod = Rod(Division(0.3, Circle([0.008, 0.004]), RUBBER, strain(bending=2)))
+    rod = Rod(Division(0.3, Circle([0.008, 0.004]), RUBBER, Strain(bending=2)))
     links = (
         Link("arm", arm, joint=Joint("revolute", axis=(0, 1, 0), damping=1e-3)),
         Link("rod", rod, parent="arm", at=offset),
@@ -255,7 +255,7 @@ def test_saved_runs_and_equilibria_open_again(tmp_path):
 
 def lift(joint, gravity):
     """A soft rod along +x on a joint, or clamped."""
-    rod = Rod(Division(0.3, Circle([0.008, 0.004]), RUBBER, strain(torsion=1, bending=2, elongation=1, shear=0)))
+    rod = Rod(Division(0.3, Circle([0.008, 0.004]), RUBBER, Strain(torsion=1, bending=2, elongation=1, shear=0)))
     return sorosim.Robot(Description("lift", (Link("rod", rod, joint=joint),), gravity=gravity))
 
 

@@ -28,7 +28,7 @@ from scipy.linalg import cho_factor, cho_solve, expm
 from helpers.slow import ad
 from sorosim.engine.records import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, Kinematics
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 
 pin = pytest.importorskip("pinocchio")  # there are no wheels for Windows

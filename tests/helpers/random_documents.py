@@ -15,7 +15,7 @@ import numpy as np
 from helpers.robots import BASES, random_axis
 from sorosim.constraints.loop import LAWFUL, TURNS
 from sorosim.model.basis import get_basis
-from sorosim.model.joint import BESIDE, COORDINATES, WITHOUT_AXIS
+from sorosim.model.joints import BESIDE, COORDINATES, WITHOUT_AXIS
 from sorosim.simulation.simulate import METHODS
 
 T_END = 0.5  # of every motion [s]

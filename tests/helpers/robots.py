@@ -13,12 +13,12 @@ from sorosim.actuation.route import PLACE_VARIABLES, Run
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import LAWFUL, TURNS, Anchor, Loop
 from sorosim.lie import exp_se3
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.loads.wrench import Wrench
 from sorosim.model import basis as bases
-from sorosim.model.basis import ReferenceStrain, StrainBasis, strain
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import COORDINATES, JOINT_KINDS, WITHOUT_AXIS, Joint
+from sorosim.model.joints import COORDINATES, JOINT_KINDS, WITHOUT_AXIS, Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Formula, Linear, Profile, Table
@@ -48,8 +48,8 @@ def cable_manipulator(
     """A clamped tapered rod along +x with five cables; orders of torsion, bending, elongation and shear."""
     torsion, bending, elongation, shear = orders
     silicone = Material(1e6, poisson=0.5, density=1000.0, damping=damping)
-    varying = strain(torsion=torsion, bending=bending, elongation=elongation, shear=shear)
-    arm = Rod((Division(0.5, Circle((0.03, 0.015)), silicone, varying, n_gauss=n_gauss),))
+    varying = Strain(torsion=torsion, bending=bending, elongation=elongation, shear=shear)
+    arm = Rod((Division(0.5, Circle((0.03, 0.015)), silicone, varying, quadrature=n_gauss),))
     routes = {
         "cable1": ("0", "r"),
         "cable2": ("-sqrt(3)/2*r", "-r/2"),
@@ -110,7 +110,7 @@ def random_section(rng: np.random.Generator, kind: str, kinks: bool) -> Section:
     return Properties(random_profile(rng, area, kinks), Iy, random_profile(rng, Iz, kinks), J, **options)
 
 
-def random_strain(rng: np.random.Generator, basis: str, budget: int) -> StrainBasis:
+def random_strain(rng: np.random.Generator, basis: str, budget: int) -> Strain:
     """A basis with about half of the strains free and at most `budget` coordinates; bending comes first."""
     chosen: dict[str, tuple[str, int]] = {}
     names = ["bending_y", "bending_z", *rng.permutation(["torsion", "elongation", "shear_y", "shear_z"])]
@@ -121,7 +121,7 @@ def random_strain(rng: np.random.Generator, basis: str, budget: int) -> StrainBa
         if count <= budget and (i == 0 or rng.random() < 0.55):
             chosen[str(name)] = (family, order)
             budget -= count
-    return StrainBasis(**chosen)
+    return Strain(**chosen)
 
 
 def random_reference(rng: np.random.Generator) -> ReferenceStrain:
@@ -131,10 +131,10 @@ def random_reference(rng: np.random.Generator) -> ReferenceStrain:
         return ReferenceStrain()
     k = [float(v) for v in rng.normal(size=6)]
     if kind == "arc":
-        return ReferenceStrain((k[0], k[1], k[2], 1.0 + 0.05 * np.tanh(k[3]), 0.05 * k[4], 0.05 * k[5]))
+        return ReferenceStrain(k[0], k[1], k[2], 1.0 + 0.05 * np.tanh(k[3]), 0.05 * k[4], 0.05 * k[5])
     bent = formula(f"{k[1]!r} * cos(2*s) + {k[2]!r} * X")
     sheared = formula(f"{0.05 * k[4]!r} * sin(pi*X/L)")
-    return ReferenceStrain((formula(f"{k[0]!r} * s"), bent, k[2], formula("1 + 0.05*s**2"), 0.02, sheared))
+    return ReferenceStrain(formula(f"{k[0]!r} * s"), bent, k[2], formula("1 + 0.05*s**2"), 0.02, sheared)
 
 
 def random_material(rng: np.random.Generator, mass_damping: bool) -> Material:
@@ -163,7 +163,7 @@ def random_rod(
         n_gauss = few if varying.breakpoints or rng.random() < 0.7 else None
         divisions.append(
             Division(float(rng.uniform(0.15, 0.5)), profile, random_material(rng, mass_damping), varying,
-                     reference=random_reference(rng), n_gauss=n_gauss)
+                     reference=random_reference(rng), quadrature=n_gauss)
         )  # fmt: skip
         budget -= varying.count
         basis = section = ""
@@ -402,14 +402,20 @@ def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds:
     return Robot(replace(robot.description, loops=loops, actuators=actuators))
 
 
-def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, PointWrench]:
-    loads: dict[str, PointWrench] = {}
+def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, Wrench]:
+    loads: dict[str, Wrench] = {}
     bodies = [link for link in links if link.body is not None]
     for frame in ("world", "body"):
         link = bodies[int(rng.integers(len(bodies)))]
         s = float(rng.choice([0.0, 1.0, rng.uniform(0.05, 0.95)]))
         values = rng.normal(size=6) * np.repeat([0.05, 0.5], 3)
-        loads[f"fixed_in_{frame}"] = PointWrench(link.name, s, wrench=tuple(float(v) for v in values), frame=frame)
+        loads[f"fixed_in_{frame}"] = Wrench(
+            link.name,
+            s,
+            moment=(tuple(float(v) for v in values))[:3],
+            force=(tuple(float(v) for v in values))[3:],
+            frame=frame,
+        )
     return loads
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.loads.wrench import Wrench
 from sorosim.model.description import Description
 from sorosim.model.link import WORLD
 
@@ -60,7 +60,7 @@ class SlowTree:
 
     def __init__(self, description: Description) -> None:
         self.gravity = np.array(description.gravity)
-        self.loads: list[tuple[int, PointWrench]] = []
+        self.loads: list[tuple[int, Wrench]] = []
         self.points: list[Point] = []
         places: dict[str, list[float]] = {link.name: [] for link in description.links}
         for link in description.links:
@@ -91,7 +91,7 @@ class SlowTree:
                 continue
             length = link.rod.length
             for division, start in zip(link.rod.divisions, link.rod.starts, strict=True):
-                X, w, _ = division.quadrature()
+                X, w, _ = division.gauss_points()
                 for s in places[link.name]:
                     x = s * length - start
                     if 0.0 < x < division.length and np.abs(X - x).min() > 1e-9 * length:

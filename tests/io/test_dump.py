@@ -15,7 +15,7 @@ from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import bundled_robots, dump, load, load_text
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 from sorosim.signals import TableSignal

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from sorosim.io.descriptions import BLOCKS, TITLES
+from sorosim.io.schema_json import ABOUT
 
 from sorosim.io import bundled_robots, dump, format_page, json_schema, load, load_text
-from sorosim.io.descriptions import BLOCKS, TITLES
 from sorosim.io.expand import expand
 from sorosim.io.nodes import nodes_of
 from sorosim.io.page import BASE, CONTEXTS, FILES, example
-from sorosim.io.schema_json import ABOUT
 from sorosim.io.yaml_reader import read_text
 
 REPO = Path(__file__).resolve().parents[2]

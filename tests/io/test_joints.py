@@ -14,8 +14,8 @@ from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, json_schema, load, load_text
 from sorosim.io.yaml_reader import read_text
 from sorosim.lie import exp_so3
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.joint import CREEP, JOINT_KINDS, Joint, Limit
+from sorosim.loads.wrench import Wrench
+from sorosim.model.joints import CREEP, JOINT_KINDS, Joint, Limit
 from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
 from sorosim.signals.expressions import parse
@@ -140,7 +140,7 @@ def test_random_robots_come_back_with_limits_starts_and_signals(seed):
     names = robot.coordinate_names
     links = tuple(replace(link, joint=replace(link.joint, limits=limits(link.joint))) for link in robot.links)
     table = TableSignal(np.array([0.0, 1, 3]), rng.normal(size=3), "cubic")
-    push = PointWrench(links[-1].name, wrench=(0, "2*t", 0, table, rng.normal(), 0), frame="body")
+    push = Wrench(links[-1].name, moment=(0, "2*t", 0), force=(table, rng.normal(), 0), frame="body")
     motors = {f"motor{i}{k}": JointForce(link.name, end.partition(".")[2])
               for i, link in enumerate(links) for k, end in enumerate(link.joint.names)}  # fmt: skip
     made = Robot(replace(
@@ -301,7 +301,7 @@ def test_wrenches_may_change_in_time():
 
 
 def test_a_python_function_as_a_load_cannot_be_written():
-    robot = robot_with("free").with_loads(push=PointWrench("hand", wrench=(0, 0, 0, lambda t: t, 0, 0)))
+    robot = robot_with("free").with_loads(push=Wrench("hand", force=(lambda t: t, 0, 0)))
     with pytest.raises(ModelError) as caught:
         dump(robot)
     assert str(caught.value) == (

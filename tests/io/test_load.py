@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import bundled_robots, dump, load, load_text
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.profile import Table
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.problems import MAX_SHOWN
@@ -131,7 +131,7 @@ def test_every_block_arrives_in_the_robot():
     assert [link.name for link in robot.links] == ["arm", "tool"]
     assert robot.ndof == 1 + 2 * 2 + 1
     assert_allclose(description.initial["tool.revolute"], np.deg2rad(10.0))
-    assert description.loads["tip"] == PointWrench("tool", wrench=(0, 0, 0, 0, 0, 1))
+    assert description.loads["tip"] == Wrench("tool", force=(0, 0, 1))
     assert description.simulate["t_end"] == 1.0
     assert description.simulate["u"] == {"cable": ExpressionSignal(parse("2*t", ["t"]))}
     assert description.statics == {"u": {"cable": 3.0}}
@@ -185,10 +185,10 @@ def test_a_size_by_an_expression_with_units():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("{bending: 3}", strain(bending=3)),
-        ("{basis: chebyshev, bending_z: 3, elongation: 0}", strain("chebyshev", bending_z=3, elongation=0)),
-        ("{bending_y: {basis: hermite, order: 2}, shear: 1}", strain(bending_y=("hermite", 2), shear=1)),
-        ("{}", strain()),
+        ("{bending: 3}", Strain(bending=3)),
+        ("{basis: chebyshev, bending_z: 3, elongation: 0}", Strain("chebyshev", bending_z=3, elongation=0)),
+        ("{bending_y: {basis: hermite, order: 2}, shear: 1}", Strain(bending_y=("hermite", 2), shear=1)),
+        ("{}", Strain()),
     ],
 )
 def test_strain_bases(text, expected):

@@ -18,7 +18,7 @@ from sorosim.doctor import WRONG, examine
 from sorosim.io import dump, json_schema, load, load_text
 from sorosim.io.yaml_reader import read_text
 from sorosim.lie import inverse
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal
 

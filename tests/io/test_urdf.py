@@ -77,7 +77,7 @@ def test_links_that_are_fixed_to_others_are_frames_of_them():
     assert_allclose(hand.frames["tool"][:3, :3], turn, atol=1e-15)
     assert_allclose(hand.frames["tip"][:3, 3], hand.frames["tool"][:3, 3] + turn @ [0, 0.02, 0.11], atol=1e-15)
     waist = links_of(robot)["column"].joint
-    assert (waist.damping, waist.friction, waist.stops) == ((0.4,), (0.05,), (None,))
+    assert (waist.damping, waist.friction, waist.limits) == ((0.4,), (0.05,), (None,))
     assert links_of(robot)["sleeve"].joint.axis == (0.6, 0.0, 0.8)
 
 
@@ -191,11 +191,11 @@ parts: {{one: {{prefab: finger, parent: tool, at: {{position: [1 cm, 0, 0]}}}}}}
 def test_limits_are_stops_of_the_stiffness_that_is_given(folder):
     text = "import: {urdf: serial_arm.urdf, limits: {revolute: 2 kN*m/rad, prismatic: 5 kN/m}}\n"
     links = links_of(robot_of(folder, text))
-    stop = links["column"].joint.stops[0]
+    stop = links["column"].joint.limits[0]
     assert (stop.low, stop.high, stop.stiffness) == (-2.5, 2.5, 2000.0)
-    stop = links["sleeve"].joint.stops[0]
+    stop = links["sleeve"].joint.limits[0]
     assert (stop.low, stop.high, stop.stiffness) == (0.0, 0.3, 5000.0)
-    assert links_of(load(folder / "pictures.urdf", set=FREE | {"import.limits.revolute": 9}))["left"].joint.stops == (
+    assert links_of(load(folder / "pictures.urdf", set=FREE | {"import.limits.revolute": 9}))["left"].joint.limits == (
         None,
     )
 
@@ -239,7 +239,7 @@ def test_joints_that_mimic_one_that_mimics_on_a_root_called_world(folder):
     assert_allclose(robot.pose([0.0], "b")[:3, 3], [0.0, 0.1, 0.0])
     # three times what leads it, and its own offset
     assert_allclose(links_of(robot)["b"].frames["c"][:3, 3], [3 * 0.1 + 0.2, 0.0, 0.0])
-    stop = links_of(robot)["a"].joint.stops[0]
+    stop = links_of(robot)["a"].joint.limits[0]
     assert (stop.low, stop.high) == (-1.0, 0.0)  # an end that is left out is 0
     file.write_text(GRIPPER.replace('mimic joint="jb"', 'mimic joint="jd"'))
     with pytest.raises(FileError, match=r"joint.jc.mimic: expected the name of another joint, got 'jd'"):

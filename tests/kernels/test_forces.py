@@ -13,7 +13,7 @@ from sorosim.kernels.fibres import N_FIBRE_VALUES, ROUTE, SLOPE, fibre_lengths, 
 from sorosim.kernels.forces import elastic_force, elastic_matrices
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 
@@ -55,7 +55,7 @@ def pulled(robot, name, q):
             division, columns = piece.division, slice(piece.column, piece.column + piece.n)
             if not run.start * total <= piece.start + 0.5 * division.length <= run.end * total:
                 continue
-            X, w, is_gauss = division.quadrature()
+            X, w, is_gauss = division.gauss_points()
             X, w = X[is_gauss], w[is_gauss]
             d, slope = run.route(layout, piece, piece.start + X)
             xi = division.basis(X).transpose(0, 2, 1) @ q[columns] + division.reference.values(X, division.length)

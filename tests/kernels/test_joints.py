@@ -10,7 +10,7 @@ from sorosim.kernels.joints import stop_force
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import twist_matrix
 from sorosim.model.description import Description
-from sorosim.model.joint import COORDINATES, JOINT_KINDS, Joint, Limit
+from sorosim.model.joints import COORDINATES, JOINT_KINDS, Joint, Limit
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 
@@ -147,10 +147,10 @@ def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, rng):
 
 def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(rng):
     """It accelerates a body that floats as the same wrench does as a load in body axes."""
-    from sorosim.loads.point_wrench import PointWrench
+    from sorosim.loads.wrench import Wrench
 
     motors = {name: JointForce("body", name) for name, _ in COORDINATES["free"]}
     robot, u = robot_with(Joint("free"), **motors), rng.normal(size=6)
-    pushed = robot.with_loads(push=PointWrench("body", wrench=tuple(u), frame="body"))
+    pushed = robot.with_loads(push=Wrench("body", moment=(tuple(u))[:3], force=(tuple(u))[3:], frame="body"))
     q, qd = 0.5 * rng.normal(size=6), rng.normal(size=6)
     np.testing.assert_allclose(robot.forward_dynamics(q, qd, u), pushed.forward_dynamics(q, qd), rtol=1e-12, atol=1e-12)

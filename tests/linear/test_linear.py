@@ -14,8 +14,8 @@ import sorosim
 from sorosim.errors import InputError, SorosimWarning
 from sorosim.io import load_text
 from sorosim.linear import linearize
-from sorosim.model.basis import strain
-from sorosim.model.joint import Joint
+from sorosim.model.basis import Strain
+from sorosim.model.joints import Joint
 from sorosim.model.material import Material
 from sorosim.model.section import Circle, Rectangle
 
@@ -58,7 +58,7 @@ def turning_arm(**free):
     free = free or {"bending": 2, "elongation": 1, "torsion": 1, "shear": 0}
     rubber = Material(2e6, poisson=0.4, density=1000.0, damping=200.0)
     return cantilever(
-        strain(**free), length=0.5, section=Rectangle(0.03, 0.02), material=rubber,
+        Strain(**free), length=0.5, section=Rectangle(0.03, 0.02), material=rubber,
         gravity=(0.0, 0.0, -9.81), joint=Joint("revolute", axis=(0.0, 0.0, 1.0)),
     )  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_a_stretched_rod_that_turns_is_as_long_as_its_differential_equation_says
     # E r'' = -rho W^2 r; waves along it have w^2 = E/rho (pi (n - 1/2)/L)^2 - W^2
     length, speed, stiff = 0.5, 40.0, Material(1e7, poisson=0.3, density=1000.0)
     robot = cantilever(
-        strain(elongation=10), length=length, section=Circle(0.01), material=stiff, n_gauss=96,
+        Strain(elongation=10), length=length, section=Circle(0.01), material=stiff, n_gauss=96,
         joint=Joint("revolute", axis=(0.0, 0.0, 1.0)),
     )  # fmt: skip
     motion = sorosim.steady(robot, {"arm": speed})
@@ -171,7 +171,7 @@ def test_equilibria_of_statics_are_equilibria(name):
 
 def test_rates_that_are_not_steady_are_told():
     arm = cantilever(
-        strain(bending=1), length=0.5, section=Circle(0.01), gravity=(0.0, -9.81, 0.0),
+        Strain(bending=1), length=0.5, section=Circle(0.01), gravity=(0.0, -9.81, 0.0),
         joint=Joint("revolute", axis=(0.0, 0.0, 1.0)),
     )  # fmt: skip
     motion = sorosim.steady(arm, {"arm": 3.0})  # balanced now, in a field that turns

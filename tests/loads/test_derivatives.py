@@ -9,8 +9,8 @@ from sorosim.loads.base import LoadValues
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed
 from sorosim.loads.line_load import VARIABLES, LineLoad
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import Anchor
 from sorosim.signals.expressions import parse
 from sorosim.testing import check_load
@@ -48,15 +48,15 @@ class Pair:
 
 
 LOADS = {
-    "dead": PointWrench("arm", 0.6, wrench=(0.1, 0.2, 0.3, 1.0, 2.0, "3*t")),
-    "dead on a pose": PointWrench(TIP, wrench=SIX),
-    "dead on a frame": PointWrench(EYE, wrench=SIX),
-    "follower": PointWrench(TIP, wrench=(0.1, "sin(t)", 0.3, 1, 2, 3), frame="body"),
-    "follower on a frame": PointWrench(EYE, wrench=SIX, frame="body"),
-    "line of action": PointWrench(TIP, wrench=(0.1, 0.2, 0.3, 1, "2+t", 3), frame="line", through=(0.2, 0.1, -0.3)),
-    "line of action on a body": PointWrench("ball", wrench=SIX, frame="line", through=(0.2, 0.1, -0.3)),
-    "per length": LineLoad("arm", wrench=(line("0.1*s"), 0, 0, "t", line("X*t/L"), line("1-s"))),
-    "per length, turning": LineLoad("leg", wrench=(0, 0.1, 0, {"times": [0, 1], "values": [0, 2]}, line("s"), 2),
+    "dead": Wrench("arm", 0.6, moment=(0.1, 0.2, 0.3), force=(1.0, 2.0, "3*t")),
+    "dead on a pose": Wrench(TIP, moment=SIX[:3], force=SIX[3:]),
+    "dead on a frame": Wrench(EYE, moment=SIX[:3], force=SIX[3:]),
+    "follower": Wrench(TIP, moment=(0.1, "sin(t)", 0.3), force=(1, 2, 3), frame="body"),
+    "follower on a frame": Wrench(EYE, moment=SIX[:3], force=SIX[3:], frame="body"),
+    "line of action": Wrench(TIP, moment=(0.1, 0.2, 0.3), force=(1, "2+t", 3), frame="line", through=(0.2, 0.1, -0.3)),
+    "line of action on a body": Wrench("ball", moment=SIX[:3], force=SIX[3:], frame="line", through=(0.2, 0.1, -0.3)),
+    "per length": LineLoad("arm", moment=(line("0.1*s"), 0, 0), force=("t", line("X*t/L"), line("1-s"))),
+    "per length, turning": LineLoad("leg", moment=(0, 0.1, 0), force=({"times": [0, 1], "values": [0, 2]}, line("s"), 2),
                                     frame="body"),
     "spring to the ground": Spring("arm", PEG, stiffness=50, damping=3, rest=0.1),
     "spring from the ground": Spring(PEG, EYE, stiffness="50*t", damping=3, rest="0.1*t"),

@@ -12,8 +12,8 @@ from sorosim.io import dump
 from sorosim.lie import exp_se3
 from sorosim.loads.base import LoadValues
 from sorosim.loads.fluid import Fluid
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import AS_BUILT, Anchor
 from sorosim.robot import Robot
 
@@ -63,11 +63,11 @@ def test_a_changed_description_has_no_text_of_another(robot, tmp_path):
 
 def test_a_changed_wrench_stays_at_its_point():
     at = exp_se3(np.array([0.1, 0.2, 0.3, 0.01, 0.0, 0.0]))
-    load = PointWrench(Anchor("ball", frame="nose", at=at), wrench=(0, 0, 0, 0, 0, 1))
+    load = Wrench(Anchor("ball", frame="nose", at=at), force=(0, 0, 1))
     again = replace(load, wrench=(0, 0, 0, 0, 0, 2))
     assert again.anchor == load.anchor
     assert again.link == load.link
-    half = PointWrench("arm", 0.5, wrench=(0, 0, 0, 0, 0, 1))
+    half = Wrench("arm", 0.5, force=(0, 0, 1))
     assert replace(half, frame="body").anchor == Anchor("arm", s=0.5)
     assert half.link == "arm"
 
@@ -75,13 +75,13 @@ def test_a_changed_wrench_stays_at_its_point():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PointWrench(Anchor("arm", s=0.2), 0.7, wrench=(0,) * 6),
+        (lambda: Wrench(Anchor("arm", s=0.2), 0.7, moment=((0,) * 6)[:3], force=((0,) * 6)[3:]),
          "wrench.s: expected a place s here or in the Anchor, one of them, got both"),
-        (lambda: PointWrench(Anchor("arm", at=AS_BUILT), wrench=(0,) * 6),
+        (lambda: Wrench(Anchor("arm", at=AS_BUILT), moment=((0,) * 6)[:3], force=((0,) * 6)[3:]),
          "wrench.at: expected a pose, got 'as built'; only the end of a loop may be taken as built"),
         (lambda: Spring("arm", Anchor("ball", at=AS_BUILT), stiffness=1),
          "spring.b.at: expected a pose, got 'as built'; only the end of a loop may be taken as built"),
-        (lambda: PointWrench("arm", wrench=(0, 0, 0, 0, 0, "1/t")),
+        (lambda: Wrench("arm", force=(0, 0, "1/t")),
          "wrench[5]: expected a signal that is finite at t = 0, got inf"),
         (lambda: Fluid(1.0, links=[["arm"]]), "fluid.links: expected names of links, got [['arm']]"),
         (lambda: Fluid(1.0, links={}), "fluid.links: expected at least one link, got none; leave links out for all of "
@@ -152,6 +152,6 @@ def test_a_run_that_a_load_spoils_ends_there_and_hands_over_what_it_has(robot, m
 
 
 def test_an_absurd_load_ends_a_march_with_words(robot):
-    absurd = robot.with_loads(push=PointWrench("ball", wrench=(0, 0, 0, 0, 0, "1e200*exp(100*t)")))
+    absurd = robot.with_loads(push=Wrench("ball", force=(0, 0, "1e200*exp(100*t)")))
     with pytest.raises(ConvergenceError, match="stopped at t = "):
         sorosim.simulate(absurd, 0.1, method="newmark")

@@ -18,8 +18,8 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.loads.base import LoadValues
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.line_load import LineLoad
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import Anchor
 from sorosim.testing.differences import jacobian
 
@@ -65,8 +65,8 @@ class Brake:
 
 
 LOADS = {
-    "push": PointWrench("ball", wrench=(0, 0.01, 0, 0.1, 0, "0.3*t")),
-    "snow": LineLoad("leg", wrench=(0, 0, 0, 0, 0, -0.5)),
+    "push": Wrench("ball", moment=(0, 0.01, 0), force=(0.1, 0, "0.3*t")),
+    "snow": LineLoad("leg", force=(0, 0, -0.5)),
     "band": Spring(Anchor("arm", s=0.5), Anchor("leg", s=1.0), stiffness=5.0, damping=0.2),
     "rope": Spring("arm", Anchor("world", at=pose([0, 0, 0], [0.3, 0.2, 0.1])), stiffness=5.0, damping=0.2, rest=0.1),
     "sea": Fluid(1000.0, current=(0.1, "0.2*y", "0.1*t"), height=0.3),
@@ -178,7 +178,7 @@ def test_loads_between_links_of_a_closed_loop():
     names = [link.name for link in robot.links]
     tied = robot.with_loads(
         band=Spring(names[0], names[-1], stiffness=20.0, damping=1.0, rest=0.05),
-        push=PointWrench(names[1], wrench=(0, 0, 0, 1.0, 0, 2.0)),
+        push=Wrench(names[1], force=(1.0, 0, 2.0)),
     )
     run = sorosim.simulate(tied, 0.3, q0="assembled", dt_out=1e-3, rtol=1e-8, atol=1e-10)
     energy = run.energy()
@@ -194,7 +194,7 @@ def test_derivatives_under_loops(name):
     names = [link.name for link in robot.links if link.body is not None]
     tied = robot.with_loads(
         band=Spring(names[0], names[-1], stiffness=20.0, damping=1.0, rest=0.01),
-        push=PointWrench(names[1], wrench=(0, 0, 0, 1.0, 0, 2.0)),
+        push=Wrench(names[1], force=(1.0, 0, 2.0)),
     )
     q, zero = sorosim.assemble(tied).q, np.zeros(tied.ndof)
     found = tied.forward_dynamics_derivatives(q, zero)

@@ -12,8 +12,8 @@ from sorosim.lie.so3 import skew
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed
 from sorosim.loads.line_load import VARIABLES, LineLoad
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import Anchor
 from sorosim.model.shape import Sphere
 from sorosim.signals.expressions import parse
@@ -49,7 +49,9 @@ def one(found):
 
 def test_a_dead_wrench_keeps_its_directions_in_the_world(robot, state):
     m, f = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0 * T])
-    loaded = robot.with_loads(a=PointWrench(Anchor("arm", s=0.6, at=DRY), wrench=(*m, 1, 2, "3*t")))
+    loaded = robot.with_loads(
+        a=Wrench(Anchor("arm", s=0.6, at=DRY), moment=((*m, 1, 2, "3*t"))[:3], force=((*m, 1, 2, "3*t"))[3:])
+    )
     R = loaded.pose(state[0], "arm", 0.6)[:3, :3] @ DRY[:3, :3]
     expected = carried(DRY, np.concatenate([R.T @ m, R.T @ f]))
     assert_allclose(one(body_wrenches(loaded, "a", *state, T)), expected, atol=1e-14)
@@ -57,7 +59,9 @@ def test_a_dead_wrench_keeps_its_directions_in_the_world(robot, state):
 
 def test_a_follower_keeps_its_directions_in_the_body(robot, state):
     wrench = (0.1, 0.2, 0.3, 1, 2, "3*t")
-    loaded = robot.with_loads(a=PointWrench(Anchor("base", frame="eye", at=DRY), wrench=wrench, frame="body"))
+    loaded = robot.with_loads(
+        a=Wrench(Anchor("base", frame="eye", at=DRY), moment=wrench[:3], force=wrench[3:], frame="body")
+    )
     eye = pose() if not robot.links[0].frames else robot.links[0].frames["eye"]
     expected = carried(eye @ DRY, np.array([0.1, 0.2, 0.3, 1, 2, 3 * T]))
     assert_allclose(one(body_wrenches(loaded, "a", *state, T)), expected, atol=1e-14)
@@ -65,7 +69,9 @@ def test_a_follower_keeps_its_directions_in_the_body(robot, state):
 
 def test_a_wrench_on_a_line_keeps_its_moment_about_every_point_of_the_world(robot, state):
     m, f, through = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0 * T, 3.0]), np.array([0.2, 0.1, -0.3])
-    load = PointWrench("arm", 0.6, wrench=(*m, 1, "2*t", 3), frame="line", through=tuple(through))
+    load = Wrench(
+        "arm", 0.6, moment=((*m, 1, "2*t", 3))[:3], force=((*m, 1, "2*t", 3))[3:], frame="line", through=tuple(through)
+    )
     loaded = robot.with_loads(a=load)
     g = loaded.pose(state[0], "arm", 0.6)
     R, p = g[:3, :3], g[:3, 3]
@@ -81,7 +87,7 @@ def test_a_load_per_length_has_the_sum_of_its_integral(robot, state):
     m, f = parse("0.1*s", VARIABLES), parse("(1-s)*t + X/L", VARIABLES)
     whole = {"world": lambda R: R, "body": lambda R: np.eye(3)}
     for frame, turned in whole.items():
-        loaded = robot.with_loads(a=LineLoad("arm", wrench=(m, 0, 0, 0, 0, f), frame=frame))
+        loaded = robot.with_loads(a=LineLoad("arm", moment=(m, 0, 0), force=(0, 0, f), frame=frame))
         g, _ = node_motion(loaded, *state)
         found = body_wrenches(loaded, "a", *state, T)
         total = sum(np.kron(np.eye(2), turned(g[k, :3, :3])) @ w for k, w in found.items())
@@ -94,7 +100,7 @@ def test_a_load_on_a_part_of_a_rod_stays_there():
     divisions = [{"length": "20 cm", **piece}, {"length": "30 cm", **piece}]
     links = {"arm": {"rod": {"divisions": divisions}}}
     robot = sorosim.load({"sorosim": 1, "name": "two", "materials": {"rubber": rubber}, "links": links})
-    loaded = robot.with_loads(a=LineLoad("arm", wrench=(0, 0, 0, 0, 0, parse("s", VARIABLES)), start=0.4))
+    loaded = robot.with_loads(a=LineLoad("arm", force=(0, 0, parse("s", VARIABLES)), start=0.4))
     q = np.zeros(robot.ndof)
     found, layout = body_wrenches(loaded, "a", q, q), loaded.engine.layout.link("arm")
     assert_allclose(sum(found.values())[5], 0.5 * (1.0 - 0.4**2) / 2.0)
@@ -257,7 +263,7 @@ def test_parts_of_all_loads_are_parts_of_their_forces_and_derivatives(robot):
     rng = np.random.default_rng(5)
     q, zero = 0.3 * rng.normal(size=robot.ndof), np.zeros(robot.ndof)
     loaded = robot.with_loads(
-        a=PointWrench("arm", 0.6, wrench=(1, 2, 3, 4, 5, 6)), b=LineLoad("leg", wrench=(0, 0, 0, 1, 2, 3)),
+        a=Wrench("arm", 0.6, moment=(1, 2, 3), force=(4, 5, 6)), b=LineLoad("leg", force=(1, 2, 3)),
         c=Spring("ball", Anchor("leg", s=0.5), stiffness=20.0), d=Fluid(RHO, current=(0.3, "y", 0.1), height=0.02),
     )  # fmt: skip
     whole, part = (

@@ -12,8 +12,8 @@ from sorosim.lie import Ad_inv
 from sorosim.loads.base import LoadValues
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import Anchor
 from sorosim.robot import Robot
 
@@ -220,7 +220,7 @@ BALANCED = {
     "current": {"a": Fluid(1000.0, current=(0.3, "t", 0.1), links={
         "arm": Immersed(lift=0.4), "base": Immersed(), "ball": Immersed(), "leg": Immersed()})},
     "surface": {"a": Fluid(1000.0, height=0.02)},
-    "push": {"a": PointWrench("ball", wrench=(0, 0.01, 0, 0.1, 0, "t"), frame="line", through=(0.5, 0, 0.1))},
+    "push": {"a": Wrench("ball", moment=(0, 0.01, 0), force=(0.1, 0, "t"), frame="line", through=(0.5, 0, 0.1))},
 }  # fmt: skip
 
 

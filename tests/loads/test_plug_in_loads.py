@@ -11,7 +11,7 @@ from sorosim.errors import ConvergenceError, ModelError
 from sorosim.loads.base import LoadValues
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from sorosim.errors import ModelError
 from sorosim.model import basis as module
-from sorosim.model.basis import STRAINS, Basis, ReferenceStrain, StrainBasis, get_basis, register_basis, strain
+from sorosim.model.basis import STRAINS, Basis, ReferenceStrain, Strain, get_basis, register_basis
 from sorosim.model.quadrature import gauss_panels
 from sorosim.signals.expressions import parse
 
@@ -143,7 +143,7 @@ def test_hermite_splines_have_continuous_slopes():
 
 
 def test_coordinates_are_ordered_by_strain_and_index():
-    made = strain(torsion=1, bending_y=2, elongation=0, shear_z=1)
+    made = Strain(torsion=1, bending_y=2, elongation=0, shear_z=1)
     assert made.names == [
         "torsion[0]", "torsion[1]", "bending_y[0]", "bending_y[1]", "bending_y[2]", "elongation[0]",
         "shear_z[0]", "shear_z[1]",
@@ -154,36 +154,36 @@ def test_coordinates_are_ordered_by_strain_and_index():
 
 
 def test_manipulator_of_the_paper_has_24_coordinates():
-    made = strain(torsion=4, bending=4, elongation=2, shear=2)
+    made = Strain(torsion=4, bending=4, elongation=2, shear=2)
     assert (made.count, made.degree, made.breakpoints) == (24, 4, ())
     assert made.count_per_strain == (5, 5, 5, 3, 3, 3)
 
 
 def test_values_are_those_of_each_strains_own_basis():
-    made = strain("chebyshev", torsion=("legendre", 1), bending=2, shear_y=("linear_elements", 3))
+    made = Strain("chebyshev", torsion=("legendre", 1), bending=2, shear_y=("linear_elements", 3))
     x = np.array([0.1, 0.6])
     expected = [("legendre", 1), ("chebyshev", 2), ("chebyshev", 2), ("linear_elements", 3)]
     assert_allclose(made.values(x), np.hstack([get_basis(n).values(x, o) for n, o in expected]))
 
 
 def test_breakpoints_of_all_strains_are_merged_and_the_richest_degree_counts():
-    made = strain(torsion=("hermite", 3), bending=("linear_elements", 6), elongation=2)
+    made = Strain(torsion=("hermite", 3), bending=("linear_elements", 6), elongation=2)
     assert_allclose(made.breakpoints, np.arange(1, 6) / 6)
     assert made.degree == 3
 
 
 def test_everything_locked_is_a_rigid_curved_rod():
-    made = strain()
-    assert made == StrainBasis()
+    made = Strain()
+    assert made == Strain()
     assert (made.count, made.names, made.breakpoints, made.degree) == (0, [], (), 0)
     assert made.values([0.0, 0.5]).shape == (2, 0)
     assert made.rows.shape == (0,)
 
 
 def test_strain_basis_is_hashable_and_numpy_orders_are_taken():
-    made = StrainBasis(torsion=["legendre", np.int64(2)])
-    assert made == strain(torsion=2)
-    assert hash(made) == hash(strain(torsion=2))
+    made = Strain(torsion=["legendre", np.int64(2)])
+    assert made == Strain(torsion=2)
+    assert hash(made) == hash(Strain(torsion=2))
 
 
 # ---- plug-ins
@@ -246,7 +246,7 @@ def test_plug_in_is_found_by_its_name_and_only_when_asked_for(plug_ins, thing):
     plug_ins("cosines", thing)
     assert get_basis("legendre").name == "legendre"
     assert plug_ins.calls == []
-    made = strain("cosines", bending=2)
+    made = Strain("cosines", bending=2)
     assert_allclose(made.values([0.5])[:, :3], [[1, 0, -1]], atol=1e-15)
     assert made.values([0.5]).shape == (1, 6)
     assert plug_ins.calls == ["sorosim.bases"]
@@ -317,7 +317,7 @@ def broken(**parts):
 def test_plug_in_with_impossible_outputs_is_one_error_that_names_it(plug_ins, thing, message):
     plug_ins("cosines", thing)
     with pytest.raises(ModelError) as caught:
-        strain("cosines", torsion=3)
+        Strain("cosines", torsion=3)
     assert str(caught.value) == f"strain.torsion.basis cosines (order 3): expected {message}"
 
 
@@ -330,7 +330,7 @@ def test_outputs_of_a_basis_are_checked_once(plug_ins):
 
     plug_ins("cosines", broken(values=values))
     for _ in range(3):
-        strain("cosines", torsion=3, bending=3)
+        Strain("cosines", torsion=3, bending=3)
     assert calls == [3]
 
 
@@ -342,10 +342,10 @@ def test_reference_strain_is_straight_by_default():
 
 
 def test_reference_strain_mixes_numbers_and_expressions():
-    curved = ReferenceStrain([0.5, parse("X*s + L", ("X", "s", "L")), parse("2", ()), np.float32(1), 0, 0])
+    curved = ReferenceStrain(*[0.5, parse("X*s + L", ("X", "s", "L")), parse("2", ()), np.float32(1), 0, 0])
     got = curved.values(np.array([0.0, 0.2]), 0.5)
     assert_allclose(got, [[0.5, 0.5, 2, 1, 0, 0], [0.5, 0.2 * 0.4 + 0.5, 2, 1, 0, 0]])
-    assert curved == ReferenceStrain(curved.entries)
+    assert curved == ReferenceStrain(*curved.entries)
 
 
 # ---- what is refused
@@ -359,7 +359,7 @@ def place(text):
     ("make", "message"),
     [
         (
-            lambda: strain("legendr", torsion=1),
+            lambda: Strain("legendr", torsion=1),
             "strain.torsion.basis: expected the name of a basis, got 'legendr'; did you mean legendre?",
         ),
         (
@@ -368,57 +368,57 @@ def place(text):
             "inverse_multiquadric, hermite, linear_elements, quadratic_elements, cubic_elements",
         ),
         (
-            lambda: strain(torsion=-1),
+            lambda: Strain(torsion=-1),
             "strain.torsion: expected an order from 0 to 200, got -1; None locks the strain",
         ),
         (
-            lambda: strain(bending=True),
+            lambda: Strain(bending=True),
             "strain.bending_y: expected an order from 0 to 200, got True; None locks the strain",
         ),
         (
-            lambda: strain(shear=2.0),
+            lambda: Strain(shear=2.0),
             "strain.shear_y: expected an order from 0 to 200, got 2.0; None locks the strain",
         ),
         (
-            lambda: strain(elongation="2"),
+            lambda: Strain(elongation="2"),
             "strain.elongation: expected an order from 0 to 200, got '2'; None locks the strain",
         ),
         (
-            lambda: strain(torsion=10**9),
+            lambda: Strain(torsion=10**9),
             "strain.torsion: expected an order from 0 to 200, got 1000000000; None locks the strain",
         ),
         (
-            lambda: strain("hermite", torsion=0),
+            lambda: Strain("hermite", torsion=0),
             "strain.torsion.basis hermite: expected an order of 1 or more (the number of elements), got 0",
         ),
         (
-            lambda: strain(bending=1, bending_z=2),
+            lambda: Strain(bending=1, bending_z=2),
             "strain.bending: expected either bending, or bending_y and bending_z, got both",
         ),
-        (lambda: StrainBasis(torsion=4), "strain.torsion: expected (name of a basis, order) or None, got 4"),
+        (lambda: Strain(torsion=4), "strain.torsion: expected (name of a basis, order) or None, got 4"),
         (
-            lambda: ReferenceStrain([0, 0, 0]),
+            lambda: ReferenceStrain(*[0, 0, 0]),
             "reference_strain: expected six entries: " + ", ".join(STRAINS) + ", got [0, 0, 0]",
         ),
         (
-            lambda: ReferenceStrain([0, math.nan, 0, 1, 0, 0]),
+            lambda: ReferenceStrain(*[0, math.nan, 0, 1, 0, 0]),
             "reference_strain.bending_y: expected a number or an Expression, got nan",
         ),
         (
-            lambda: ReferenceStrain([0, 0, 0, 0, 0, 0]),
+            lambda: ReferenceStrain(*[0, 0, 0, 0, 0, 0]),
             "reference_strain.elongation: expected a positive elongation (1: unstretched), got 0 at s = 0",
         ),
         (
-            lambda: ReferenceStrain([place("1/s"), 0, 0, 1, 0, 0]),
+            lambda: ReferenceStrain(*[place("1/s"), 0, 0, 1, 0, 0]),
             "reference_strain.torsion: expected a finite strain, got inf at s = 0",
         ),
         (
-            lambda: ReferenceStrain([parse("t", ("t",)), 0, 0, 1, 0, 0]),
+            lambda: ReferenceStrain(*[parse("t", ("t",)), 0, 0, 1, 0, 0]),
             "reference_strain.torsion: expected an expression of X [m], s = X/L and L [m], got the variable 't'; "
             "known: X, s, L",
         ),
         (
-            lambda: ReferenceStrain([0, 0, 0, place("1 - X"), 0, 0]).check(2.0),
+            lambda: ReferenceStrain(*[0, 0, 0, place("1 - X"), 0, 0]).check(2.0),
             "reference_strain.elongation: expected a positive elongation (1: unstretched), got 0 at s = 0.5",
         ),
     ],

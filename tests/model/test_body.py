@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim.errors import ModelError
 from sorosim.lie.se3 import Ad
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.mesh import Mesh
@@ -128,7 +128,7 @@ def test_messages_of_bodies(make, message):
 
 FRAME = np.array([[0.0, -1.0, 0.0, 0.1], [1.0, 0.0, 0.0, 0.2], [0.0, 0.0, 1.0, 0.3], [0.0, 0.0, 0.0, 1.0]])
 BODY = RigidBody(1.0, inertia=(1.0, 1.0, 1.0))
-ROD = Rod((Division(0.1, Circle(0.01), Material(1e6, poisson=0.5, density=1e3), strain(bending=1)),))
+ROD = Rod((Division(0.1, Circle(0.01), Material(1e6, poisson=0.5, density=1e3), Strain(bending=1)),))
 
 
 def test_a_child_hangs_on_a_frame_of_its_parent(rng):

@@ -156,7 +156,7 @@ def test_springs_limits_and_soft_links_stand_beside_a_row():
         }
     )  # fmt: skip
     joint = robot.links[0].joint
-    assert (joint.stiffness, joint.damping, joint.stops[0].high) == ((3.0,), (2.0,), 1.0)
+    assert (joint.stiffness, joint.damping, joint.limits[0].high) == ((3.0,), (2.0,), 1.0)
     assert robot.ndof == 2 + 4
 
 

@@ -9,7 +9,7 @@ from sorosim.lie import exp_se3, hat
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import angle, coordinates_of, pose_of, rates_of, twist_matrix, unwound
 from sorosim.model.description import Description
-from sorosim.model.joint import COORDINATES, JOINT_KINDS, Joint, Limit
+from sorosim.model.joints import COORDINATES, JOINT_KINDS, Joint, Limit
 from sorosim.model.link import Link, ordered_links
 from sorosim.robot import Robot
 
@@ -48,7 +48,7 @@ def test_values_are_one_or_one_for_each_coordinate():
     assert (joint.stiffness, joint.rest, joint.friction) == ((2.0, 100.0), (0.5, 0.1), (0.0, 3.0))
     assert joint.creep == (1e-2, 1e-3)
     assert Joint("spherical", damping=0.2).damping == (0.2, 0.2, 0.2)
-    assert Joint("revolute", limits=Limit(-1.0, 1.0, stiffness=5.0)).stops == (Limit(-1.0, 1.0, stiffness=5.0),)
+    assert Joint("revolute", limits=Limit(-1.0, 1.0, stiffness=5.0)).limits == (Limit(-1.0, 1.0, stiffness=5.0),)
     assert Joint("universal", axis=(0, 1, 0)).second_axis == (1.0, 0.0, 0.0)
 
 

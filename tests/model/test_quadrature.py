@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sorosim.errors import ModelError
-from sorosim.model.basis import StrainBasis, strain
+from sorosim.model.basis import Strain
 from sorosim.model.quadrature import check_n_gauss, default_n_gauss, gauss_panels, minimum_n_gauss
 from sorosim.model.section import Circle
 
@@ -61,7 +61,7 @@ def stiffness(strain_basis, n_gauss):
 )
 def test_default_gives_the_stiffness_of_a_tapered_round_rod(name, orders, error):
     for order in orders:
-        made = strain(name, bending_y=order)
+        made = Strain(name, bending_y=order)
         n_gauss = default_n_gauss(made)
         assert n_gauss >= max(5, minimum_n_gauss(made))
         exact = stiffness(made, 3 * n_gauss)
@@ -69,34 +69,34 @@ def test_default_gives_the_stiffness_of_a_tapered_round_rod(name, orders, error)
 
 
 def test_default_is_the_least_that_is_exact():
-    made = strain(bending_y=4)
+    made = Strain(bending_y=4)
     assert default_n_gauss(made) == 7
     exact = stiffness(made, 40)
     assert np.abs(stiffness(made, 6) - exact).max() > 1e-8 * np.abs(exact).max()
 
 
 def test_default_of_few_or_no_functions_is_five():
-    assert default_n_gauss(StrainBasis()) == 5
-    assert default_n_gauss(strain(bending=1)) == 5
-    assert default_n_gauss(strain(torsion=4, bending=4, elongation=2, shear=2)) == 7
+    assert default_n_gauss(Strain()) == 5
+    assert default_n_gauss(Strain(bending=1)) == 5
+    assert default_n_gauss(Strain(torsion=4, bending=4, elongation=2, shear=2)) == 7
 
 
 @pytest.mark.parametrize(
     ("made", "needed"),
     [
-        (StrainBasis(), 1),
-        (strain(bending=0), 1),
-        (strain(torsion=4, bending=4, elongation=2, shear=2), 5),
-        (strain(torsion=2, shear_z=7), 8),
-        (strain("fourier", bending=3), 7),
-        (strain("gaussian", bending=6), 7),
-        (strain("linear_elements", bending=1), 2),
-        (strain("linear_elements", bending=8), 2),
-        (strain("cubic_elements", bending=8), 4),
-        (strain("hermite", bending=1), 4),
-        (strain("hermite", bending=8), 3),
+        (Strain(), 1),
+        (Strain(bending=0), 1),
+        (Strain(torsion=4, bending=4, elongation=2, shear=2), 5),
+        (Strain(torsion=2, shear_z=7), 8),
+        (Strain("fourier", bending=3), 7),
+        (Strain("gaussian", bending=6), 7),
+        (Strain("linear_elements", bending=1), 2),
+        (Strain("linear_elements", bending=8), 2),
+        (Strain("cubic_elements", bending=8), 4),
+        (Strain("hermite", bending=1), 4),
+        (Strain("hermite", bending=8), 3),
         # two panels help the rich strain too
-        (strain(torsion=("linear_elements", 2), bending=5), 3),
+        (Strain(torsion=("linear_elements", 2), bending=5), 3),
     ],
 )
 def test_minimum_is_the_fewest_points_of_a_nonsingular_stiffness(made, needed):
@@ -116,7 +116,7 @@ def FREE(made):
 
 
 def test_points_between_the_minimum_and_the_default_are_taken():
-    made = strain(torsion=4, bending=4, elongation=2, shear=2)
+    made = Strain(torsion=4, bending=4, elongation=2, shear=2)
     assert check_n_gauss(np.int64(5), made) == 5
     assert type(check_n_gauss(np.int64(5), made)) is int
 
@@ -125,17 +125,17 @@ def test_points_between_the_minimum_and_the_default_are_taken():
     ("make", "message"),
     [
         (
-            lambda: check_n_gauss(4, strain(bending=4)),
+            lambda: check_n_gauss(4, Strain(bending=4)),
             "quadrature: expected at least 5 Gauss points, got 4; "
             "with fewer, some strain coordinates have no stiffness; lower their order or add points",
         ),
         (
-            lambda: check_n_gauss(2, strain("hermite", bending=3), "links.arm.rod.quadrature"),
+            lambda: check_n_gauss(2, Strain("hermite", bending=3), "links.arm.rod.quadrature"),
             "links.arm.rod.quadrature: expected at least 3 Gauss points in each panel, got 2; "
             "with fewer, some strain coordinates have no stiffness; lower their order or add points",
         ),
         (
-            lambda: check_n_gauss(5.0, strain()),
+            lambda: check_n_gauss(5.0, Strain()),
             "quadrature: expected a number of Gauss points from 1 to 1000, got 5.0",
         ),
         (lambda: gauss_panels(0), "n_gauss: expected a number of Gauss points from 1 to 1000, got 0"),
@@ -146,7 +146,7 @@ def test_points_between_the_minimum_and_the_default_are_taken():
         ),
         (lambda: gauss_panels(3, (1.0,)), "breakpoints: expected places increasing between 0 and 1, got [1.0]"),
         (
-            lambda: minimum_n_gauss(strain("monomial", bending_y=25)),
+            lambda: minimum_n_gauss(Strain("monomial", bending_y=25)),
             "strain.bending_y: expected functions that are linearly independent in double precision, "
             "got 26 functions of monomial; lower the order, or use legendre",
         ),

@@ -7,8 +7,8 @@ from validation.builders import cantilever
 
 import sorosim
 from sorosim.errors import InputError
-from sorosim.model.basis import strain
-from sorosim.model.joint import Joint
+from sorosim.model.basis import Strain
+from sorosim.model.joints import Joint
 from sorosim.model.section import Circle
 from sorosim.results.modes import ModeRun, describe, shares, spoken
 
@@ -24,7 +24,7 @@ def ring():
 
 
 def undamped(**varying):
-    rod = cantilever(strain(**varying), length=0.5, section=Circle(0.01))
+    rod = cantilever(Strain(**varying), length=0.5, section=Circle(0.01))
     return rod.linearize(np.zeros(rod.ndof))
 
 
@@ -115,7 +115,7 @@ def test_torsion_turns_by_half_a_radian_at_most():
 
 def test_whirling_modes_run_round():
     shaft = cantilever(
-        strain(bending=3), length=0.5, section=Circle(0.01), joint=Joint("revolute", axis=(1.0, 0.0, 0.0))
+        Strain(bending=3), length=0.5, section=Circle(0.01), joint=Joint("revolute", axis=(1.0, 0.0, 0.0))
     )  # fmt: skip
     lin = sorosim.steady(shaft, {"arm": 3.0}).linearize()
     run = lin.mode(1, amplitude=1e-3)

@@ -9,7 +9,7 @@ from sorosim.engine.inputs import check_smooth
 from sorosim.errors import InputError
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 from sorosim.signals import as_signal

@@ -13,11 +13,11 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.loads.base import LoadValues
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -95,7 +95,7 @@ def test_newmark_of_an_oscillator_in_closed_form():
 def test_newmark_of_a_linear_oscillator_balances_its_energy_to_rounding(damping):
     """Mean forces along mean rates are the very work of its steps, of whatever size; also of a load over time."""
     for force in (0.0, "3*sin(4*t)"):
-        push = {"push": PointWrench("a", wrench=(0, 0, 0, force, 0, 0))} if force else {}
+        push = {"push": Wrench("a", force=(force, 0, 0))} if force else {}
         robot = Robot(replace(oscillator(damping=damping).description, loads=push))
         run = sorosim.simulate(robot, 2.0, 0.1, q0=[0.1], qd0=[0.3], method="newmark", step=0.05)
         energy = run.energy()
@@ -177,7 +177,7 @@ def test_energy_over_a_long_time(pendulum):
 def test_chosen_steps_beat_fixed_ones():
     """A motion that is fast for a short while only: with as many fixed steps the error is many times as large."""
     robot = Robot(replace(oscillator(damping=10.0).description, loads={
-        "push": PointWrench("a", wrench=(0, 0, 0, "200*exp(-((t-1)/0.02)^2)", 0, 0))
+        "push": Wrench("a", force=("200*exp(-((t-1)/0.02)^2)", 0, 0))
     }))  # fmt: skip
     exact = sorosim.simulate(robot, 4.0, 0.1, method="lsoda", rtol=1e-11, atol=1e-13, max_step=0.01)
 
@@ -210,7 +210,7 @@ def test_all_ways_agree(pendulum, exact_pendulum, method):
 
 def pulled(**more):
     robot = cable_manipulator((1, 1, 0, 0), 3)
-    push = PointWrench("arm", 0.7, wrench=(0, 0, 0, 0, "0.1*t", 0.05), frame="body")
+    push = Wrench("arm", 0.7, force=(0, "0.1*t", 0.05), frame="body")
     return Robot(replace(robot.description, loads={"push": push, **more}))
 
 
@@ -294,7 +294,7 @@ def test_thin_taut_rods_are_held():
     """Length to thickness 3e4: the row along the rod has little of its own beside those across it."""
     L = 1.0
     wire = Material(3e9, poisson=0.3, density=1000.0, damping=1e5)
-    rod = Rod((Division(L, Circle(0.5 * L / 3e4), wire, strain(torsion=0, bending=3, elongation=0), n_gauss=8),))
+    rod = Rod((Division(L, Circle(0.5 * L / 3e4), wire, Strain(torsion=0, bending=3, elongation=0), quadrature=8),))
     loops = {"end": Loop(Joint("fixed"), Anchor("wire"), Anchor(at=at(1.005 * L)))}
     robot = Robot(Description("wire", (Link("wire", rod),), gravity=(0, 0, -9.81), loops=loops))
     run = sorosim.simulate(robot, 0.2, q0="assembled", method=ALPHA)
@@ -333,7 +333,7 @@ def test_wrong_options_are_refused():
 @pytest.mark.parametrize("method", ["bdf", ALPHA])
 def test_an_equilibrium_under_load_needs_no_exact_balance(method):
     """Next to rest loads and elastic forces cancel: an error of atol along each is what tolerances allow."""
-    load = {"push": PointWrench("a", wrench=(0, 0, 0, 7e4, 0, 0))}
+    load = {"push": Wrench("a", force=(7e4, 0, 0))}
     robot = oscillator(stiffness=1e5)
     pushed = Robot(replace(robot.description, loads=load))
     rest = sorosim.statics(pushed)

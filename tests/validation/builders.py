@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import ReferenceStrain, StrainBasis
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -24,7 +24,7 @@ UNDAMPED = SILICONE
 
 
 def cantilever(
-    varying: StrainBasis,
+    varying: Strain,
     *,
     length: float = 0.5,
     section: Section | None = None,
@@ -33,22 +33,20 @@ def cantilever(
     gravity: Sequence[float] = NO_GRAVITY,
     reference: ReferenceStrain | None = None,
     joint: Joint | None = None,
-    load: PointWrench | None = None,
+    load: Wrench | None = None,
 ) -> Robot:
     """A rod called "arm" along +x from the origin, clamped unless a joint is given; 2 cm thick, without gravity."""
     division = Division(
-        length, section or Circle(0.01), material, varying, n_gauss=n_gauss, reference=reference or ReferenceStrain()
+        length, section or Circle(0.01), material, varying, quadrature=n_gauss, reference=reference or ReferenceStrain()
     )
     link = Link("arm", Rod((division,)), joint=joint or Joint())
     loads = {} if load is None else {"tip": load}
     return Robot(Description("cantilever", (link,), gravity=tuple(gravity), loads=loads))
 
 
-def tip_load(
-    moment: Sequence[float] = (0, 0, 0), force: Sequence[float] = (0, 0, 0), frame: str = "world"
-) -> PointWrench:
+def tip_load(moment: Sequence[float] = (0, 0, 0), force: Sequence[float] = (0, 0, 0), frame: str = "world") -> Wrench:
     """A wrench at the tip of the arm."""
-    return PointWrench("arm", 1.0, wrench=(*moment, *force), frame=frame)
+    return Wrench("arm", 1.0, moment=((*moment, *force))[:3], force=((*moment, *force))[3:], frame=frame)
 
 
 def stiffness(robot: Robot) -> Array:

@@ -10,7 +10,7 @@ from validation.motions import X, Z, pose, turn
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 

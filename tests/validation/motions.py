@@ -11,7 +11,7 @@ from scipy.special import ellipj, ellipkinc, ellipkm1
 from sorosim.lie import Ad_inv
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.results.result import Run
 from sorosim.robot import Robot

@@ -19,11 +19,11 @@ from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.equilibria.statics import statics
 from sorosim.loads.line_load import LineLoad
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import ReferenceStrain, strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -52,7 +52,7 @@ def arm(varying, *, n_gauss=None, gravity=NO_GRAVITY, reference=None, damping=0.
     """A rod 2 cm thick along x, with actuators by name."""
     material = Material(1e6, poisson=0.5, density=1000.0, damping=damping)
     rest = reference or ReferenceStrain()
-    rod = Rod((Division(L, Circle(0.01), material, varying, n_gauss=n_gauss, reference=rest),))
+    rod = Rod((Division(L, Circle(0.01), material, varying, quadrature=n_gauss, reference=rest),))
     return Robot(Description("arm", (Link("arm", rod),), gravity=gravity, actuators=actuators, loads=loads or {}))
 
 
@@ -72,7 +72,7 @@ WINDING = 2.0 * np.pi / L
 
 def two_rods(**actuators):
     """A thick rod and a thin one fixed to its tip, under their weight."""
-    material, varying = Material(1e6, poisson=0.5, density=1000.0), strain(torsion=1, bending=3, elongation=1)
+    material, varying = Material(1e6, poisson=0.5, density=1000.0), Strain(torsion=1, bending=3, elongation=1)
     sizes = ((0.3, 0.012), (0.25, 0.008))
     rods = [Rod((Division(length, Circle(r), material, varying),)) for length, r in sizes]
     links = (Link("arm", rods[0]), Link("hand", rods[1], parent="arm", at=pose(turn(Z, 0.2), (0.01, 0.0, 0.0))))
@@ -97,7 +97,7 @@ def test_a_wound_tendon_holds_the_arm_as_the_tension_it_has(stiff, wound):
 
 def test_a_straight_wound_tendon_in_closed_form():
     # EI k = T d, EA (e - 1) = -T: the length falls by L T (1/EA + d^2/EI), constant strains
-    k = stiffness(arm(strain(bending_z=0)))
+    k = stiffness(arm(Strain(bending_z=0)))
     give = L * (1.0 / k[3] + D**2 / k[2])
     onset = SLACK_PART * L
 
@@ -106,7 +106,7 @@ def test_a_straight_wound_tendon_in_closed_form():
         return stiff * (stretch - 0.5 * onset if stretch > onset else 0.5 * stretch**2 / onset)
 
     for stiff in (10.0, 1e3, 1e5, 1e7):
-        robot = arm(strain(bending_z=2, elongation=1), pull=Tendon((STRAIGHT,), stiffness=stiff))
+        robot = arm(Strain(bending_z=2, elongation=1), pull=Tendon((STRAIGHT,), stiffness=stiff))
         for wound in (0.3 * onset, 3.0 * onset, 0.01, 0.03):
             q = statics(robot, {"pull": wound}).q
             T = brentq(lambda T: tension(wound - T * give, stiff) - T, 0.0, wound / give, xtol=1e-16)  # noqa: B023
@@ -117,8 +117,8 @@ def test_a_straight_wound_tendon_in_closed_form():
 
 
 def test_a_stiff_tendon_comes_to_the_inextensible_one():
-    wound, varying = 0.02, strain(torsion=2, bending=4, elongation=1)
-    options = {"loads": {"tip": PointWrench("arm", wrench=(0, 0, 0, 0, 0.05, -0.1))}}
+    wound, varying = 0.02, Strain(torsion=2, bending=4, elongation=1)
+    options = {"loads": {"tip": Wrench("arm", force=(0, 0.05, -0.1))}}
     by_tension = arm(varying, pull=Tendon((SPIRAL,)), **options)
     rest = by_tension.tendon_lengths(np.zeros(by_tension.ndof))["pull"]
     onset = SLACK_PART * rest
@@ -157,18 +157,18 @@ def test_a_stiff_tendon_comes_to_the_inextensible_one():
 
 def test_a_slack_tendon_carries_nothing():
     tendons = {"wound": Tendon((HELIX,), stiffness=1e4), "pulled": Tendon((STRAIGHT,))}
-    loose = arm(strain(bending=2, torsion=1, elongation=1), **tendons, rod=Tendon((STRAIGHT,), pushes=True))
+    loose = arm(Strain(bending=2, torsion=1, elongation=1), **tendons, rod=Tendon((STRAIGHT,), pushes=True))
     zero = np.zeros(loose.ndof)
     for u in (0.0, -0.001, -0.1):
         assert_allclose(loose.internal_force(zero, zero, {"wound": u, "pulled": u}), 0.0, rtol=0, atol=0)
         assert_allclose(statics(loose, {"wound": u, "pulled": u}).q, 0.0, rtol=0, atol=1e-15)
     # under a load that shortens its way as well: the arm as without tendons
-    load = {"tip": PointWrench("arm", wrench=(0, 0, 0, 0, 0.1, 0))}
-    varying = strain(bending_z=4)
+    load = {"tip": Wrench("arm", force=(0, 0.1, 0))}
+    varying = Strain(bending_z=4)
     loaded = arm(varying, wound=Tendon((STRAIGHT,), stiffness=1e4), loads=load)
     assert_allclose(statics(loaded, {"wound": -1e-3}).q, statics(arm(varying, loads=load)).q, rtol=0, atol=1e-12)
     # a load that stretches it finds it taut: it bends less
-    away = {"tip": PointWrench("arm", wrench=(0, 0, 0, 0, -0.1, 0))}
+    away = {"tip": Wrench("arm", force=(0, -0.1, 0))}
     held = statics(arm(varying, wound=Tendon((STRAIGHT,), stiffness=1e4), loads=away), {"wound": -1e-4})
     assert abs(held.tip()[1]) < 0.5 * abs(statics(arm(varying, loads=away)).tip()[1])
     # a push rod pushes
@@ -182,7 +182,7 @@ def test_a_slack_tendon_carries_nothing():
 
 @pytest.mark.slow
 def test_a_tendon_that_becomes_taut_in_a_run():
-    robot = arm(strain(bending_z=1), damping=1e4, pull=Tendon((STRAIGHT,), stiffness=2e3))
+    robot = arm(Strain(bending_z=1), damping=1e4, pull=Tendon((STRAIGHT,), stiffness=2e3))
     # taut after a quarter of a second
     signal = {"pull": "0.01*(t - 0.25)"}
     runs = {
@@ -221,8 +221,8 @@ def spread(robot, q, u):
 @pytest.mark.parametrize("turns", [0.25, 1.0])
 def test_friction_along_an_arc_is_the_capstans(turns, mu):
     curvature = 2.0 * np.pi * turns / L
-    arc = ReferenceStrain((0.0, 0.0, curvature, 1.0, 0.0, 0.0))
-    robot = arm(strain(elongation=14), n_gauss=20, reference=arc, pull=Tendon((Run("arm", y=0, z=0),), friction=mu))
+    arc = ReferenceStrain(0.0, 0.0, curvature, 1.0, 0.0, 0.0)
+    robot = arm(Strain(elongation=14), n_gauss=20, reference=arc, pull=Tendon((Run("arm", y=0, z=0),), friction=mu))
     u = 7.0
     T = spread(robot, np.zeros(robot.ndof), u)
     s = np.linspace(0.0, 1.0, 11)
@@ -239,8 +239,8 @@ def test_friction_goes_on_from_rod_to_rod_but_not_in_kinks():
     curvatures, lengths = (3.0, 7.0), (0.3, 0.2)
     material, rods = Material(1e6, poisson=0.5, density=1000.0), []
     for curvature, length in zip(curvatures, lengths, strict=True):
-        arc = ReferenceStrain((0.0, 0.0, curvature, 1.0, 0.0, 0.0))
-        rods.append(Rod((Division(length, Circle(0.01), material, strain(elongation=10), reference=arc),)))
+        arc = ReferenceStrain(0.0, 0.0, curvature, 1.0, 0.0, 0.0)
+        rods.append(Rod((Division(length, Circle(0.01), material, Strain(elongation=10), reference=arc),)))
     links = Link("arm", rods[0]), Link("hand", rods[1], parent="arm", at=pose(turn(Y, 0.9)))
     tendon = Tendon((Run("arm", y=0, z=0), Run("hand", y=0, z=0)), friction=mu)
     robot = Robot(Description("arcs", links, gravity=NO_GRAVITY, actuators={"pull": tendon}))
@@ -258,7 +258,7 @@ def test_friction_goes_on_from_rod_to_rod_but_not_in_kinks():
 @pytest.mark.parametrize("mu", [0.1, 0.5])
 def test_friction_along_a_helix_follows_its_curvature(mu):
     tendon = Tendon((HELIX,), friction=mu)
-    robot = arm(strain(elongation=14, torsion=0), n_gauss=30, pull=tendon)
+    robot = arm(Strain(elongation=14, torsion=0), n_gauss=30, pull=tendon)
     zero, u = np.zeros(robot.ndof), 3.0
     force = robot.internal_force(zero, zero, {"pull": u})[1:]
     # v = (1, r w ..): |v x v'| / |v|^2 = r w^2 / sqrt(1 + r^2 w^2) on the straight arm, and |v| times the part along it
@@ -273,9 +273,9 @@ def test_friction_along_a_helix_follows_its_curvature(mu):
 
 def test_friction_on_an_equilibrium_is_the_integral_of_the_turning_of_its_route():
     mu, u = 0.6, 4.0
-    loads = {"tip": PointWrench("arm", wrench=(0.002, 0, 0, 0, 0.05, 0.1))}
+    loads = {"tip": Wrench("arm", moment=(0.002, 0, 0), force=(0, 0.05, 0.1))}
     robot = arm(
-        strain(torsion=1, bending=2, elongation=1), n_gauss=24, pull=Tendon((SPIRAL,), friction=mu), loads=loads
+        Strain(torsion=1, bending=2, elongation=1), n_gauss=24, pull=Tendon((SPIRAL,), friction=mu), loads=loads
     )
     q = statics(robot, {"pull": u}).q
     x, w = legendre.leggauss(40)
@@ -308,7 +308,7 @@ def test_friction_on_an_equilibrium_is_the_integral_of_the_turning_of_its_route(
 @pytest.mark.parametrize("mu", [0.1, 0.5, 1.0])
 def test_an_arm_bent_by_a_rubbing_tendon_alone_in_closed_form(mu):
     # EI kappa = T d, T' = -mu kappa T: kappa = kappa_0 / (1 + mu kappa_0 X), angle ln(1 + mu kappa_0 X) / mu
-    robot = arm(strain(bending_z=10), n_gauss=30, pull=Tendon((STRAIGHT,), friction=mu))
+    robot = arm(Strain(bending_z=10), n_gauss=30, pull=Tendon((STRAIGHT,), friction=mu))
     EI = stiffness(robot)[2]
     T = 3.0 * EI / (D * L)
     g = robot.poses(statics(robot, {"pull": T}).q, "arm", PLACES)
@@ -323,10 +323,10 @@ def test_an_arm_bent_by_a_rubbing_tendon_alone_in_closed_form(mu):
 
 @pytest.mark.parametrize("mu", [0.0, 0.4])
 def test_an_arm_under_loads_and_a_rubbing_tendon_against_a_boundary_value_problem(mu):
-    EI = stiffness(arm(strain(bending_z=0)))[2]
+    EI = stiffness(arm(Strain(bending_z=0)))[2]
     T, p, F = 2.5 * EI / (D * L), -2.0 * EI / L**3, 1.0 * EI / L**2
-    loads = {"line": LineLoad("arm", wrench=(0, 0, 0, 0, p, 0)), "tip": PointWrench("arm", wrench=(0, 0, 0, F, 0, 0))}
-    robot = arm(strain(bending_z=12), n_gauss=90, loads=loads, pull=Tendon((STRAIGHT,), friction=mu))
+    loads = {"line": LineLoad("arm", force=(0, p, 0)), "tip": Wrench("arm", force=(F, 0, 0))}
+    robot = arm(Strain(bending_z=12), n_gauss=90, loads=loads, pull=Tendon((STRAIGHT,), friction=mu))
     loaded = {"line": lambda s, a: (0.0, p, 0.0), "tip": lambda x, y, a: (F, 0.0, 0.0)}
     exact = PlanarRod(L, EI, **loaded, tendon=(T, D, mu), fading=FADING).equilibrium(PLACES * L)
     found = robot.poses(statics(robot, {"pull": T}).q, "arm", PLACES)[:, :2, 3]
@@ -340,7 +340,7 @@ def test_an_arm_under_loads_and_a_rubbing_tendon_against_a_boundary_value_proble
 def test_a_chamber_beside_the_axis_bends_and_stretches_to_a_circle():
     area, p = 2e-5, 3e4
     for run, axis in ((Run("arm", y=0.0, z=D), 1), (Run("arm", y=D, z=0.0), 2)):
-        robot = arm(strain(torsion=1, bending=2, elongation=1, shear=0), air=Chamber((run,), area=area))
+        robot = arm(Strain(torsion=1, bending=2, elongation=1, shear=0), air=Chamber((run,), area=area))
         k = stiffness(robot)
         for pressure in (p, -0.5 * p):
             q = statics(robot, {"air": pressure}).q
@@ -355,14 +355,14 @@ def test_a_chamber_beside_the_axis_bends_and_stretches_to_a_circle():
     # several chambers around the axis stretch it only
     around = [Run("arm", y=D * np.cos(a), z=D * np.sin(a)) for a in 2.0 * np.pi * np.arange(3) / 3]
     runs = {f"air{i}": Chamber((run,), area=area) for i, run in enumerate(around)}
-    robot = arm(strain(torsion=1, bending=2, elongation=1), **runs)
+    robot = arm(Strain(torsion=1, bending=2, elongation=1), **runs)
     tip = statics(robot, dict.fromkeys(runs, p)).tip()
     assert_allclose(tip, [L * (1 + 3 * p * area / k[3]), 0, 0], rtol=0, atol=1e-12)
 
 
 def test_a_helical_chamber_twists():
     area, p = 1e-5, 4e4
-    robot = arm(strain(torsion=0, elongation=0), n_gauss=8, air=Chamber((HELIX,), area=area))
+    robot = arm(Strain(torsion=0, elongation=0), n_gauss=8, air=Chamber((HELIX,), area=area))
     k = stiffness(robot)
 
     def balance(x):
@@ -385,7 +385,7 @@ def test_a_helical_chamber_twists():
 def test_pressure_works_on_the_change_of_volume(run, rng):
     # area 1e-5 (1 + s) m^2: volume from places in space alone
     air = Chamber((run,), area=place("1e-5*(1 + s)"))
-    robot = arm(strain(torsion=1, bending=2, elongation=1, shear=0), n_gauss=24, air=air)
+    robot = arm(Strain(torsion=1, bending=2, elongation=1, shear=0), n_gauss=24, air=air)
     x, w = legendre.leggauss(40)
     s, w = (1.0 + x) / 2.0, w * L / 2.0
     inverse = np.linalg.inv(legendre.legvander(x, 39))
@@ -411,7 +411,7 @@ def test_pressure_works_on_the_change_of_volume(run, rng):
 
 def test_work_of_pressure_in_a_run_is_p_dV():
     area, p = 2e-5, 2e4
-    robot = arm(strain(bending_z=1, elongation=0), damping=1e4, air=Chamber((STRAIGHT,), area=area))
+    robot = arm(Strain(bending_z=1, elongation=0), damping=1e4, air=Chamber((STRAIGHT,), area=area))
     run = simulate(robot, 0.5, 0.001, {"air": p}, method="lsoda", rtol=1e-9, atol=1e-12)
     # beside the axis, area L (e - angle d / L)
     g = np.stack([robot.pose(q, "arm") for q in run.q])
@@ -428,7 +428,7 @@ def test_work_of_pressure_in_a_run_is_p_dV():
 
 def test_a_moment_in_every_section_bends_by_M_over_EI():
     for name, i in (("torsion", 0), ("bending_y", 1), ("bending_z", 2)):
-        robot = arm(strain(torsion=2, bending=2, elongation=1), muscle=DistributedMoment("arm", **{name: 0.004}))
+        robot = arm(Strain(torsion=2, bending=2, elongation=1), muscle=DistributedMoment("arm", **{name: 0.004}))
         q = statics(robot, {"muscle": 1.5}).q
         angle = np.zeros(3)
         angle[i] = 1.5 * 0.004 * L / stiffness(robot)[i]
@@ -442,9 +442,9 @@ def test_a_moment_in_every_section_bends_by_M_over_EI():
 
 
 def test_a_linear_moment_makes_a_clothoid_and_half_a_moment_half_a_circle():
-    EI = stiffness(arm(strain(bending_z=0)))[2]
+    EI = stiffness(arm(Strain(bending_z=0)))[2]
     M = 4.0 * EI / L
-    robot = arm(strain(bending_z=1), n_gauss=128, muscle=DistributedMoment("arm", bending_z=place(f"{M}*s")))
+    robot = arm(Strain(bending_z=1), n_gauss=128, muscle=DistributedMoment("arm", bending_z=place(f"{M}*s")))
     tip = statics(robot, {"muscle": 1.0}).tip()
     a = np.sqrt(np.pi * EI * L / M)
     sine, cosine = fresnel(L / a)
@@ -452,7 +452,7 @@ def test_a_linear_moment_makes_a_clothoid_and_half_a_moment_half_a_circle():
     assert_allclose(tip, [a * cosine, a * sine, 0.0], rtol=0, atol=1e-9)
     # the second half only
     material = Material(1e6, poisson=0.5, density=1000.0)
-    rod = Rod(tuple(Division(0.5 * L, Circle(0.01), material, strain(bending_z=2)) for _ in range(2)))
+    rod = Rod(tuple(Division(0.5 * L, Circle(0.01), material, Strain(bending_z=2)) for _ in range(2)))
     muscle = DistributedMoment("arm", bending_z=place("s*X/X/s"), start=0.5)
     halves = Robot(Description("halves", (Link("arm", rod),), gravity=NO_GRAVITY, actuators={"muscle": muscle}))
     q = statics(halves, {"muscle": np.pi * EI / (0.5 * L)}).q

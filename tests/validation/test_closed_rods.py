@@ -33,11 +33,11 @@ from validation.planar_network import (
 
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.equilibria.statics import statics
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -65,8 +65,8 @@ def finger(order, constant, n_gauss=None):
     """The fin-ray as a tree of 17 rods whose ribs and apex are closed by loops."""
 
     def rod(length, width):
-        varying = strain(bending_z=order, elongation=constant, shear_y=constant)
-        return Rod((Division(length, Rectangle(1e-3, width), POLYMER, varying, n_gauss=n_gauss),))
+        varying = Strain(bending_z=order, elongation=constant, shear_y=constant)
+        return Rod((Division(length, Rectangle(1e-3, width), POLYMER, varying, quadrature=n_gauss),))
 
     lean = np.arctan2(APEX[1], APEX[0])
     links, loops = [], {}
@@ -175,9 +175,9 @@ RING = LENGTH / (2.0 * np.pi)  # its radius
 def soft_rod(order, n_gauss, cuts, stiff=False):
     """A straight rod of divisions between cuts, fractions of the length."""
     linear = None if stiff else order
-    varying = strain(bending_z=order, elongation=linear, shear_y=linear)
+    varying = Strain(bending_z=order, elongation=linear, shear_y=linear)
     parts = np.diff([0.0, *cuts, 1.0]) * LENGTH
-    return Rod(tuple(Division(part, Circle(RADIUS), RUBBER, varying, n_gauss=n_gauss) for part in parts))
+    return Rod(tuple(Division(part, Circle(RADIUS), RUBBER, varying, quadrature=n_gauss) for part in parts))
 
 
 def curved(robot, link, curvatures):
@@ -195,7 +195,10 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 def ring_at_rest(order, n_gauss, pulls, gravity=NO_GRAVITY, cuts=QUARTERS, stiff=False):
     """A rod clamped at the origin along x and bent to a ring, under forces (2,) by their place; robot and rest."""
-    loads = {f"at {s:g}": PointWrench("ring", s, wrench=(0, 0, 0, *force, 0.0)) for s, force in pulls.items()}
+    loads = {
+        f"at {s:g}": Wrench("ring", s, moment=((0, 0, 0, *force, 0.0))[:3], force=((0, 0, 0, *force, 0.0))[3:])
+        for s, force in pulls.items()
+    }
     link, loops = Link("ring", soft_rod(order, n_gauss, cuts, stiff)), {"closing": Loop(Joint(), Anchor("ring"))}
     robot = Robot(Description("ring", (link,), gravity=gravity, loads=loads, loops=loops))
     return robot, statics(robot, q0=curved(robot, "ring", 1.0 / RING))
@@ -334,7 +337,7 @@ def arch(order, n_gauss, force):
         Link("arch", soft_rod(order, n_gauss, QUARTERS)),
         Link("slider", None, joint=Joint("prismatic", axis=(1.0, 0.0, 0.0)), at=pose(p=(LENGTH, 0.0, 0.0))),
     )
-    loads = {"amidst": PointWrench("arch", 0.5, wrench=(0, 0, 0, 0, force, 0))}
+    loads = {"amidst": Wrench("arch", 0.5, force=(0, force, 0))}
     loops = {"tip": Loop(Joint(), Anchor("arch"), Anchor("slider"))}
     return Robot(Description("arch", links, gravity=NO_GRAVITY, loads=loads, loops=loops))
 
@@ -371,8 +374,8 @@ def arm_in_two(order, cut, n_gauss=16):
     cut = "base": the second rod is free, its base is closed onto the first; cut = "tip": the body is free, the second
     rod is built from it, backwards.
     """
-    varying = strain(torsion=order, bending=order, elongation=order, shear=order)
-    rod = Rod((Division(PART, Circle(0.01), SOFT, varying, n_gauss=n_gauss),))
+    varying = Strain(torsion=order, bending=order, elongation=order, shear=order)
+    rod = Rod((Division(PART, Circle(0.01), SOFT, varying, quadrature=n_gauss),))
     bob = RigidBody(0.05, centre=(0.02, 0.01, 0.0), inertia=(2e-5, 3e-5, 4e-5))
     first, middle, tip = Link("first", rod), pose(CORNER, (PART, 0.0, 0.0)), pose(CORNER, (2.0 * PART, 0.0, 0.0))
     back, loops = pose(turn(Z, np.pi)), {}

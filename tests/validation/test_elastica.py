@@ -12,7 +12,7 @@ from validation.builders import cantilever, stiffness, tip_load
 
 from sorosim.equilibria.statics import statics
 from sorosim.lie import log_se3
-from sorosim.model.basis import ReferenceStrain, strain
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.profile import Linear
 from sorosim.model.section import Circle, Rectangle
 from sorosim.signals.expressions import parse
@@ -20,7 +20,7 @@ from sorosim.signals.expressions import parse
 L = 0.5
 # P L^2/EI: deflection w/L across and shortening u/L along the rod
 TABLE = {1: (0.30172, 0.05643), 2: (0.49346, 0.16064), 5: (0.71379, 0.38763), 10: (0.81061, 0.55500)}
-ALL_SIX = strain(torsion=3, bending=3, elongation=3, shear=3)
+ALL_SIX = Strain(torsion=3, bending=3, elongation=3, shear=3)
 
 
 # -- the elastica
@@ -43,7 +43,7 @@ def elastica(alpha):
 
 def bent(alpha, order, n_gauss, plane="y"):
     """w/L and u/L of an inextensible, unshearable rod."""
-    arm = cantilever(strain(**{f"bending_{plane}": order}), n_gauss=n_gauss)
+    arm = cantilever(Strain(**{f"bending_{plane}": order}), n_gauss=n_gauss)
     P, EI = np.zeros(3), stiffness(arm)[1]
     across = 2 if plane == "y" else 1
     P[across] = -alpha * EI / L**2
@@ -98,7 +98,7 @@ def test_elastica_error_falls_with_the_fourth_power_of_the_number_of_points(alph
 
 @pytest.mark.parametrize("frame", ["world", "body"])
 @pytest.mark.parametrize(
-    "varying", [strain(bending_z=0), strain(bending_z=3), ALL_SIX], ids=["order 0", "order 3", "all"]
+    "varying", [Strain(bending_z=0), Strain(bending_z=3), ALL_SIX], ids=["order 0", "order 3", "all"]
 )
 @pytest.mark.parametrize("turns", [0.5, 1, 2])
 def test_an_end_moment_rolls_the_rod_up_into_circles(agrees, turns, varying, frame):
@@ -136,7 +136,7 @@ def test_torsion_of_a_taper_is_the_integral_of_T_over_GJ():
     a, b = 0.02, 0.01
     errors = []
     for order in (2, 4, 6, 8):
-        arm = cantilever(strain(torsion=order), length=L, section=Circle(Linear(a, b)), n_gauss=200)
+        arm = cantilever(Strain(torsion=order), length=L, section=Circle(Linear(a, b)), n_gauss=200)
         T, G = 1e-3, arm.links[0].rod.divisions[0].material.shear_modulus
         found = statics(arm.with_loads(tip=tip_load(moment=(T, 0, 0))))
         exact = T * 2.0 / (np.pi * G) * L / (a - b) * (b**-3 - a**-3) / 3.0
@@ -156,7 +156,7 @@ def test_pure_stretch_is_P_L_over_EA(P):
 
 
 def test_hanging_rod_stretches_under_its_weight():
-    arm = cantilever(strain(elongation=1), length=L, gravity=(9.81, 0, 0))
+    arm = cantilever(Strain(elongation=1), length=L, gravity=(9.81, 0, 0))
     # rho g L^2 / 2E, from a strain that falls linearly to zero at the tip
     assert statics(arm).tip()[0] == pytest.approx(L + 1000.0 * 9.81 * L**2 / 2e6, abs=1e-14)
 
@@ -167,7 +167,7 @@ def test_hanging_rod_stretches_under_its_weight():
 @pytest.mark.parametrize("axis", [1, 2])
 def test_small_tip_force_gives_timoshenkos_deflection(agrees, axis):
     section = Rectangle(0.08, 0.05, shear_factor=(5 / 6, 0.7))
-    arm = cantilever(strain(torsion=1, bending=1, elongation=1, shear=1), length=0.3, section=section)
+    arm = cantilever(Strain(torsion=1, bending=1, elongation=1, shear=1), length=0.3, section=section)
     k = stiffness(arm)
     P = 1e-4
     force = np.eye(3)[axis] * P
@@ -186,7 +186,7 @@ def test_small_tip_force_gives_timoshenkos_deflection(agrees, axis):
 
 
 def test_small_weight_gives_the_deflection_of_an_even_load(agrees):
-    arm = cantilever(strain(bending=2, shear=1), length=L, gravity=(0, 0, -1e-5))
+    arm = cantilever(Strain(bending=2, shear=1), length=L, gravity=(0, 0, -1e-5))
     q, k = 1000.0 * np.pi * 1e-4 * 1e-5, stiffness(arm)
     exact = q * L**4 / (8.0 * k[1]) + q * L**2 / (2.0 * k[5])
     # the square of the slope, 5e-5, is left
@@ -205,7 +205,7 @@ def test_small_weight_gives_the_deflection_of_an_even_load(agrees):
 
 def test_a_rod_born_as_an_arc_is_an_arc_and_a_moment_straightens_it():
     R = L / (0.5 * np.pi)
-    arc = ReferenceStrain((0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0))
+    arc = ReferenceStrain(0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0)
     arm = cantilever(ALL_SIX, length=L, reference=arc)
     rest = statics(arm)
     assert_allclose(rest.q, 0.0, atol=1e-15)
@@ -219,8 +219,8 @@ def test_a_rod_born_as_an_arc_is_an_arc_and_a_moment_straightens_it():
 
 def test_quarter_circle_under_small_tip_forces_follows_castigliano(agrees):
     R = 0.2
-    arc = ReferenceStrain((0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0))
-    arm = cantilever(strain(bending_z=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
+    arc = ReferenceStrain(0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0)
+    arm = cantilever(Strain(bending_z=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
     P, EI = 1e-8, stiffness(arm)[2]
     unit = P * R**3 / EI
     moved = (
@@ -235,8 +235,8 @@ def test_quarter_circle_under_small_tip_forces_follows_castigliano(agrees):
 
 def test_out_of_plane_load_of_a_quarter_circle_bends_and_twists_it(agrees):
     R = 0.2
-    arc = ReferenceStrain((0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0))
-    arm = cantilever(strain(torsion=9, bending=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
+    arc = ReferenceStrain(0.0, 0.0, 1.0 / R, 1.0, 0.0, 0.0)
+    arm = cantilever(Strain(torsion=9, bending=9), length=0.5 * np.pi * R, reference=arc, n_gauss=64)
     k, P = stiffness(arm), 1e-6
     tip = statics(arm.with_loads(tip=tip_load(force=(0, 0, P)))).tip()
     # Timoshenko: P R^3 (pi/4 / EI + (3 pi/4 - 2) / GJ)
@@ -251,7 +251,7 @@ def test_helical_rest_shape_is_a_helix(agrees):
     # Frenet: curvature about z, torsion about x
     curvature, twist = radius / (radius**2 + c**2), c / (radius**2 + c**2)
     arm = cantilever(
-        ALL_SIX, length=length, reference=ReferenceStrain((twist, 0.0, curvature, 1.0, 0.0, 0.0)), n_gauss=30
+        ALL_SIX, length=length, reference=ReferenceStrain(twist, 0.0, curvature, 1.0, 0.0, 0.0), n_gauss=30
     )
     tip = statics(arm).tip()
     # after whole turns: along the axis, which in the first frame is (c, 0, radius) / |.|
@@ -270,7 +270,7 @@ def test_a_formula_gives_the_rest_shape_of_a_clothoid():
     errors = []
     for n in (16, 32, 64):
         arm = cantilever(
-            strain(bending_z=0), length=L, n_gauss=n, reference=ReferenceStrain((0.0, 0.0, curvature, 1.0, 0.0, 0.0))
+            Strain(bending_z=0), length=L, n_gauss=n, reference=ReferenceStrain(0.0, 0.0, curvature, 1.0, 0.0, 0.0)
         )
         sine, cosine = fresnel(L / a)
         errors.append(np.abs(statics(arm).tip() - [a * cosine, a * sine, 0.0]).max())

@@ -10,19 +10,19 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from validation.builders import cantilever, pendulum, tip_load
 
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import simulate
 
 GRAVITY = (0.0, 0.0, -9.81)
-PLANAR = strain(bending_y=3)
-SPATIAL = strain(torsion=1, bending=2, elongation=0, shear=0)
+PLANAR = Strain(bending_y=3)
+SPATIAL = Strain(torsion=1, bending=2, elongation=0, shear=0)
 
 
 def silicone(**damping):
@@ -221,8 +221,8 @@ def test_what_mass_damping_takes_is_dissipated_and_no_work():
 
 def test_balance_holds_for_loads_that_follow_the_rod_and_loads_that_do_not():
     loads = {
-        "follower": PointWrench("arm", 1.0, wrench=(0, 0.01, 0, 0, 0, 0.3), frame="body"),
-        "dead": PointWrench("arm", 0.6, wrench=(0.005, 0, 0, 0, 0.2, 0)),
+        "follower": Wrench("arm", 1.0, moment=(0, 0.01, 0), force=(0, 0, 0.3), frame="body"),
+        "dead": Wrench("arm", 0.6, moment=(0.005, 0, 0), force=(0, 0.2, 0)),
     }
     rod = swinging(SPATIAL, hinge=False, damping=3e3).with_loads(**loads)
     run = simulate(rod, 0.3, 1e-3, method="cvode", rtol=1e-7, atol=1e-10)

@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose
 from sorosim.lie import exp_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 

@@ -34,11 +34,11 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import ModelError
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.immersion import Immersed, ellipsoid_added_mass
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Linear
@@ -71,7 +71,7 @@ def body_in(body, joint, water, gravity=DOWN):
 
 
 def rod_of(length, section, material, varying, n_gauss=None):
-    return Rod((Division(length, section, material, varying, n_gauss=n_gauss),))
+    return Rod((Division(length, section, material, varying, quadrature=n_gauss),))
 
 
 def ball(radius):
@@ -175,7 +175,7 @@ def pendulum(name):
         inertia = m * (R**2 / 4.0 + H**2 / 3.0) + RHO * (added[1][1] + added[0][0] * H**2 / 4.0)
     else:
         # a rod whose strains are locked: its sections carry rho pi r^2 across and nothing along
-        rod = rod_of(length, Circle(0.01), Material(1e6, poisson=0.5, density=density), strain(), n_gauss=5)
+        rod = rod_of(length, Circle(0.01), Material(1e6, poisson=0.5, density=density), Strain(), n_gauss=5)
         link = Link("bob", rod, joint=hinge, at=pose(turn(Y, 0.5 * np.pi)))
         A, J = np.pi * 0.01**2, np.pi / 4.0 * 0.01**4
         moment, inertia = (density - RHO) * A * G * length**2 / 2.0, (density + RHO) * A * length**3 / 3.0
@@ -295,14 +295,14 @@ def test_archimedes_weighs_every_shape(name, rng):
         assert WORST.note("Archimedes", np.abs(buoyancy - exact).max() / np.abs(exact).max()) < 1e-13
 
 
-SUPPLE = strain(torsion=1, bending=2, elongation=1, shear=0)
+SUPPLE = Strain(torsion=1, bending=2, elongation=1, shear=0)
 
 
 def swimmer(water=None, gravity=DOWN, joint="free", materials=RHO, varying=SUPPLE):
     """A tapered rod with a solid on its tip and a branch in its middle, all as dense as water."""
     silicone = Material(2e5, poisson=0.45, density=materials)
     arm = rod_of(0.5, Circle(Linear(0.03, 0.015)), silicone, varying)
-    fin = rod_of(0.2, Rectangle(0.01, 0.05), silicone, strain(bending=1, torsion=0))
+    fin = rod_of(0.2, Rectangle(0.01, 0.05), silicone, Strain(bending=1, torsion=0))
     egg, hat = Ellipsoid((0.06, 0.03, 0.04)), Cone(0.05, 0.1)
     knob = Assembly((Solid(egg, density=materials, at=OBLIQUE), Solid(hat, density=materials)))
     links = (
@@ -326,7 +326,7 @@ def test_neutral_bodies_and_rods_rest_anywhere(rng):
 
 
 def test_neutral_robot_takes_the_shape_it_has_without_gravity():
-    push = PointWrench("knob", wrench=(0.0, 0.01, 0.0, 0.02, 0.1, -0.05))
+    push = Wrench("knob", moment=(0.0, 0.01, 0.0), force=(0.02, 0.1, -0.05))
     wet, outside = swimmer(Fluid(RHO), joint="fixed"), swimmer(gravity=NO_GRAVITY, joint="fixed")
     held = {name: 0.1 for name in wet.coordinate_names if name.startswith("fin.spherical")}
     found = [statics(robot.with_loads(push=push), driven=held).q for robot in (wet, outside)]
@@ -380,7 +380,7 @@ def test_a_sphere_floats_with_its_share_of_density_under_water(agrees, ratio):
 
 def stick(ratio, up, n_gauss):
     """A stick of 1 m and 4 cm across on a slide along z, upright or lying, at the surface z = 0."""
-    rod = rod_of(1.0, Circle(0.02), Material(1e6, poisson=0.5, density=ratio * RHO), strain(), n_gauss=n_gauss)
+    rod = rod_of(1.0, Circle(0.02), Material(1e6, poisson=0.5, density=ratio * RHO), Strain(), n_gauss=n_gauss)
     at = pose(turn(Y, -0.5 * np.pi)) if up else pose()
     links = Link("slide", None, joint=SLIDE), Link("rod", rod, parent="slide", at=at)
     return Robot(Description("stick", links, loads={"water": Fluid(RHO, height=0.0)}))
@@ -465,7 +465,7 @@ def test_drag_of_every_shape_takes_energy(name, rng):
 def test_lift_is_across_rod_and_flow(rng):
     # a rod along x, a flow of the section: C rho/2 |v|^2 per length and width, turned by a right angle
     r, length, lift = 0.02, 0.4, 0.7
-    rod = rod_of(length, Circle(r), Material(1e6, poisson=0.5, density=RHO), strain(), n_gauss=3)
+    rod = rod_of(length, Circle(r), Material(1e6, poisson=0.5, density=RHO), Strain(), n_gauss=3)
     water = Fluid(RHO, links={"rod": Immersed(drag=0.0, lift=lift, added_mass=0.0)})
     along_x, along_y, along_z = (Joint("prismatic", axis=axis) for axis in (X, Y, Z))
     links = (
@@ -535,7 +535,7 @@ def test_a_body_moves_alike_in_a_steady_current_and_in_still_water(rng):
 def test_a_soft_robot_moves_alike_in_a_steady_current_and_in_still_water(rng):
     def robot_in(current):
         water = Fluid(RHO, current=current, links={**LIFTING, "knob": Immersed()})
-        return swimmer(water, materials=1200.0, varying=strain(torsion=1, bending=2))
+        return swimmer(water, materials=1200.0, varying=Strain(torsion=1, bending=2))
 
     assert WORST.note("Galilei, soft", same_in_a_current(robot_in, "arm", rng)) < 1e-7
 
@@ -757,7 +757,7 @@ def test_limits_of_ellipsoids_sphere_cylinder_and_disc():
 @pytest.mark.parametrize("section", [Circle(0.02), Ellipse(0.06, 0.02), Circle(Linear(0.03, 0.01))])
 def test_sections_of_rods_carry_the_fluid_of_cylinders(section):
     length = 0.6
-    rod = rod_of(length, section, Material(1e6, poisson=0.5, density=RHO), strain(), n_gauss=4)
+    rod = rod_of(length, section, Material(1e6, poisson=0.5, density=RHO), Strain(), n_gauss=4)
     added = []
     for axis in (X, Y, Z):
         link = Link("rod", rod, joint=Joint("prismatic", axis=axis))
@@ -783,7 +783,7 @@ TENTACLES = {
 def test_a_tentacle_bends_with_the_current_as_the_boundary_value_problem_says(U, case):
     drag, added, tolerance = TENTACLES[case]
     r, length, young = 0.005, 0.3, 1e6
-    rod = rod_of(length, Circle(r), Material(young, poisson=0.5, density=RHO), strain(bending_z=14), n_gauss=160)
+    rod = rod_of(length, Circle(r), Material(young, poisson=0.5, density=RHO), Strain(bending_z=14), n_gauss=160)
     wet = Immersed(drag=(*drag, drag[1]), added_mass=(0.0, added, added))
     water = Fluid(RHO, current=(0.0, U, 0.0), links={"arm": wet})
     robot = Robot(Description("tentacle", (Link("arm", rod),), loads={"water": water}))
@@ -807,7 +807,7 @@ def test_a_tentacle_bends_with_the_current_as_the_boundary_value_problem_says(U,
 
 def sway(density_of_fluid, r=5e-4, order=10):
     """Frequencies of a slender cantilever [Hz], bending in one plane."""
-    rod = rod_of(0.5, Circle(r), Material(1e6, poisson=0.5, density=1200.0), strain(bending_z=order), n_gauss=80)
+    rod = rod_of(0.5, Circle(r), Material(1e6, poisson=0.5, density=1200.0), Strain(bending_z=order), n_gauss=80)
     loads = {"water": Fluid(density_of_fluid)} if density_of_fluid else {}
     robot = Robot(Description("cantilever", (Link("arm", rod),), gravity=NO_GRAVITY, loads=loads))
     return robot.linearize(np.zeros(robot.ndof)).frequencies, robot

@@ -9,11 +9,11 @@ from scipy.special import iv, jn_zeros, jv, kv, yv
 from validation.builders import NO_GRAVITY, cantilever
 
 from sorosim.constraints.loop import Anchor, Loop
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import ReferenceStrain, strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -65,7 +65,7 @@ def test_frequencies_of_a_cantilever_converge_from_above_and_spectrally_with_the
     exact = BETA[:2] ** 2 * UNIT
     errors = []
     for order in range(1, 9):
-        arm = cantilever(strain(bending_y=order), length=L, section=thin(), material=STIFF, n_gauss=384)
+        arm = cantilever(Strain(bending_y=order), length=L, section=thin(), material=STIFF, n_gauss=384)
         errors.append(omegas(arm, n=2) / exact - 1.0)
     first, second = np.array(errors).T
     # Rayleigh-Ritz: a basis within a larger one has no higher frequencies
@@ -128,7 +128,7 @@ def test_tapered_cantilever_has_the_frequencies_of_kirchhoffs_bessel_functions(a
     gyration = thick / (np.sqrt(12.0) if n == WEDGE else 2.0)
     # the slimmer the tip, the nearer Y and K are to their pole: they need more polynomials
     order = 24 if tip == 0.1 else RICH
-    arm = cantilever(strain(bending_y=order), length=L, section=section, material=STIFF, n_gauss=MANY)
+    arm = cantilever(Strain(bending_y=order), length=L, section=section, material=STIFF, n_gauss=MANY)
     to_the_point = L / (1.0 - tip)
     exact = kirchhoff(n, tip) * np.sqrt(E / RHO) * gyration / to_the_point**2
     what = f"frequencies of {'wedges' if n == WEDGE else 'cones'}, complete and truncated"
@@ -163,7 +163,7 @@ def test_tip_mass_roots_are_those_of_the_textbook_equation(mass):
 
 @pytest.mark.parametrize(("mass", "inertia"), [(0.1, 1e-12), (1.0, 1e-12), (1.0, 0.05), (20.0, 0.3)])
 def test_rod_with_a_tip_mass(agrees, mass, inertia):
-    rod = cantilever(strain(bending_y=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY).links[0]
+    rod = cantilever(Strain(bending_y=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY).links[0]
     J = inertia * RHO * AREA * L**3
     body = RigidBody(mass * RHO * AREA * L, inertia=(J, J, J))
     robot = Robot(Description("loaded", (rod, Link("weight", body, parent="arm")), gravity=NO_GRAVITY))
@@ -176,7 +176,7 @@ def test_rod_with_a_tip_mass(agrees, mass, inertia):
 
 
 def test_free_rod_has_six_rigid_body_modes_and_the_frequencies_of_a_free_beam(agrees):
-    rod = cantilever(strain(bending=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY).links[0].rod
+    rod = cantilever(Strain(bending=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY).links[0].rod
     robot = Robot(Description("free", (Link("arm", rod, joint=Joint("free")),), gravity=NO_GRAVITY))
     found = robot.linearize(np.zeros(robot.ndof))
     assert list(found.frequencies[:6]) == [0.0] * 6
@@ -230,8 +230,8 @@ def test_turning_rod_is_stiffened_out_of_plane_and_softened_in_plane(agrees, eta
     exact = np.array([turning_beam(eta, near) for near in WRIGHT[eta]])
     assert_allclose(exact, WRIGHT[eta], atol=1e-4)  # the last printed digit
     state = {"qd": {"arm": eta * UNIT}}
-    flap = omegas(hub(strain(bending_y=RICH)), **state) / UNIT
-    chord = omegas(hub(strain(bending_z=RICH)), **state) / UNIT
+    flap = omegas(hub(Strain(bending_y=RICH)), **state) / UNIT
+    chord = omegas(hub(Strain(bending_z=RICH)), **state) / UNIT
     published = "Wright, Smith, Thresher & Wang 1982"
     agrees(
         "flapwise frequencies of a turning rod", flap, WRIGHT[eta], atol=1e-4, source=published, bound="digits printed"
@@ -247,7 +247,7 @@ def test_turning_shaft_has_its_frequencies_split_by_the_speed(agrees):
     # seen from the round shaft that turns about its axis, a whirl comes by faster or slower by the speed
     speed = 2.0 * UNIT
     robot = cantilever(
-        strain(bending=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY,
+        Strain(bending=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY,
         joint=Joint("revolute", axis=(1.0, 0.0, 0.0)),
     )  # fmt: skip
     found = robot.linearize(np.zeros(robot.ndof), qd={"arm": speed})
@@ -293,9 +293,9 @@ RADIUS = 0.2
 def ring(varying, natural=True):
     """A thin ring in the plane x-z, free: bent from a rod, which was straight or of this curvature."""
     around = 2.0 * np.pi * RADIUS
-    reference = ReferenceStrain((0.0, 1.0 / RADIUS if natural else 0.0, 0.0, 1.0, 0.0, 0.0))
+    reference = ReferenceStrain(0.0, 1.0 / RADIUS if natural else 0.0, 0.0, 1.0, 0.0, 0.0)
     section = thin(1e-5 * around)
-    rod = Rod((Division(around, section, STIFF, varying, n_gauss=MANY, reference=reference),))
+    rod = Rod((Division(around, section, STIFF, varying, quadrature=MANY, reference=reference),))
     link = Link("ring", rod, joint=Joint("free"))
     seam = Loop(Joint("fixed"), Anchor("ring", s=1.0), Anchor("ring", s=0.0))
     robot = Robot(Description("ring", (link,), gravity=NO_GRAVITY, loops={"seam": seam}))
@@ -308,7 +308,7 @@ def ring(varying, natural=True):
 @pytest.mark.parametrize("natural", [True, False], ids=["stress-free", "bent from a straight rod"])
 def test_ring_bends_in_its_plane_with_the_frequencies_of_hoppe(agrees, natural):
     # the moulded curvature only adds to the energy what all closed curves have alike, 2 pi EI/R: no frequency knows it
-    robot, q, unit = ring(strain(bending_y=20), natural)
+    robot, q, unit = ring(Strain(bending_y=20), natural)
     found = robot.linearize(q)
     n = np.array([2, 3, 4])
     exact = n * (n**2 - 1) / np.sqrt(n**2 + 1) * unit
@@ -320,7 +320,7 @@ def test_ring_bends_in_its_plane_with_the_frequencies_of_hoppe(agrees, natural):
 
 def test_ring_bends_out_of_its_plane_with_the_frequencies_of_michell(agrees):
     # bending and torsion together, EI/GJ = 1.3 (Love, article 293)
-    robot, q, unit = ring(strain(torsion=20, bending_z=20))
+    robot, q, unit = ring(Strain(torsion=20, bending_z=20))
     # a thin free body whose loop is closed by the null space of six rows: rounding decides the seventh digit
     n = np.array([2, 3])
     exact = n * (n**2 - 1) / np.sqrt(n**2 + 1.0 + STIFF.poisson) * unit
@@ -344,9 +344,9 @@ def test_rod_under_tension_on_a_hinge(agrees):
         return a**2 * np.tanh(a) * (-(b**3) - p * b) * np.cos(b) + b**2 * np.sin(b) * (a**3 - p * a)
 
     exact = roots(determinant, np.linspace(1.0, 120.0, 2000), 3)
-    load = PointWrench("arm", 1.0, wrench=(0.0, 0.0, 0.0, pull, 0.0, 0.0))
+    load = Wrench("arm", 1.0, force=(pull, 0.0, 0.0))
     robot = cantilever(
-        strain(bending_y=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY, load=load,
+        Strain(bending_y=RICH), length=L, section=thin(), material=STIFF, n_gauss=MANY, load=load,
         joint=Joint("revolute", axis=(0.0, 1.0, 0.0)),
     )  # fmt: skip
     what = "frequencies of a hinged rod under tension"
@@ -358,7 +358,7 @@ def test_hanging_chain_swings_with_the_zeros_of_bessels_function(agrees):
     g = 9.81
     rod = Properties(AREA, 1e-20, 1e-20, 2e-20)
     robot = cantilever(
-        strain(bending_y=10), length=L, section=rod, material=STIFF, n_gauss=MANY, gravity=(g, 0.0, 0.0),
+        Strain(bending_y=10), length=L, section=rod, material=STIFF, n_gauss=MANY, gravity=(g, 0.0, 0.0),
         joint=Joint("revolute", axis=(0.0, 1.0, 0.0)),
     )  # fmt: skip
     exact = 0.5 * jn_zeros(0, 3) * np.sqrt(g / L)

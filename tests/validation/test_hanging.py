@@ -9,11 +9,11 @@ from validation.motions import ASKEW, MOMENTS, X, Y, Z, oblique_body, pose, turn
 
 from sorosim.equilibria.statics import statics
 from sorosim.lie import log_so3
-from sorosim.loads.point_wrench import PointWrench
-from sorosim.model.basis import strain
+from sorosim.loads.wrench import Wrench
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -41,7 +41,7 @@ def hanging_chain(n, force=0.0):
         where = {"parent": f"link{i - 1}", "at": at} if i else {}
         links.append(Link(f"link{i}", body, joint=Joint("revolute", axis=Y), **where))
     links.append(Link("end", None, parent=links[-1].name, at=at))
-    return Robot(Description("chain", tuple(links), loads={"pull": PointWrench("end", wrench=(0, 0, 0, force, 0, 0))}))
+    return Robot(Description("chain", tuple(links), loads={"pull": Wrench("end", force=(force, 0, 0))}))
 
 
 @pytest.mark.parametrize("force", [0.0, 15.0])
@@ -70,7 +70,10 @@ def test_body_pulled_by_strings_takes_the_rotation_of_least_energy(rng, size):
     # -sum F . R r over all rotations is least at the orthogonal factor of sum F r^T (Wahba's problem)
     body = oblique_body(0.5, MOMENTS, (0.0, 0.0, -0.2), ASKEW)
     hooks = [Link(f"hook{i}", None, parent="body", at=pose(p=r)) for i, r in enumerate(HOOKS)]
-    pulls = {f"pull{i}": PointWrench(f"hook{i}", wrench=(0, 0, 0, *F)) for i, F in enumerate(FORCES)}
+    pulls = {
+        f"pull{i}": Wrench(f"hook{i}", moment=((0, 0, 0, *F))[:3], force=((0, 0, 0, *F))[3:])
+        for i, F in enumerate(FORCES)
+    }
     link = Link("body", body, joint=Joint("spherical"), at=pose(ASKEW, (0.3, -0.2, 0.5)))
     robot = Robot(Description("strings", (link, *hooks), loads=pulls))
     B = FORCES.T @ HOOKS + np.outer([0.0, 0.0, -0.5 * G], body.centre)
@@ -104,7 +107,7 @@ def test_body_hangs_from_a_spherical_joint(rng, centre):
 
 BAR, WEIGHT = (0.3, 0.2), (0.1, 0.08)  # length and mass of the first and the last link
 SOFT = Division(0.5, Circle(0.01), Material(2e5, poisson=0.5, density=1000.0),
-                strain(torsion=0, bending=12, elongation=12, shear=12), n_gauss=48)  # fmt: skip
+                Strain(torsion=0, bending=12, elongation=12, shear=12), quadrature=48)  # fmt: skip
 PULL = 0.5
 
 
@@ -118,7 +121,7 @@ def soft_chain(kind, direction):
         Link("weight", bodies[1], joint=joint, parent="rod"),
         Link("end", None, parent="weight", at=pose(p=(WEIGHT[0], 0.0, 0.0))),
     )
-    pull = PointWrench("end", wrench=(0, 0, 0, *(PULL * direction)))
+    pull = Wrench("end", moment=((0, 0, 0, *(PULL * direction)))[:3], force=((0, 0, 0, *(PULL * direction)))[3:])
     return Robot(Description("soft chain", links, loads={"pull": pull}))
 
 

@@ -20,10 +20,10 @@ from sorosim.equilibria.statics import statics
 from sorosim.lie import exp_se3
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -33,7 +33,7 @@ from sorosim.robot import Robot
 G = 9.81
 DOWN = (0.0, 0.0, -G)
 LENGTH, RHO = 0.5, 1000.0
-EVERYTHING = strain(torsion=1, bending=2, elongation=1, shear=1)
+EVERYTHING = Strain(torsion=1, bending=2, elongation=1, shear=1)
 WORST = Worst()
 run_of = partial(motions.run_of, method="cvode", rtol=1e-9)
 
@@ -99,7 +99,7 @@ def test_rod_that_spins_across_its_axis_stretches_as_the_exact_rod():
     k = rate * np.sqrt(RHO / 2e5)
     exact, errors = 2.0 * np.tan(0.5 * k * LENGTH) / k, []
     for n_gauss in (10, 20, 40):
-        rod = free_rod(strain(bending=1, elongation=order, shear=0), n_gauss=n_gauss)
+        rod = free_rod(Strain(bending=1, elongation=order, shear=0), n_gauss=n_gauss)
         own = [name.startswith("arm.elongation") for name in rod.coordinate_names]
         # turning steadily: elongations do not accelerate
         steady = fsolve(
@@ -174,7 +174,7 @@ def test_flying_rod_gets_the_impulse_and_the_work_of_its_end():
     knots, sizes = [0.0, 2.5, 5.0], [0.0, 200.0, 0.0]
     moment, force = np.array([0.0, -0.5, -1.0]), np.array([0.1, 0.0, 0.0])
     at = pose(turn(Z, np.arctan2(8.0, -6.0)), (6.0, 0.0, 0.0))
-    rod = flying(strain(torsion=2, bending=2, elongation=2, shear=2), "free", (*moment, *force),
+    rod = flying(Strain(torsion=2, bending=2, elongation=2, shear=2), "free", (*moment, *force),
                  lambda t: float(np.interp(t, knots, sizes)), 6, at)  # fmt: skip
     run = run_of(rod, 6.0, 0.01, checkpoint=2.5)
     h, energy, pull = momenta(run), run.energy(), np.interp(run.t, knots, sizes)[:, None]
@@ -201,7 +201,7 @@ def test_flying_rod_converges_to_that_of_finite_elements():
     limit = once[1] + (once[1] - once[0]) / 15.0
     errors = []
     for order in (2, 4, 6, 8):
-        varying = strain(bending_z=order, elongation=order, shear_y=order)
+        varying = Strain(bending_z=order, elongation=order, shear_y=order)
         rod = flying(varying, "planar", (0, 0, -1, 0.1, 0, 0), size, 2 * order)
         run = run_of(rod, 4.0, 4.0)
         g = rod.poses(run.q[-1], "rod", np.linspace(0.0, 1.0, 11))
@@ -228,7 +228,7 @@ HINGE = Joint("revolute", axis=Y)
 
 
 def test_rod_with_locked_strains_is_a_rigid_body(rng):
-    rod = cantilever(strain(), section=Circle(0.02), gravity=DOWN, joint=Joint("free"))
+    rod = cantilever(Strain(), section=Circle(0.02), gravity=DOWN, joint=Joint("free"))
     body = Robot(Description("body", (Link("arm", rigid_twin(0.02), joint=Joint("free")),), gravity=DOWN))
     for _ in range(5):
         q, qd, qdd = rng.normal(size=(3, 6))
@@ -243,7 +243,7 @@ def test_stiff_rod_swings_as_the_rigid_body_of_its_mass():
     exact, errors = LENGTH * np.stack([np.cos(angle), 0.0 * angle, -np.sin(angle)], axis=-1), []
     for young in (1e9, 1e10, 1e11):
         stiff = Material(young, poisson=0.3, density=RHO, stiffness_damping=1e-3)
-        varying = strain(torsion=0, bending=3, elongation=1, shear=1)
+        varying = Strain(torsion=0, bending=3, elongation=1, shear=1)
         rod = cantilever(varying, section=Circle(0.02), material=stiff, gravity=DOWN, joint=HINGE)
         errors.append(np.abs(run_of(rod, 1.5, 0.05, rtol=1e-10).tip() - exact).max())
     orders = np.log10(np.divide(errors[:-1], errors[1:]))
@@ -263,7 +263,7 @@ RUBBER = Material(1e6, poisson=0.5, density=RHO)
 
 def two_shafts(varying, block=True, at=None, load=None, n_gauss=None):
     """Rod, fixed block of 10 cm or massless frame, rod; the second one stands at `at` on the block."""
-    first, second = (Rod((Division(*shaft, RUBBER, varying, n_gauss=n_gauss),)) for shaft in SHAFTS)
+    first, second = (Rod((Division(*shaft, RUBBER, varying, quadrature=n_gauss),)) for shaft in SHAFTS)
     inertia = (3e-4, 1e-3, 1e-3)
     body = RigidBody(0.5, centre=(0.05, 0.0, 0.0), inertia=inertia) if block else None
     links = (
@@ -306,7 +306,7 @@ def test_torsion_of_one_rod_bends_the_other_round_a_corner():
 
 
 def test_torsional_frequencies_of_shaft_disc_shaft():
-    robot = two_shafts(strain(torsion=12), n_gauss=96)
+    robot = two_shafts(Strain(torsion=12), n_gauss=96)
     speed = np.sqrt(RUBBER.shear_modulus / RHO)
 
     def end(w):
@@ -332,8 +332,8 @@ SOFT = Material(1e6, poisson=0.5, density=RHO, damping=3e3)
 
 def in_halves(order, joint, as_links):
     """A rod of two divisions, or of two links on a fixed joint, whose second frame is turned about the axis."""
-    varying = strain(bending=order, elongation=order, shear=order)
-    half = Division(LENGTH / 2.0, Circle(0.01), SOFT, varying, n_gauss=16)
+    varying = Strain(bending=order, elongation=order, shear=order)
+    half = Division(LENGTH / 2.0, Circle(0.01), SOFT, varying, quadrature=16)
     links = (Link("arm", Rod((half, half)), joint=joint),)
     if as_links:
         links = (
@@ -344,7 +344,7 @@ def in_halves(order, joint, as_links):
 
 
 def in_one(order, joint):
-    varying = strain(bending_y=order, elongation=order, shear_z=order)
+    varying = Strain(bending_y=order, elongation=order, shear_z=order)
     return cantilever(varying, material=SOFT, n_gauss=32, gravity=DOWN, joint=joint)
 
 

@@ -32,10 +32,10 @@ from validation.motions import (
 
 from sorosim.errors import Interrupted
 from sorosim.lie import log_so3
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.section import Circle
@@ -318,7 +318,7 @@ def test_spherical_pendulum_circles_for_minutes(motion):
 def soft_rod():
     """A soft rod that lies bent, twisted and stretched while it tumbles."""
     rubber = Material(5e5, poisson=0.5, density=1000.0)
-    return cantilever(strain(torsion=1, bending=2), material=rubber, section=Circle(0.02), joint=Joint("free"))
+    return cantilever(Strain(torsion=1, bending=2), material=rubber, section=Circle(0.02), joint=Joint("free"))
 
 
 def thrown_rod(rod, axis_angle, t_end, away=True, rtol=1e-9):

@@ -13,13 +13,13 @@ from validation.planar_rod import PlanarRod
 
 from sorosim.equilibria.statics import statics
 from sorosim.loads.line_load import LineLoad
-from sorosim.loads.point_wrench import PointWrench
 from sorosim.loads.spring import Spring
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import Anchor
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Linear
@@ -30,8 +30,8 @@ from sorosim.signals.expressions import parse
 
 L, G = 0.5, 9.81
 NOTHING = (0.0, 0.0, 0.0)
-ALL_SIX = strain(torsion=3, bending=3, elongation=3, shear=3)
-PLANAR = strain(bending_z=14)
+ALL_SIX = Strain(torsion=3, bending=3, elongation=3, shear=3)
+PLANAR = Strain(bending_z=14)
 WORST = Worst()
 
 
@@ -46,7 +46,7 @@ def expression(text):
 
 
 def line(force=(0, 0, 0), moment=(0, 0, 0), frame="world", **span):
-    return LineLoad("arm", wrench=(*moment, *force), frame=frame, **span)
+    return LineLoad("arm", moment=((*moment, *force))[:3], force=((*moment, *force))[3:], frame=frame, **span)
 
 
 # -- large deflections
@@ -90,7 +90,7 @@ def test_cantilever_under_an_even_follower_load(alpha):
 @pytest.mark.parametrize("frame", ["world", "body"])
 def test_thick_rod_under_a_load_that_varies_along_it(frame):
     # stretch and shear as well; X, s and L are the arclength of the unstrained rod
-    varying = strain(bending_z=10, elongation=8, shear_y=8)
+    varying = Strain(bending_z=10, elongation=8, shear_y=8)
     arm = cantilever(varying, section=Circle(0.03), n_gauss=100)
     k = stiffness(arm)
     p, c = 3.0 * k[2] / L**3, 0.5 * k[2] / L**2
@@ -104,14 +104,16 @@ def test_thick_rod_under_a_load_that_varies_along_it(frame):
         return f, g, c * np.cos(3.0 * X)
 
     exact = PlanarRod(L, k[2], k[3], k[4], line=load)
-    gap, states = shapes(arm.with_loads(p=LineLoad("arm", wrench=tuple(wrench), frame=frame)), exact)
+    gap, states = shapes(
+        arm.with_loads(p=LineLoad("arm", moment=(tuple(wrench))[:3], force=(tuple(wrench))[3:], frame=frame)), exact
+    )
     assert states[-1, 2] > 0.5
     assert WORST.note("varying load on a thick rod", gap) < 5e-9
 
 
 def test_a_moment_per_length_bends_a_rod_to_a_clothoid():
     # EI kappa = c (L - X): a clothoid, seen from its end
-    arm = cantilever(strain(bending_z=1), n_gauss=128)
+    arm = cantilever(Strain(bending_z=1), n_gauss=128)
     EI = stiffness(arm)[2]
     c = 2.5 * EI / L**2
     for frame in ("world", "body"):
@@ -129,7 +131,7 @@ def test_a_moment_per_length_bends_a_rod_to_a_clothoid():
 
 
 def test_a_torque_per_length_twists_a_rod_by_a_parabola():
-    arm = cantilever(strain(torsion=2, bending=1))
+    arm = cantilever(Strain(torsion=2, bending=1))
     GJ, c = stiffness(arm)[0], 0.01
     q = statics(arm.with_loads(c=line(moment=(c, 0, 0)))).q
     R = arm.poses(q, "arm", PLACES)[:, :3, :3]
@@ -137,10 +139,10 @@ def test_a_torque_per_length_twists_a_rod_by_a_parabola():
     assert_allclose(np.arctan2(R[:, 2, 1], R[:, 1, 1]), exact, rtol=0, atol=1e-13)
     # a torque that grows along the rod, on its second half only
     halves = tuple(
-        Division(0.5 * L, Circle(0.01), Material(1e6, poisson=0.5, density=1e3), strain(torsion=3)) for _ in range(2)
+        Division(0.5 * L, Circle(0.01), Material(1e6, poisson=0.5, density=1e3), Strain(torsion=3)) for _ in range(2)
     )
     arm = Robot(Description("halves", (Link("arm", Rod(halves)),), gravity=(0, 0, 0)))
-    half = LineLoad("arm", wrench=(expression(f"{c}*X"), 0, 0, 0, 0, 0), start=0.5)
+    half = LineLoad("arm", moment=(expression(f"{c}*X"), 0, 0), start=0.5)
     R = arm.poses(statics(arm.with_loads(c=half)).q, "arm", [0.5, 1.0])[:, :3, :3]
     whole = c * 0.375 * L**2 / GJ  # the torque of all of it
     found = np.arctan2(R[:, 2, 1], R[:, 1, 1])
@@ -169,7 +171,7 @@ def test_own_weight_as_a_line_load_is_gravity(rng):
 
 
 def test_an_even_load_is_the_limit_of_many_point_loads(rng):
-    arm = tapered(strain(torsion=1, bending=3))
+    arm = tapered(Strain(torsion=1, bending=3))
     force, moment = np.array([0.3, -0.5, 1.0]), np.array([0.02, 0.01, 0.03])
     q, zero = 0.2 * rng.normal(size=arm.ndof), np.zeros(arm.ndof)
     for frame in ("world", "body"):
@@ -177,7 +179,9 @@ def test_an_even_load_is_the_limit_of_many_point_loads(rng):
         errors = []
         for n in (8, 16, 32):
             share = tuple(L / n * np.array([*moment, *force]))
-            loads = {f"p{k}": PointWrench("arm", (k + 0.5) / n, wrench=share, frame=frame) for k in range(n)}
+            loads = {
+                f"p{k}": Wrench("arm", (k + 0.5) / n, moment=share[:3], force=share[3:], frame=frame) for k in range(n)
+            }
             errors.append(np.abs(arm.with_loads(**loads).inverse_dynamics(q, zero, zero) - whole).max())
         # midpoint sums; what Gauss's 8 points leave is 1e-4 of it
         orders = np.log2(np.divide(errors[:-1], errors[1:]))
@@ -186,12 +190,12 @@ def test_an_even_load_is_the_limit_of_many_point_loads(rng):
 
 
 def test_shapes_under_point_loads_tend_to_that_under_the_even_load():
-    arm = cantilever(strain(bending_z=8), n_gauss=40)
+    arm = cantilever(Strain(bending_z=8), n_gauss=40)
     p = 5.0 * stiffness(arm)[2] / L**3
     tip = statics(arm.with_loads(p=line((0, p, 0)))).tip()
     errors = []
     for n in (4, 8, 16):
-        loads = {f"p{k}": PointWrench("arm", (k + 0.5) / n, wrench=(0, 0, 0, 0, p * L / n, 0)) for k in range(n)}
+        loads = {f"p{k}": Wrench("arm", (k + 0.5) / n, force=(0, p * L / n, 0)) for k in range(n)}
         errors.append(np.abs(statics(arm.with_loads(**loads)).tip() - tip).max())
     assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.1)
 
@@ -230,7 +234,7 @@ def test_a_load_of_time_is_the_sum_of_its_parts(rng):
 def test_a_rod_shaken_by_a_load_of_time_resonates_as_its_modes_say():
     # an even load bends the first mode of a cantilever by its participation, far below resonance: statics times
     # 1/(1 - (w/w0)^2) for one mode; here the basis has one coordinate, so it is exact for small motions
-    arm = cantilever(strain(bending_z=0), n_gauss=12)
+    arm = cantilever(Strain(bending_z=0), n_gauss=12)
     zero = np.zeros(1)
     w0 = 2.0 * np.pi * arm.linearize(zero).frequencies[0]
     p, w = 1e-6, 0.4 * w0
@@ -257,7 +261,7 @@ def test_the_wrench_on_a_fixed_line_is_constant_in_the_world(rng):
     anchor = Anchor("body", at=pose(turn(Y, 0.4), (0.3, 0.1, 0.2)))
     bare, zero = floating(), np.zeros(6)
     about_origin = np.concatenate([MOMENT + np.cross(THROUGH, FORCE), FORCE])
-    for load in (PointWrench("body", **FIXED), PointWrench(anchor, **FIXED)):
+    for load in (Wrench("body", **FIXED), Wrench(anchor, **FIXED)):
         pushed = floating(p=load)
         for _ in range(20):
             q = rng.normal(size=6)
@@ -270,13 +274,13 @@ def test_the_wrench_on_a_fixed_line_is_constant_in_the_world(rng):
 
 def test_sliding_and_turning_along_the_line_changes_and_works_nothing(rng):
     pure = {**FIXED, "wrench": (0, 0, 0, *FORCE)}
-    pushed, zero = floating(p=PointWrench("body", **pure)), np.zeros(6)
+    pushed, zero = floating(p=Wrench("body", **pure)), np.zeros(6)
     along = FORCE / np.linalg.norm(FORCE)
     for _ in range(10):
         q = rng.normal(size=6)
         g = pushed.pose(q, "body")
         # the line of another point of the line is the same line
-        other = floating(p=PointWrench("body", **{**pure, "through": tuple(THROUGH + rng.normal() * FORCE)}))
+        other = floating(p=Wrench("body", **{**pure, "through": tuple(THROUGH + rng.normal() * FORCE)}))
         tau = pushed.inverse_dynamics(q, zero, zero)
         assert_allclose(other.inverse_dynamics(q, zero, zero), tau, rtol=0, atol=1e-13)
         # turning about the line does no work, and of sliding the force does all
@@ -288,7 +292,7 @@ def test_sliding_and_turning_along_the_line_changes_and_works_nothing(rng):
 
 @pytest.mark.parametrize("alpha", [2.0, -1.5])
 def test_a_rod_pushed_by_a_force_on_a_fixed_line(alpha):
-    arm = cantilever(strain(bending_z=12, elongation=8, shear_y=8), n_gauss=100)
+    arm = cantilever(Strain(bending_z=12, elongation=8, shear_y=8), n_gauss=100)
     k = stiffness(arm)
     p = alpha * k[2] / L**2
     force, through = np.array([-0.6 * p, p]), np.array([0.45, 0.05])
@@ -298,14 +302,16 @@ def test_a_rod_pushed_by_a_force_on_a_fixed_line(alpha):
         return force[0], force[1], d[0] * force[1] - d[1] * force[0]
 
     exact = PlanarRod(L, k[2], k[3], k[4], tip=tip)
-    load = PointWrench("arm", frame="line", wrench=(0, 0, 0, *force, 0), through=(*through, 0))
+    load = Wrench(
+        "arm", frame="line", moment=((0, 0, 0, *force, 0))[:3], force=((0, 0, 0, *force, 0))[3:], through=(*through, 0)
+    )
     gap, states = shapes(arm.with_loads(p=load), exact)
     assert abs(states[-1, 2]) > 0.5
     assert WORST.note("rod under a force on a fixed line", gap) < 5e-9
 
 
 def test_a_force_on_a_fixed_line_in_the_middle_of_a_rod_may_vary_in_time(rng):
-    load = PointWrench("arm", 0.5, frame="line", wrench=(0, 0, 0, "2*t", 0, 1.0), through=(0.1, 0.2, 0.3))
+    load = Wrench("arm", 0.5, frame="line", force=("2*t", 0, 1.0), through=(0.1, 0.2, 0.3))
     pushed = tapered().with_loads(p=load)
     # a node in the middle cuts a step of the quadrature in two: compare on the same ones
     bare = tapered().with_loads(p=replace(load, wrench=(0,) * 6))
@@ -422,7 +428,7 @@ def test_a_spring_between_two_rods_pulls_both_alike(rng):
     silicone = Material(1e6, poisson=0.5, density=1000.0)
 
     def rod():
-        return Rod((Division(L, Circle(0.01), silicone, strain(torsion=1, bending=2, elongation=0)),))
+        return Rod((Division(L, Circle(0.01), silicone, Strain(torsion=1, bending=2, elongation=0)),))
 
     links = (Link("arm", rod()), Link("leg", rod(), at=pose(turn(Z, 0.8), (0.0, 0.2, 0.1))))
     hook = pose(turn(X, 0.5), (0.02, 0.01, -0.03))

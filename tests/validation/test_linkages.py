@@ -27,7 +27,7 @@ from sorosim.constraints.loop import Anchor, Loop
 from sorosim.equilibria.statics import statics
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 

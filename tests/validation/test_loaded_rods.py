@@ -27,9 +27,9 @@ from validation.tip_loaded import EvenRod, follower_elastica
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.equilibria.statics import statics
 from sorosim.lie import exp_se3
-from sorosim.model.basis import ReferenceStrain, strain
+from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.section import Properties, Rectangle
@@ -48,7 +48,7 @@ def _report():
 
 
 def all_strains(order):
-    return strain(torsion=order, bending=order, elongation=order, shear=order)
+    return Strain(torsion=order, bending=order, elongation=order, shear=order)
 
 
 # -- Beck's column: a force along the tangent at its tip pushes a slender cantilever
@@ -106,7 +106,7 @@ def test_exact_column_flutters_at_becks_load(agrees):
 
 def test_becks_column_flutters_where_its_first_two_frequencies_meet(agrees):
     # segments of 4th order leave 1.2e-8 with 192 points, rotary inertia -1e-9
-    found = flutter_load(slender(strain(bending_y=10)))
+    found = flutter_load(slender(Strain(bending_y=10)))
     agrees("flutter of a column under a follower force, in EI/L^2", found, beck_flutter(), rtol=1.5e-8,
            source="exact solution of Beck's column", bound="192 points")  # fmt: skip
 
@@ -115,7 +115,7 @@ def test_becks_column_flutters_where_its_first_two_frequencies_meet(agrees):
 def test_becks_load_converges_with_the_order_of_the_basis():
     exact = thick_flutter(GYRATION, 0.0, 0.0)
     # 256 points: they leave 4e-9; odd orders add little
-    errors = np.array([abs(flutter_load(slender(strain(bending_y=n), 256)) / exact - 1.0) for n in (2, 4, 6)])
+    errors = np.array([abs(flutter_load(slender(Strain(bending_y=n), 256)) / exact - 1.0) for n in (2, 4, 6)])
     print("Beck's column, orders 2 to 6:", " ".join(f"{e:.1e}" for e in errors))
     assert (errors[1:] < errors[:-1] / 100.0).all()
     assert errors[-1] < 5e-8
@@ -123,13 +123,13 @@ def test_becks_load_converges_with_the_order_of_the_basis():
 
 def test_becks_load_has_errors_of_fourth_order_in_the_points():
     exact = thick_flutter(GYRATION, 0.0, 0.0)
-    errors = [abs(flutter_load(slender(strain(bending_y=8), n)) / exact - 1.0) for n in (24, 48, 96)]
+    errors = [abs(flutter_load(slender(Strain(bending_y=8), n)) / exact - 1.0) for n in (24, 48, 96)]
     assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 4.0, atol=0.1)
 
 
 @pytest.mark.parametrize(("below", "stable"), [(1e-5, True), (-1e-5, False)])
 def test_becks_column_in_space_is_stable_up_to_its_load(below, stable):
-    column = pushed(slender(strain(torsion=2, bending=8)), beck_flutter() * (1.0 - below))
+    column = pushed(slender(Strain(torsion=2, bending=8)), beck_flutter() * (1.0 - below))
     assert statics(column).stable is stable
     found = motion(column)
     assert found.stable is stable
@@ -141,7 +141,7 @@ def test_becks_column_in_space_is_stable_up_to_its_load(below, stable):
 
 def test_becks_column_never_buckles():
     # the force turns with the tip: no bent state is in equilibrium (the exact determinant would stay the same)
-    column = slender(strain(bending_y=8), 48)
+    column = slender(Strain(bending_y=8), 48)
     free = statics(column).tangent_stiffness
     for p in np.linspace(0.0, 100.0, 26):
         followed = statics(pushed(column, p)).tangent_stiffness
@@ -156,7 +156,7 @@ def test_thick_column_with_shear_and_rotary_inertia_flutters_at_the_exact_load(s
     section = Rectangle(0.05, height, shear_factor=5 / 6)
     material = Material(E, poisson=0.3, density=RHO)
     rod = cantilever(
-        strain(bending_y=10, shear_z=10, **free), length=L, section=section, material=material, n_gauss=192
+        Strain(bending_y=10, shear_z=10, **free), length=L, section=section, material=material, n_gauss=192
     )
     k = stiffness(rod)
     exact = thick_flutter(height / np.sqrt(12.0) / L, k[1] / (k[5] * L**2), k[1] / (k[3] * L**2) if stretches else 0.0)
@@ -193,7 +193,7 @@ def test_exact_columns_with_damping_are_those_of_the_literature_and_of_ritz():
 def test_internal_damping_halves_becks_load(internal, kind):
     # a viscosity acts three times in bending
     size = internal * UNIT * (E / 3.0 if kind == "damping" else 1.0)
-    rod = slender(strain(bending_y=8), **{kind: size})
+    rod = slender(Strain(bending_y=8), **{kind: size})
     exact = damped_flutter(internal, 0.0)
     found = brentq(lambda p: growth(pushed(rod, p)), 9.0, 18.0, xtol=1e-11)
     # 2e-9 is that of 192 points
@@ -204,10 +204,10 @@ def test_internal_damping_halves_becks_load(internal, kind):
 
 
 def test_becks_load_falls_to_its_half_as_internal_damping_vanishes():
-    limit, undamped = vanishing_damping(), slender(strain(bending_y=8))
+    limit, undamped = vanishing_damping(), slender(Strain(bending_y=8))
     errors = []
     for internal in (1e-2, 1e-3):
-        rod = slender(strain(bending_y=8), damping=internal * UNIT * E / 3.0)
+        rod = slender(Strain(bending_y=8), damping=internal * UNIT * E / 3.0)
         errors.append(brentq(lambda p, rod=rod: growth(pushed(rod, p)), 9.0, 18.0, xtol=1e-11) / limit - 1.0)
     # with the square of the damping, and by a jump from the column without any
     assert errors[0] / errors[1] == pytest.approx(100.0, rel=1e-2)
@@ -217,7 +217,7 @@ def test_becks_load_falls_to_its_half_as_internal_damping_vanishes():
 
 @pytest.mark.parametrize("external", [0.1, 1.0, 5.0])
 def test_external_damping_raises_becks_load(external):
-    rod = slender(strain(bending_y=8), mass_damping=external / UNIT)
+    rod = slender(Strain(bending_y=8), mass_damping=external / UNIT)
     exact = damped_flutter(0.0, external, (20.0, 11.0))
     found = brentq(lambda p: growth(pushed(rod, p)), 15.0, 23.0, xtol=1e-11)
     assert exact > beck_flutter()
@@ -227,7 +227,7 @@ def test_external_damping_raises_becks_load(external):
 # -- Euler's columns: dead loads
 
 X, Y, Z = map(tuple, np.eye(3))
-PLANAR, SPATIAL = strain(bending_y=10), strain(torsion=2, bending=10)
+PLANAR, SPATIAL = Strain(bending_y=10), Strain(torsion=2, bending=10)
 # base, tip, whether the tip may move across the axis, load in EI/L^2
 COLUMNS = {
     "clamped-free": ("clamped", "free", False, np.pi**2 / 4.0),
@@ -299,7 +299,7 @@ def test_column_buckles_at_eulers_load(agrees, ends, varying):
 def test_thick_column_that_shears_and_stretches_buckles_at_the_exact_load(agrees, ends):
     base, tip, sways, euler = COLUMNS[ends]
     section, material = Rectangle(0.05, 0.08, shear_factor=5 / 6), Material(E, poisson=0.3, density=RHO)
-    rod = column(base, tip, sways, strain(bending_y=8, shear_z=8, elongation=0), section=section, material=material)
+    rod = column(base, tip, sways, Strain(bending_y=8, shear_z=8, elongation=0), section=section, material=material)
     k = stiffness(rod)
     exact = thick_buckling(euler, k[1] / (k[5] * L**2), k[1] / (k[3] * L**2))
     agrees(
@@ -334,7 +334,7 @@ def test_strip_on_edge_buckles_sideways_at_prandtls_load(agrees, sign):
     assert pytest.approx(4.0126, abs=5e-5) == PRANDTL
     # the stiff bending is locked, as it is in the theory; 8e-9 is of order 8 and 96 points
     rod = cantilever(
-        strain(torsion=8, bending_y=8), length=L, section=Rectangle(0.02, 0.002), material=STRIP, n_gauss=96
+        Strain(torsion=8, bending_y=8), length=L, section=Rectangle(0.02, 0.002), material=STRIP, n_gauss=96
     )
     found = sign * tilting_load(rod, *sorted((sign * 3.0, sign * 5.0)))
     agrees("sideways buckling of a strip, in sqrt(EI GJ)/L^2", found, PRANDTL, rtol=1e-8, source="Prandtl, 1899",
@@ -363,7 +363,7 @@ def test_thick_strip_bends_before_it_buckles_sideways():
 )
 def test_elastica_under_a_follower_force(alpha, most, gamma, plane):
     # order 16 and 400 points; under 20 EI/L^2 the tip turns by up to 268 degrees
-    rod = cantilever(strain(**{f"bending_{plane}": 16}), length=L, n_gauss=400)
+    rod = cantilever(Strain(**{f"bending_{plane}": 16}), length=L, n_gauss=400)
     # bending about y turns x to -z, bending about z turns x to y
     across = {"y": np.array([0.0, 0.0, -1.0]), "z": np.array([0.0, 1.0, 0.0])}[plane]
     force = alpha * stiffness(rod)[1] / L**2 * (np.cos(gamma) * np.eye(3)[0] + np.sin(gamma) * across)
@@ -393,7 +393,7 @@ def test_rod_under_force_and_moment_has_the_exact_shape(twist, most, frame):
     # order 12 and 192 points, which feel a curvature that is there from the beginning
     rod = cantilever(
         all_strains(12), length=L, section=Rectangle(0.03, 0.02, shear_factor=5 / 6), n_gauss=192,
-        reference=ReferenceStrain(twist),
+        reference=ReferenceStrain(*twist),
     )  # fmt: skip
     k = stiffness(rod)
     # some stretch and shear by a percent
@@ -420,7 +420,7 @@ def bend(torsion, order=10, n_gauss=192):
     section = Rectangle(1.0, 1.0, torsion=torsion)
     return cantilever(
         all_strains(order), length=RADIUS * np.pi / 4.0, section=section, material=STEEL, n_gauss=n_gauss,
-        reference=ReferenceStrain(ARC),
+        reference=ReferenceStrain(*ARC),
     )  # fmt: skip
 
 
@@ -553,7 +553,7 @@ def published_error(rod, size, degrees):
 @pytest.mark.parametrize("frame", ["body", "world"])
 def test_follower_force_does_work_round_a_closed_way_and_a_dead_one_none(frame):
     # two coordinates go round a circle
-    rod, centre, radius = cantilever(strain(bending_z=1), length=L, n_gauss=24), np.array([0.5, 0.3]), 0.8
+    rod, centre, radius = cantilever(Strain(bending_z=1), length=L, n_gauss=24), np.array([0.5, 0.3]), 0.8
     force = np.array([0.0, 1.0, 0.0])
     loaded, zero = rod.with_loads(tip=tip_load(force=force, frame=frame)), np.zeros(2)
 

@@ -8,7 +8,7 @@ from helpers.robots import random_state, rigid_tree
 
 from sorosim.dynamics.forward import ALGORITHMS, DERIVATIVES
 from sorosim.model.chart import twist_matrix
-from sorosim.model.joint import JOINT_KINDS
+from sorosim.model.joints import JOINT_KINDS
 
 # trees of 3 to 25 links: chains, chains with branches, bushes; and regular ones of two and five links on each
 SHAPES = {"chain": {"along": 1.0}, "branched": {"along": 0.7}, "bush": {"along": 0.2},

@@ -117,7 +117,7 @@ def test_a_tendon_under_tension_only_adds_stiffness(rng):
 def smallest_stretch(q):
     """Least length |E xi + d'| per unit length of any tendon at any Gauss point."""
     rod = manipulator().links[0].rod.divisions[0]
-    X, _, gauss = rod.quadrature()
+    X, _, gauss = rod.gauss_points()
     shortest = np.inf
     for x, P, xi in zip(X, rod.basis(X), rod.reference.values(X, rod.length), strict=True):
         for route in routes_of_the_paper(TaperedRod()) if gauss[x == X][0] else []:

@@ -12,7 +12,7 @@ import pytest
 import sorosim
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
-from sorosim.loads.point_wrench import PointWrench
+from sorosim.loads.wrench import Wrench
 from sorosim.model.anchor import Anchor
 
 LARGEST = np.repeat([0.05, 0.5], 3)  # N m, N
@@ -22,7 +22,9 @@ ALIKE = 1e-8
 
 
 def loaded(robot, wrench):
-    return robot.with_loads(push=PointWrench(Anchor("plate", frame="middle"), wrench=tuple(wrench)))
+    return robot.with_loads(
+        push=Wrench(Anchor("plate", frame="middle"), moment=(tuple(wrench))[:3], force=(tuple(wrench))[3:])
+    )
 
 
 def middle(robot, q):

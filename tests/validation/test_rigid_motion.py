@@ -30,7 +30,7 @@ from validation.motions import (
 from sorosim.lie import log_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 

@@ -14,7 +14,7 @@ from scipy.linalg import expm
 import sorosim
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 
 EPS = np.finfo(float).eps

@@ -10,10 +10,10 @@ from validation.builders import cantilever, pendulum, stiffness
 
 from sorosim.equilibria.statics import statics
 from sorosim.lie import exp_se3
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.section import Circle, Properties, Rectangle
@@ -52,7 +52,7 @@ def test_first_three_bending_frequencies_of_a_thin_cantilever(agrees, plane):
     # shear is locked
     r = 1e-5 * L
     arm = cantilever(
-        strain(**{f"bending_{plane}": RICH}), length=L, section=thin_section(r), material=STIFF, n_gauss=MANY
+        Strain(**{f"bending_{plane}": RICH}), length=L, section=thin_section(r), material=STIFF, n_gauss=MANY
     )
     exact = np.square(BETA) / L**2 * np.sqrt(E / RHO) * r / (2.0 * np.pi)
     agrees("first three bending frequencies of a thin cantilever", frequencies(arm)[:3], exact, rtol=1.5e-7, unit="Hz",
@@ -64,7 +64,7 @@ def test_bending_frequencies_have_errors_of_fourth_order_in_the_points():
     exact = np.square(BETA) / L**2 * np.sqrt(E / RHO) * r / (2.0 * np.pi)
     errors = []
     for n in (24, 48, 96):
-        arm = cantilever(strain(bending_y=RICH), length=L, section=thin_section(r), material=STIFF, n_gauss=n)
+        arm = cantilever(Strain(bending_y=RICH), length=L, section=thin_section(r), material=STIFF, n_gauss=n)
         errors.append(np.abs(frequencies(arm)[:3] / exact - 1.0).max())
     assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 4.0, atol=0.2)
 
@@ -86,7 +86,7 @@ def timoshenko(EI, kGA, rho_A, rho_I, n=3):
 def test_thick_cantilever_has_the_frequencies_of_timoshenkos_beam(agrees, axis, shear):
     section = Rectangle(0.1, 0.06, shear_factor=(0.7, 5 / 6))
     free = {f"bending_{axis}": RICH, f"shear_{'zy'[axis == 'z']}": shear}
-    arm = cantilever(strain(**free), length=L, section=section, material=STIFF, n_gauss=MANY)
+    arm = cantilever(Strain(**free), length=L, section=section, material=STIFF, n_gauss=MANY)
     k, i = stiffness(arm), 1 if axis == "y" else 2
     kGA = np.inf if shear is None else k[6 - i]
     exact = timoshenko(k[i], kGA, RHO * k[3] / E, RHO * k[i] / E)
@@ -102,7 +102,7 @@ def test_thick_cantilever_has_the_frequencies_of_timoshenkos_beam(agrees, axis, 
 @pytest.mark.parametrize(("name", "modulus"), [("torsion", STIFF.shear_modulus), ("elongation", E)])
 def test_torsional_and_axial_frequencies_of_a_cantilever(agrees, name, modulus):
     # of a round rod both waves have a speed without geometry in it, sqrt(G/rho) and sqrt(E/rho)
-    arm = cantilever(strain(**{name: RICH}), length=L, section=Circle(0.02), material=STIFF, n_gauss=MANY)
+    arm = cantilever(Strain(**{name: RICH}), length=L, section=Circle(0.02), material=STIFF, n_gauss=MANY)
     exact = (2.0 * np.arange(3) + 1.0) / (4.0 * L) * np.sqrt(modulus / RHO)
     agrees(f"frequencies of {name} of a cantilever", frequencies(arm)[:3], exact, rtol=3e-9, unit="Hz",
            source="wave equation", bound="192 points")  # fmt: skip
@@ -111,7 +111,7 @@ def test_torsional_and_axial_frequencies_of_a_cantilever(agrees, name, modulus):
 def test_a_section_that_warps_twists_more_slowly():
     # GJ of Saint-Venant against the polar inertia of the mass
     section = Rectangle(0.04, 0.01)
-    arm = cantilever(strain(torsion=RICH), length=L, section=section, material=STIFF, n_gauss=MANY)
+    arm = cantilever(Strain(torsion=RICH), length=L, section=section, material=STIFF, n_gauss=MANY)
     properties = section.properties(np.zeros(1), L)
     assert properties.Jt[0] < 0.5 * properties.Jp[0]
     exact = np.sqrt(STIFF.shear_modulus * properties.Jt[0] / (RHO * properties.Jp[0])) / (4.0 * L)
@@ -134,8 +134,8 @@ def test_modes_of_a_free_tree_of_rods_do_not_depend_on_its_pose():
 
 
 def test_two_clamped_halves_vibrate_as_one_rod():
-    one = cantilever(strain(bending_y=("linear_elements", 2)), length=L, section=Circle(0.01), n_gauss=12)
-    half = cantilever(strain(bending_y=1), length=L / 2, section=Circle(0.01), n_gauss=12).links[0].rod
+    one = cantilever(Strain(bending_y=("linear_elements", 2)), length=L, section=Circle(0.01), n_gauss=12)
+    half = cantilever(Strain(bending_y=1), length=L / 2, section=Circle(0.01), n_gauss=12).links[0].rod
     two = Robot(Description("two", (Link("a", half), Link("b", half, parent="a")), gravity=(0.0, 0.0, 0.0)))
     # the two halves may have a kink of curvature in the middle: one coordinate more, and no higher frequencies
     assert two.ndof == one.ndof + 1
@@ -169,7 +169,7 @@ def heavy_rod(gamma, order=RICH, n_gauss=MANY):
     EI, weight = E * 1e-4 * r**2, RHO * 1e-4
     gravity = (gamma * EI / (weight * L**3), 0.0, 0.0)
     return cantilever(
-        strain(bending=order), length=L, section=thin_section(r), material=STIFF, n_gauss=n_gauss, gravity=gravity
+        Strain(bending=order), length=L, section=thin_section(r), material=STIFF, n_gauss=n_gauss, gravity=gravity
     )
 
 
@@ -218,7 +218,7 @@ def test_buckled_column_leans_and_is_found_from_a_bent_start(bending):
     length, section = 0.5, Circle(0.005)
     EI, weight = 1e6 * np.pi / 4.0 * 0.005**4, 1000.0 * np.pi * 0.005**2
     gravity = (-1.1 * CRITICAL * EI / (weight * length**3), 0.0, 0.0)
-    arm = cantilever(strain(**{bending: 6}), length=length, section=section, n_gauss=12, gravity=gravity)
+    arm = cantilever(Strain(**{bending: 6}), length=length, section=section, n_gauss=12, gravity=gravity)
     assert not statics(arm, stable=False).stable
     q0 = np.zeros(arm.ndof)
     q0[0] = 1.0

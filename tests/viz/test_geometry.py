@@ -12,10 +12,10 @@ from sorosim.actuation.route import Run
 from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
 from sorosim.io import load_text
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Table
@@ -41,7 +41,7 @@ SECTIONS = {
 
 def rod_robot(*sections, length=0.4, gravity=(0.0, 0.0, -9.81), **orders):
     """One clamped rod with a division for each section."""
-    divisions = tuple(Division(length / len(sections), section, SILICONE, strain(**orders)) for section in sections)
+    divisions = tuple(Division(length / len(sections), section, SILICONE, Strain(**orders)) for section in sections)
     return Robot(Description("rod", (Link("rod", Rod(divisions)),), gravity=gravity))
 
 
@@ -200,8 +200,8 @@ def test_drawn_tendons_are_as_long_as_the_real_ones(rng):
 
 
 def test_a_tendon_goes_from_rod_to_rod_and_may_end_early():
-    rods = [Link("a", Rod((Division(0.1, Circle(0.02), SILICONE, strain(bending=0)),) * 2))]
-    rods.append(Link("b", Rod((Division(0.3, Circle(0.01), SILICONE, strain(bending=0)),)), parent="a"))
+    rods = [Link("a", Rod((Division(0.1, Circle(0.02), SILICONE, Strain(bending=0)),) * 2))]
+    rods.append(Link("b", Rod((Division(0.3, Circle(0.01), SILICONE, Strain(bending=0)),)), parent="a"))
     runs = (Run("a", y=0.0, z=0.015, start=0.5), Run("b", y=0.0, z=0.005))
     robot = Robot(Description("two", tuple(rods), actuators={"cord": Tendon(runs)}))
     geometry = Geometry(robot)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import sorosim
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 from sorosim.viz import html

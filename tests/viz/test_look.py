@@ -9,7 +9,7 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim.errors import InputError, SorosimError
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.link import Link
@@ -44,7 +44,7 @@ def run():
 
 
 def rod(section, **orders):
-    return Robot(Description("rod", (Link("rod", Rod((Division(0.4, section, SOFT, strain(**orders)),))),)))
+    return Robot(Description("rod", (Link("rod", Rod((Division(0.4, section, SOFT, Strain(**orders)),))),)))
 
 
 def picture(run, tmp_path, **options):

@@ -16,10 +16,10 @@ from numpy.testing import assert_allclose
 import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import FileError, InputError
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -71,7 +71,7 @@ def motion(robot, t, extra=()):
 
 def planar(name="arm", gravity=(0.0, 0.0, -9.81)):
     """Two joints and a rod; no actuators."""
-    rod = Rod((Division(0.3, Circle(0.02), Material(1e6, poisson=0.5, density=1e3), strain(bending=1)),))
+    rod = Rod((Division(0.3, Circle(0.02), Material(1e6, poisson=0.5, density=1e3), Strain(bending=1)),))
     hinge = Joint("revolute", axis=(0.0, 1.0, 0.0))
     links = (
         Link("h$1", None, joint=hinge),

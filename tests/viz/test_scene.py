@@ -16,10 +16,10 @@ from PIL import Image
 
 from sorosim.errors import FileError, InputError, SorosimError
 from sorosim.io import load_text
-from sorosim.model.basis import strain
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -63,7 +63,7 @@ def run(manipulator):
 
 
 def tapered(bodies=()):
-    rod = Rod((Division(0.4, Circle((0.04, 0.02)), Material(1e6, poisson=0.5, density=1e3), strain(bending=0)),))
+    rod = Rod((Division(0.4, Circle((0.04, 0.02)), Material(1e6, poisson=0.5, density=1e3), Strain(bending=0)),))
     return Robot(Description("rod", (Link("rod", rod), *bodies)))
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sorosim.errors import SorosimError
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.description import Description
-from sorosim.model.joint import Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.mesh import Mesh
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import nearest
-from sorosim.io.body_writer import pose_block
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.parameters import escaped
 from sorosim.io.urdf.inertia import Inertia, inertia_of, total
@@ -25,6 +24,7 @@ from sorosim.io.urdf.meshes import mesh_file
 from sorosim.io.urdf.robot import UrdfRobot
 from sorosim.lie import exp_se3
 from sorosim.model.link import WORLD
+from sorosim.model.pose import pose_data
 from sorosim.problems import Place, shown
 
 Array = NDArray[np.float64]
@@ -187,7 +187,7 @@ class _Importer:
         if shapes:
             entries["visual"] = Node(shapes, shapes[0].place, place)
         frames = {
-            self.names[part]: _node(pose_block(self.carrier[part][1]), self.place("link", part))
+            self.names[part]: _node(pose_data(self.carrier[part][1]), self.place("link", part))
             for part in group
             if part != name
         }
@@ -215,7 +215,7 @@ class _Importer:
         place = self.place("joint", joint.name)
         out: dict[str, Node] = {}
         held = self.held(joint) if top else None
-        at = pose_block(_origin(joint) if held is None else held)
+        at = pose_data(_origin(joint) if held is None else held)
         if not top:
             carrier = self.carrier[joint.parent][0]
             out["parent"] = Node(self.names[carrier], self.place("joint", joint.name, "parent"), place)
@@ -293,7 +293,7 @@ class _Importer:
             shape = self.shape(visual.geometry, element.place)
             if shape is None:
                 continue
-            at = pose_block(self.carrier[name][1] @ (np.eye(4) if visual.origin is None else visual.origin))
+            at = pose_data(self.carrier[name][1] @ (np.eye(4) if visual.origin is None else visual.origin))
             colour = self.colour(visual.material)
             block = {**shape, **({"at": at} if at else {}), **({"colour": colour} if colour else {})}
             yield _node(block, element.place)

@@ -1,0 +1,279 @@
+"""The file of a robot: its blocks, declared like the parts that stand in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from sorosim.constraints.loop import Loop
+from sorosim.declare import At, Choice, Declared, ListOf, MapOf, OneOf, Part, Text, Truth, Type, Vector, key
+from sorosim.declare.base import Define
+from sorosim.declare.types import MAX_NAME
+from sorosim.errors import ModelError
+from sorosim.model.joints.base import Given
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.pose import Pose
+from sorosim.options import SimulateOptions, StaticsOptions
+from sorosim.problems import close, shown
+from sorosim.registry import ACTUATORS, LOADS, SENSORS
+from sorosim.sensors.base import SensorType
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Version(Type):
+    """The version of a format."""
+
+    known: int = FORMAT_VERSION
+    name: str = "sorosim"
+    of: str = "the format"
+
+    def check(self, value: Any) -> int:
+        if isinstance(value, bool) or value != self.known:
+            newer = isinstance(value, int | float) and not isinstance(value, bool) and value > self.known
+            hint = "this file is for a newer sorosim" if newer else f"write {self.name}: {self.known}"
+            raise ModelError("", f"{self.known}, the version of {self.of}", shown(value), hint)
+        return self.known
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"const": self.known}
+
+
+class Open(Type):
+    """Any value: it is checked where it is used."""
+
+    def check(self, value: Any) -> Any:
+        return value
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {}
+
+
+class ParameterName(Type):
+    """A name that may stand after a dollar sign."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or len(value) > MAX_NAME or not re.fullmatch(r"[^\W\d]\w*", value):
+            expected = f"a name of at most {MAX_NAME} letters, digits and _, beginning with a letter"
+            raise ModelError("", expected, shown(value))
+        return value
+
+
+def _named(type: Type, doc: str, example: str) -> Any:
+    return key(MapOf(type), doc, example, default=None)
+
+
+# -- where coordinates start -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class InitialCoordinate(Declared, title="Initial coordinates"):
+    """Value and rate of one coordinate."""
+
+    value: Any = key(Given(), "Value of the coordinate, zero where it is not given.", "10 deg", default=None)
+    rate: Any = key(Given(), "Its rate, rad/s or m/s, zero where it is not given.", "2 rad/s", default=None)
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if not data:
+            raise ModelError("", "a value, a rate, or both", "neither")
+
+
+@dataclass(frozen=True)
+class InitialPose(Pose, title="Initial poses"):
+    """Pose and motion of the moved frame of a joint in its fixed frame, in the axes of the fixed one."""
+
+    velocity: Any = key(
+        Vector("speed"),
+        "Velocity of the origin, in the axes of the frame on the parent.",
+        "[0, 0, 1 m/s]",
+        default=None,
+    )
+    angular_velocity: Any = key(
+        Vector("angular speed"), "Angular velocity, in the same axes.", "[0, 90 deg/s, 0]", default=None
+    )
+
+
+class Initial(Type):
+    """A number or a quantity, {value, rate}, or a pose."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if not isinstance(value, Mapping):
+            plain = isinstance(value, int | float | str | np.number) and not isinstance(value, bool)
+            what = "a number, a quantity, {value, rate} or a pose"
+            return InitialCoordinate(value=value) if plain else at.fail(what, shown(value))
+        is_pose = any(close(str(name), known) for name in value for known in InitialPose.key_names())
+        return (InitialPose if is_pose else InitialCoordinate).read(value, at)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Given(), Part(InitialCoordinate), Part(InitialPose)
+
+
+# -- what is expanded before the rest is read: values that end in links are open here, and checked there ----------------
+
+
+@dataclass(frozen=True)
+class UrdfLimits(Declared, title="Limits from URDF"):
+    """Stiffness of the end stops that limits of URDF become, by kind of joint."""
+
+    revolute: Any = key(
+        Open(), "Of revolute joints, those that turn without limits excepted.", "500 N*m/rad", default=None
+    )
+    prismatic: Any = key(Open(), "Of prismatic joints.", "50 kN/m", default=None)
+
+
+@dataclass(frozen=True)
+class Import(Declared, title="Robots from URDF"):
+    """A rigid robot from a URDF file."""
+
+    urdf: str = key(Text("the path of a URDF file"), "Path of a URDF file, relative to this file.", "arm.urdf")
+    _: KW_ONLY
+    parent: Any = key(Open(), "What its root hangs on: a link or world.", "lid", default="world")
+    at: Any = key(
+        Open(), "Where on it: a pose, a place s on a rod, a named frame; as for links.", "{frame: top}", default=None
+    )
+    joint: Any = key(Open(), "How its root moves there.", "free", default="fixed")
+    limits: Any = key(
+        Part(UrdfLimits),
+        "Stiffness of the end stops that its limits become. Without it they are left out: URDF says where limits are, not "
+        "how stiff.", "{revolute: 500 N*m/rad}", default=None,
+    )  # fmt: skip
+    mimic: Any = key(
+        Choice(("free", "fixed")),
+        "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader is "
+        "at zero. Without it they are refused.", "fixed", default=None,
+    )  # fmt: skip
+    visual: bool = key(Truth(), "Whether what is drawn is read: true or false.", "false", default=True)
+    package_dirs: Any = key(
+        ListOf(Text("the path of a folder")),
+        "Folders in which package:// looks for packages first, relative to this file; then it looks in all above the URDF "
+        "file.", "[meshes]", default=(),
+    )  # fmt: skip
+    allow_outside: bool = key(
+        Truth(),
+        "Whether meshes may be outside the folder of the URDF file, or the package that it is in: true or false.",
+        "true", default=False,
+    )  # fmt: skip
+
+
+def is_one(value: Any) -> bool:
+    """Whether an ``import`` is of one robot, not of several by name."""
+    return not isinstance(value, Mapping) or not all(isinstance(entry, Mapping) for entry in value.values())
+
+
+class Imports(Type):
+    """One import, or several by name."""
+
+    def read(self, value: Any, at: At) -> Any:
+        return Import.read(value, at) if is_one(value) else MapOf(Part(Import)).read(value, at)
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Part(Import), MapOf(Part(Import))
+
+
+@dataclass(frozen=True)
+class PartOfPrefab(Declared, title="Parts"):
+    """What is made of a prefab."""
+
+    prefab: Any = key(Open(), "What it is made of.", "stub")
+    _: KW_ONLY
+    parent: Any = key(Open(), "Link that it hangs on.", "arm", default="world")
+    at: Any = key(
+        Open(), "Pose on its parent, before the poses of its own links.", "{position: [0, 0, 1 cm]}", default=None
+    )
+    repeat: Any = key(
+        Open(), "Makes so many parts; their names end in 1, 2, ..., which is $i in all their values.", "3", default=1
+    )
+    chain: Any = key(
+        Open(), "Link of the prefab that the next one of repeated parts hangs on; parent and at are of the first.", "tip",
+        default=None,
+    )  # fmt: skip
+    given: Any = key(
+        MapOf(Open(), Open()), "Values of the prefab's parameters.", "{size: 2 cm}", name="with", default=None
+    )
+
+
+_OPEN = MapOf(Open())
+_PARAMETERS = MapOf(Open(), ParameterName())
+
+
+@dataclass(frozen=True)
+class Prefab(Declared, title="Prefabs"):
+    """A reusable sub-tree."""
+
+    _: KW_ONLY
+    parameters: Any = key(
+        MapOf(Open(), ParameterName()),
+        "Parameters with their defaults; one without a default has to be given by each part.",
+        "{size: 1 cm, mass: 10 g}", default=None,
+    )  # fmt: skip
+    links: Any = key(
+        _OPEN, "As the links of a file; those on the world hang on the parent of the part.",
+        "{proximal: {}, distal: {parent: proximal}}", default=None,
+    )  # fmt: skip
+    parts: Any = key(MapOf(Part(PartOfPrefab)), "Parts of other prefabs.", "{}", default=None)
+    loops: Any = key(
+        _OPEN, "As the loops of a file; ends on the world are on the parent of the part.", "{}", default=None
+    )
+    actuators: Any = key(_OPEN, "As the actuators of a file.", "{}", default=None)
+    loads: Any = key(_OPEN, "As the loads of a file.", "{}", default=None)
+    sensors: Any = key(_OPEN, "As the sensors of a file.", "{}", default=None)
+
+
+@dataclass(frozen=True)
+class RobotFile(Declared, title="The file"):
+    """The file of a robot."""
+
+    sorosim: Any = key(Version(), "Version of the file format.", "1")
+    _: KW_ONLY
+    name: Any = key(Text("a name"), "Name of the robot; without it, that of the file.", "soft hand", default=None)
+    include: Any = key(
+        Open(), "Other files whose blocks are brought into this one; paths relative to this file.", "[common.yaml]",
+        default=None,
+    )  # fmt: skip
+    imports: Any = key(
+        Imports(),
+        "Rigid robots from URDF, whose links become links of this file: one, or several by name. Links of import `a` begin "
+        "with `a_`.", "{urdf: arm.urdf}", name="import", default=None,
+    )  # fmt: skip
+    parameters: Any = key(
+        _PARAMETERS, "Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}", default=None
+    )
+    gravity: Any = key(
+        Vector("acceleration"), "Acceleration of gravity in the axes of the world.", "[0, 0, -9.81]", default=None
+    )
+    materials: Any = _named(
+        Part(Material), "Materials by name.", "{steel: {young: 210 GPa, poisson: 0.3, density: 7850 kg/m^3}}"
+    )
+    prefabs: Any = _named(Part(Prefab), "Reusable sub-trees by name.", "{stub: {links: {tip: {}}}}")
+    links: Any = key(MapOf(Part(Link)), "Links by name: each is a joint and the body that it moves.", "{base: {}}")
+    parts: Any = _named(
+        Part(PartOfPrefab),
+        "What is made of prefabs: links, loops, actuators, loads and sensors of part `a` begin with `a_`.",
+        "{left: {prefab: stub}}",
+    )
+    loops: Any = _named(
+        Part(Loop), "Joints that close chains of links, by name.", "{hook: {joint: spherical, from: ball, to: knob}}"
+    )
+    actuators: Any = _named(
+        OneOf(ACTUATORS), "Actuators by name, in the order of the inputs u.",
+        "{cable: {tendon: {rod: arm, y: 0, z: 1 cm}}}",
+    )  # fmt: skip
+    loads: Any = _named(OneOf(LOADS), "Loads by name.", "{push: {wrench: {link: arm, force: [0, 0, 1 N]}}}")
+    sensors: Any = _named(
+        SensorType(SENSORS), "Sensors by name; what they give is in the readings of a run.",
+        "{tip: {imu: {link: arm}, rate: 200 Hz}}",
+    )  # fmt: skip
+    initial: Any = key(
+        MapOf(Initial(), Text("the name of a coordinate or a link")),
+        "Where the robot starts: coordinates by name, poses of joints by link. What is not named is zero, and rests.",
+        "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}", default=None,
+    )  # fmt: skip
+    simulate: Any = key(Part(SimulateOptions), "Default arguments of simulate.", "{t_end: 10 s}", default=None)
+    statics: Any = key(Part(StaticsOptions), "Default arguments of statics.", "{u: {cable: 3 N}}", default=None)

@@ -1,0 +1,464 @@
+"""What all joints share: coordinates, the springs, dampers, friction and limits in them, and how files write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.declare import WRONG, At, Declared, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
+from sorosim.declare.types import Define, checked_each, is_list
+from sorosim.errors import ModelError, nearest
+from sorosim.model.pose import Direction
+from sorosim.problems import listed, shown
+from sorosim.registry import JOINTS, Registry
+from sorosim.units.quantity import quantity
+from sorosim.units.table import DIMENSIONS
+
+Array = NDArray[np.float64]
+Values = tuple[float, ...]
+
+# what acts on a coordinate -> its dimension for an angle and for a length, and bounds
+ACTING: dict[str, tuple[dict[str, str], dict[str, float]]] = {
+    "stiffness": ({"angle": "rotary stiffness", "length": "stiffness"}, {"least": 0.0}),
+    "damping": ({"angle": "rotary damping", "length": "damping"}, {"least": 0.0}),
+    "rest": ({"angle": "angle", "length": "length"}, {}),
+    "friction": ({"angle": "moment", "length": "force"}, {"least": 0.0}),
+    "creep": ({"angle": "angular speed", "length": "speed"}, {"above": 0.0}),
+    "limit": ({"angle": "moment", "length": "force"}, {"above": 0.0}),  # of a servo
+}
+# rate at which regularised friction has come to 71 % of its size [rad/s; m/s]
+CREEP = {"angle": 1e-2, "length": 1e-3}
+# the spring of a limit sets in softly over this depth [rad; m]
+ONSET = {"angle": 1e-3, "length": 1e-4}
+
+
+@dataclass(frozen=True)
+class Given(Type):
+    """A number or a text with a unit; the joint knows its dimension."""
+
+    def check(self, value: Any) -> float | str:
+        if isinstance(value, bool) or not isinstance(value, int | float | complex | np.number | str):
+            raise ModelError("", "a number or a quantity", shown(value))
+        return value  # type: ignore[return-value]  # a number
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"type": ["number", "string"]}
+
+
+@dataclass(frozen=True)
+class Limit(Declared, title="End stops"):
+    """End stops of one coordinate: outside of them a spring pushes back. What they are of, the joint knows."""
+
+    low: Any = key(Given(), "Lower end, an angle or a length; without it there is none.", "-90 deg", default=-math.inf)
+    high: Any = key(Given(), "Upper end; without it there is none.", "90 deg", default=math.inf)
+    stiffness: Any = key(Given(), "Stiffness of the ends, N*m/rad or N/m.", "200 N*m/rad", kw_only=True)
+
+    def of(self, dimension: str) -> Limit:
+        """The same in SI units, of a coordinate that is an angle or a length; else ModelError."""
+        if self.low == -math.inf and self.high == math.inf:
+            raise ModelError("", "a low or a high end, or both", "neither")
+        low, high = (
+            end if isinstance(end, float) and abs(end) == math.inf else quantity(end, dimension, name)
+            for name, end in (("low", self.low), ("high", self.high))
+        )
+        if not low.real < high.real:
+            raise ModelError("high", f"an end above the low one, {self.low}", str(self.high))
+        try:
+            stiffness = Quantity(ACTING["stiffness"][0][dimension], above=0.0).check(self.stiffness)
+        except ModelError as error:
+            raise error.inside("stiffness") from None
+        return replace(self, low=low, high=high, stiffness=stiffness)
+
+    def data(self, writer: Writer) -> Any:
+        return {name: end for name, end in super().data(writer).items() if abs(end) != math.inf}
+
+
+class Stage(NamedTuple):
+    """A part of a joint that is one block of coordinates in the tree of segments."""
+
+    columns: Array  # (n, 6) unit twists of the coordinates in the joint frame, [angular; linear]
+    commutes: bool  # whether these motions commute: then the twist needs no tangent operator
+    first: int  # its first coordinate in the joint
+
+
+@dataclass(frozen=True)
+class _OfCoordinates(Type):
+    """A type of values for the coordinates of a joint; `coordinates` are those of its kind."""
+
+    name: str
+    coordinates: tuple[tuple[str, str], ...] = ()
+    kind: str = ""
+
+    def key_of(self, owner: type[Declared], given: Key) -> Key:
+        joint: Any = owner
+        return replace(given, type=replace(self, coordinates=joint.coordinates, kind=joint.kind))
+
+    @property
+    def each(self) -> str:
+        """A list with an entry for each coordinate, in words."""
+        names = [name for name, _ in self.coordinates]
+        return f"a list of {len(names)}, one for each coordinate ({', '.join(names)})"
+
+
+@dataclass(frozen=True)
+class PerCoordinate(_OfCoordinates):
+    """What acts on the coordinates of a joint: a list with an entry for each of them, or a number for all of one dimension."""
+
+    @property
+    def types(self) -> list[Quantity]:
+        """Type of each entry."""
+        dimensions, bounds = ACTING[self.name]
+        return [Quantity(dimensions[dimension], **bounds) for _, dimension in self.coordinates]  # type: ignore[arg-type]
+
+    @property
+    def alike(self) -> bool:
+        """Whether one number may stand for all."""
+        return len({one.dimension for one in self.types}) == 1
+
+    def key_of(self, owner: type[Declared], given: Key) -> Key:
+        found = super().key_of(owner, given)
+        own, n = found.type, len(owner.coordinates)  # type: ignore[attr-defined]
+        assert isinstance(own, PerCoordinate)  # for the type checker
+        angle, length = given.example.split("; ")
+        examples = [angle if dimension == "angle" else length for _, dimension in own.coordinates]
+        doc = given.doc
+        if n > 1:
+            names = ", ".join(name for name, _ in own.coordinates)
+            doc += f" A list with an entry for each coordinate ({names}){', or a number for all' if own.alike else ''}."
+        return replace(found, doc=doc, example=examples[0] if n == 1 or own.alike else f"[{', '.join(examples)}]")
+
+    def read(self, value: Any, at: At) -> Any:
+        for i, one in enumerate(self.types):
+            (at / i if is_list(value) else at).number(one.dimension)
+        return at.attempt(lambda: self.check(value))
+
+    def check(self, value: Any) -> Values:
+        types = self.types
+        if self.alike and not is_list(value):
+            return (types[0].check(value),) * len(types)
+        if not is_list(value) or len(value) != len(types):
+            if is_list(value) and len(types) == 1:
+                return (types[0].check(value),)
+            example = ", ".join(DIMENSIONS[one.dimension].example for one in types)
+            raise ModelError("", self.each, shown(value), f"for instance [{example}]")
+        return checked_each(value, *types) if len(types) > 1 else (types[0].check(value[0]),)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return value[0] if self.alike and len(set(value)) == 1 else list(value)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        each = [one.schema(define) for one in self.types]
+        if len(each) == 1:
+            return each[0]
+        several = {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
+        return {"anyOf": [each[0], several]} if self.alike else several
+
+    def within(self, part: str | int) -> Type | None:
+        return self.types[part] if isinstance(part, int) and part < len(self.types) else None
+
+
+@dataclass(frozen=True)
+class Limits(_OfCoordinates):
+    """End stops: one for the coordinate of a joint that has one, else a list with null where there is none."""
+
+    def key_of(self, owner: type[Declared], given: Key) -> Key:
+        found = super().key_of(owner, given)
+        angle, length = given.example.split("; ")
+        examples = [angle if dimension == "angle" else length for _, dimension in owner.coordinates]  # type: ignore[attr-defined]
+        if len(examples) == 1:
+            return replace(found, example=examples[0])
+        names = ", ".join(name for name, _ in owner.coordinates)  # type: ignore[attr-defined]
+        doc = f"{given.doc} A list with an entry for each coordinate ({names}), null: none."
+        return replace(found, doc=doc, example=f"[{', '.join(['null'] * (len(examples) - 1) + examples[-1:])}]")
+
+    def read(self, value: Any, at: At) -> Any:
+        n = len(self.coordinates)
+        if n == 1 and not is_list(value):
+            found = self._one(value, self.coordinates[0][1], at)
+            return WRONG if found is WRONG else (found,)
+        if not is_list(value) or len(value) != n:
+            hint = "null where there is none"
+            return at.fail(self.each if n > 1 else "one limit", shown(value), hint if n > 1 else "")
+        read = [
+            None if entry is None else self._one(entry, dimension, at / i)
+            for i, (entry, (_, dimension)) in enumerate(zip(value, self.coordinates, strict=True))
+        ]
+        return WRONG if any(entry is WRONG for entry in read) else tuple(read)
+
+    def _one(self, value: Any, dimension: str, at: At) -> Any:
+        limit = Limit.read(value, at)
+        for name, of in (("low", dimension), ("high", dimension), ("stiffness", ACTING["stiffness"][0][dimension])):
+            (at / name).number(of)
+        return WRONG if limit is WRONG else at.attempt(lambda: limit.of(dimension))
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        limits = [None if limit is None else limit.data(writer) for limit in value]
+        return limits if len(limits) > 1 else limits[0]
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        one = define(Limit)
+        if len(self.coordinates) == 1:
+            return one
+        return {"type": "array", "items": {"anyOf": [one, {"type": "null"}]}}
+
+    def within(self, part: str | int) -> Type | None:
+        return Part(Limit) if isinstance(part, int) else Part(Limit).within(part)
+
+    def known_keys(self) -> list[str]:
+        return Limit.key_names()
+
+
+@dataclass(frozen=True)
+class Joint(Declared):
+    """How a link moves on its parent. ``Joint("revolute", axis=(0, 0, 1))`` is ``Revolute(axis=(0, 0, 1))``.
+
+    A kind of joint is a class in a file of its own, which says all that there is to say of it:
+
+    1. ``coordinates``: the end of the name of each, and its dimension, angle or length.
+    2. ``stages``: the unit twists of its coordinates, in blocks whose motions commute or are exponential.
+    3. ``turn``: how a loop that it closes measures its rotation (`kernels.loop_joint`); None if it closes none.
+    4. ``constrained`` and ``sliding``: what it does not allow, for the rows of a loop; where frame a may slide.
+    5. ``along``: directions of its springs, dampers and motors in a loop; none where motions do not commute.
+    6. ``periodic``: coordinates whose whole turns make no difference where no spring counts them.
+    """
+
+    kind_: InitVar[str] = ""
+
+    registry: ClassVar[Registry] = JOINTS
+    coordinates: ClassVar[tuple[tuple[str, str], ...]] = ()
+    turn: ClassVar[int | None] = None
+    periodic: ClassVar[tuple[int, ...]] = ()
+    in_row: ClassVar[bool] = False  # whether a row of a Denavit-Hartenberg table describes it
+    # of joints that have none
+    axis: ClassVar[Any] = (0.0, 0.0, 1.0)
+    second_axis: ClassVar[Any] = None
+    through: ClassVar[Any] = (0.0, 0.0, 0.0)
+    pitch: ClassVar[Any] = 0.0
+    stiffness: ClassVar[Any] = ()
+    damping: ClassVar[Any] = ()
+    rest: ClassVar[Any] = ()
+    friction: ClassVar[Any] = ()
+    creep: ClassVar[Any] = ()
+    limits: ClassVar[Any] = ()
+
+    def __new__(cls, kind_: str = "", **given: Any) -> Any:
+        if cls is not Joint:
+            return object.__new__(cls)
+        known = JOINTS.names()
+        if not isinstance(kind_ or "fixed", str) or (kind_ or "fixed") not in known:
+            raise ModelError("joint", "a kind of joint", shown(kind_), nearest(str(kind_), known))
+        found = JOINTS.get(kind_ or "fixed")
+        for name in given:
+            if name not in found.keys():
+                hint = nearest(name, found.keys()) if found.keys() else "a fixed joint does not move"
+                raise ModelError(found.kind, f"a key of a {found.kind} joint", f"'{name}'", hint)
+        for name, one in found.keys().items():
+            if one.required and name not in given:
+                raise ModelError(found.kind, f"the argument '{name}'", "nothing", f"for instance {name}={one.example}")
+        return object.__new__(found)
+
+    def __post_init__(self, kind_: str) -> None:
+        super().__post_init__()
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Dimension of each coordinate, angle or length."""
+        return tuple(dimension for _, dimension in self.coordinates)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates, such as ``revolute`` or ``free.rx``."""
+        return tuple(f"{self.kind}.{name}" if name else self.kind for name, _ in self.coordinates)
+
+    @property
+    def counts_turns(self) -> bool:
+        """Whether a spring or a limit tells a turn from none."""
+        return bool(np.any(self.stiffness)) or any(limit is not None for limit in self.limits)
+
+    @cached_property
+    def free_turns(self) -> tuple[int, ...]:
+        """Coordinates whose whole turns make no difference here."""
+        return tuple(i for i in self.periodic if not self.stiffness[i] and self.limits[i] is None)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Blocks of coordinates, from the parent on."""
+        raise NotImplementedError
+
+    @property
+    def constrained(self) -> Array:
+        """Phi^T (m, 6): what it does not allow frame a, [angular; linear], in frame b."""
+        raise NotImplementedError
+
+    @property
+    def sliding(self) -> Array:
+        """Projector (3, 3) on the directions along which frame a may slide."""
+        return np.zeros((3, 3))
+
+    @property
+    def along(self) -> Array:
+        """Wrench on frame a (n, 6) of a unit force or moment along each direction that may have a spring or a motor."""
+        return np.zeros((0, 6))
+
+    @classmethod
+    def takes_springs_in_loop(cls) -> bool:
+        """Whether springs, dampers and motors may act in it where it closes a loop."""
+        return cls.turn is not None and cls.along is not Joint.along
+
+
+@dataclass(frozen=True)
+class MovingJoint(Joint):
+    """A joint with coordinates, and what acts on them."""
+
+    stiffness: Values = key(
+        PerCoordinate("stiffness"),
+        "Stiffness of a spring in the joint.",
+        "2 N*m/rad; 100 N/m",
+        default=None,
+        kw_only=True,
+    )
+    damping: Values = key(
+        PerCoordinate("damping"), "Damping of a damper in the joint, which acts on the relative motion.",
+        "0.1 N*m*s/rad; 2 N*s/m", default=None, kw_only=True,
+    )  # fmt: skip
+    rest: Values = key(
+        PerCoordinate("rest"), "Coordinate at which the spring is relaxed.", "10 deg; 1 cm", default=None, kw_only=True
+    )
+    friction: Values = key(
+        PerCoordinate("friction"), "Coulomb friction; coordinates of one dimension share it.", "0.1 N*m; 0.5 N",
+        default=None, kw_only=True,
+    )  # fmt: skip
+    creep: Values = key(
+        PerCoordinate("creep"),
+        "Rate at which friction has come to 71 % of its size; 0.01 rad/s and 1 mm/s where it is not given.",
+        "0.01 rad/s; 1 mm/s", default=None, kw_only=True,
+    )  # fmt: skip
+    limits: tuple[Limit | None, ...] = key(
+        Limits("limits"), "End stops: beyond them a spring pushes back.",
+        "{low: -90 deg, high: 90 deg, stiffness: 100 N*m/rad}; {low: -1 cm, high: 5 cm, stiffness: 10 kN/m}",
+        default=None, kw_only=True,
+    )  # fmt: skip
+
+    def validate(self) -> None:
+        for name in ("stiffness", "damping", "rest", "friction"):
+            if getattr(self, name) is None:
+                self._set(**{name: (0.0,) * self.n})
+        if self.creep is None:
+            self._set(creep=tuple(CREEP[dimension] for dimension in self.dimensions))
+        if self.limits is None:
+            self._set(limits=(None,) * self.n)
+
+    def data(self, writer: Writer) -> Any:
+        out: dict[str, Any] = {}
+        plain = type(self).make({name: getattr(self, name) for name, one in self.keys().items() if one.required}, None)
+        for name, one in self.keys().items():
+            value = getattr(self, name)
+            if one.required or value != getattr(plain, name):
+                out |= one.type.give(value, one, writer)
+        return out
+
+
+def axis_key(
+    doc: str = "Direction of the axis in the joint's frame, of any length.", example: str = "[0, 0, 1]"
+) -> Any:
+    """Declare the axis of a joint."""
+    return key(Direction(), doc, example, kw_only=True)
+
+
+def through_key() -> Any:
+    """Declare a point on the axis of a joint, where it does not pass through the origin of the joint's frame."""
+    doc = "A point on the axis in the joint's frame, where it does not pass through its origin."
+    return key(Vector("length"), doc, "[0, 2 cm, 0]", default=(0.0, 0.0, 0.0), kw_only=True)
+
+
+def turning(axis: Any, through: Any = (0.0, 0.0, 0.0)) -> Array:
+    """Unit twist (6,) of turning about an axis that passes a point."""
+    return np.concatenate([np.array(axis), np.cross(through, np.array(axis))])
+
+
+def sliding(axis: Any) -> Array:
+    """Unit twist (6,) of sliding along an axis."""
+    return np.concatenate([np.zeros(3), np.array(axis)])
+
+
+def rows(turns: Array, slides: Array) -> Array:
+    """Rows (m, 6) of directions of rotation and of translation that are not allowed."""
+    return np.vstack([np.pad(turns, ((0, 0), (0, 3))), np.pad(slides, ((0, 0), (3, 0)))])
+
+
+def directions_across(axis: Any) -> Array:
+    """x and y (2, 3) turned by the shortest rotation from z to the axis; of -z: half a turn about x."""
+    x, y, z = axis
+    if z < 0.0 and x == y == 0.0:
+        return np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+    # 1/(1 + z) without loss of digits near -z
+    a = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / (x * x + y * y)
+    return np.array([[1.0 - a * x * x, -a * x * y, -x], [-a * x * y, 1.0 - a * y * y, -y]])
+
+
+@dataclass(frozen=True)
+class JointType(OneOf):
+    """A joint: a mapping of its kind, or a word for one that needs no more."""
+
+    registry: Registry = JOINTS
+    base: type | None = Joint
+
+    @property
+    def as_word(self) -> list[str]:
+        """Kinds that a word is enough for."""
+        return [name for name, kind in self.kinds.items() if not any(one.required for one in kind.keys().values())]
+
+    def expected(self) -> str:
+        return listed(
+            [*self.as_word, *(f"{{{name}: ...}}" for name in self.registry.names() if name not in self.as_word)]
+        )
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, str):
+            if value in self.as_word:
+                return JOINTS.get(value).make({}, at)
+            hint = (
+                f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in JOINTS.names() else nearest(value, JOINTS.names())
+            )
+            return at.fail(self.expected(), shown(value), hint)
+        if isinstance(value, Mapping) and "fixed" in value:
+            return at.fail("the word fixed alone", shown(value))
+        if isinstance(value, Mapping):
+            return OneOf(_MOVING).read(value, at)
+        return super().read(value, at)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        own = value.data(writer)
+        return {value.kind: own} if own else value.kind
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        words = [*self.as_word, *(name for name, kind in self.kinds.items() if kind.in_row)]
+        moving = super().schema(define)
+        moving["properties"].pop("fixed")
+        return {"anyOf": [{"enum": words}, moving]}
+
+
+class _Moving:
+    """The joints that a mapping may name."""
+
+    what = "joint"
+
+    def names(self) -> list[str]:
+        return [name for name in JOINTS.names() if name != "fixed"]
+
+    def get(self, name: str) -> Any:
+        return JOINTS.get(name)
+
+
+_MOVING: Any = _Moving()

@@ -1,0 +1,26 @@
+"""Rotation about a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sorosim.kernels.loop_joint import ANY_TURN
+from sorosim.model.joints.base import Array, MovingJoint, Stage, rows
+
+
+@dataclass(frozen=True)
+class Spherical(MovingJoint, kind="spherical", title="Spherical joints"):
+    """A ball joint; its coordinates are the rotation vector (rx, ry, rz)."""
+
+    coordinates = (("rx", "angle"), ("ry", "angle"), ("rz", "angle"))
+    turn = ANY_TURN
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return (Stage(np.eye(6)[:3], False, 0),)
+
+    @property
+    def constrained(self) -> Array:
+        return rows(np.zeros((0, 3)), np.eye(3))

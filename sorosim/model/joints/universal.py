@@ -1,0 +1,44 @@
+"""Rotation about two axes in series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sorosim.declare import key
+from sorosim.errors import ModelError
+from sorosim.model.joints.base import MovingJoint, Stage, axis_key, turning
+from sorosim.model.pose import Direction
+from sorosim.problems import shown
+
+PARALLEL = 1e-6
+
+
+@dataclass(frozen=True)
+class Universal(MovingJoint, kind="universal", title="Universal joints"):
+    """A Cardan joint: two revolutes in series, its cross without mass. It closes no loop: its motions form no group."""
+
+    axis: Any = axis_key("Direction of the first axis in the joint's frame, of any length.", "[1, 0, 0]")
+    second_axis: Any = key(
+        Direction(),
+        "Direction of the second axis in the frame that the first one moves; y where it is not given, or x if the "
+        "first one is y.",
+        "[0, 1, 0]", default=None, kw_only=True,
+    )  # fmt: skip
+
+    coordinates = (("first", "angle"), ("second", "angle"))
+    periodic = (0, 1)
+
+    def validate(self) -> None:
+        super().validate()
+        if self.second_axis is None:
+            along_y = abs(self.axis[1]) > 1.0 - PARALLEL
+            self._set(second_axis=(1.0, 0.0, 0.0) if along_y else (0.0, 1.0, 0.0))
+        if np.linalg.norm(np.cross(self.axis, self.second_axis)) < PARALLEL:
+            raise ModelError("second_axis", "an axis not parallel to the first", shown(list(self.second_axis)))
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return Stage(turning(self.axis)[None], True, 0), Stage(turning(self.second_axis)[None], True, 1)
