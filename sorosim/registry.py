@@ -157,7 +157,7 @@ OBSTACLES = Registry("sorosim.obstacles", "obstacle", modules=["sorosim.model.ob
 JOINTS = Registry(
     "sorosim.joints",
     "joint",
-    modules=_modules("model.joints", "fixed spherical free revolute prismatic helical cylindrical universal planar"),
+    modules=_modules("model.joints", "fixed revolute prismatic helical cylindrical universal planar spherical free"),
     check=_makes_things,
 )
 LOADS = Registry(

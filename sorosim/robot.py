@@ -108,8 +108,12 @@ class Robot(ForwardDynamics):
     @property
     def actuator_units(self) -> tuple[str, ...]:
         """Unit of each input, such as N for tendons, N m for motors that turn; "" for a plain number."""
-        links, loops = {link.name: link for link in self.links}, self.description.loops
-        return tuple(input_unit(actuator, links, loops) for actuator in self.description.actuators.values())
+        parts = {"links": {link.name: link for link in self.links}, "loops": self.description.loops}
+
+        def joint_of(block: str, name: str) -> Any:
+            return parts[block][name].joint
+
+        return tuple(input_unit(actuator, joint_of) or "" for actuator in self.description.actuators.values())
 
     def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""

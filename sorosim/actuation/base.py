@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -87,9 +87,12 @@ def actuate_checked(
     return found
 
 
-def input_unit(actuator: Any, links: Mapping[str, Any], loops: Mapping[str, Any]) -> str:
-    """Unit of the input of an actuator, "" of a plain number; that of a motor depends on its joint."""
+def input_unit(actuator: Any, joint_of: Callable[[str, str], Any]) -> str | None:
+    """Unit of the input of an actuator, "" of a plain number.
+
+    That of a motor depends on its joint: `joint_of` gives it for a block and a name in it; None if it is not known.
+    """
     if hasattr(actuator, "unit_in"):
-        joint = links[actuator.link].joint if hasattr(actuator, "link") else loops[actuator.loop].joint
-        return str(actuator.unit_in(joint))
+        joint = joint_of("links", actuator.link) if hasattr(actuator, "link") else joint_of("loops", actuator.loop)
+        return None if joint is None else str(actuator.unit_in(joint))
     return str(actuator.unit)

@@ -8,18 +8,18 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sorosim.actuation.joint_force import JointForce, joint_kind
-from sorosim.declare import WRONG, At, Quantity, key
+from sorosim.declare import WRONG, At, Given, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.joints import SERVO
 from sorosim.model.compile import Layout
-from sorosim.model.joints import ACTING, Given, Joint
+from sorosim.model.joints import ACTING, Joint
 
 
 @dataclass(frozen=True)
 class OfJoint(Given):
     """A quantity whose dimension depends on the joint of the link beside it, which may be known later."""
 
-    name: str
+    name: str = ""
 
     def read(self, value: Any, at: At) -> Any:
         given = at.attempt(lambda: self.check(value))
@@ -48,12 +48,12 @@ class Servo(JointForce, kind="servo", title="Servos"):
 
     _: KW_ONLY
     stiffness: Any = key(
-        OfJoint("stiffness"), "Moment or force per difference from the input, N*m/rad or N/m.", "5 N*m/rad"
+        OfJoint(name="stiffness"), "Moment or force per difference from the input, N*m/rad or N/m.", "5 N*m/rad"
     )
     damping: Any = key(
-        OfJoint("damping"), "Moment or force against the rate, N*m*s/rad or N*s/m.", "0.1 N*m*s/rad", default=0.0
+        OfJoint(name="damping"), "Moment or force against the rate, N*m*s/rad or N*s/m.", "0.1 N*m*s/rad", default=0.0
     )
-    limit: Any = key(OfJoint("limit"), "Largest moment or force; it is approached smoothly.", "2 N*m", default=math.inf)
+    limit: Any = key(OfJoint(name="limit"), "Largest moment or force; it is approached smoothly.", "2 N*m", default=math.inf)
 
     def validate(self) -> None:
         for name in ("stiffness", "damping", "limit"):

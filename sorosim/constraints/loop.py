@@ -82,6 +82,8 @@ class EndType(AnchorType):
                 hint = "it stands alone, not in a list: at: {as_built: true}"
                 hint = hint if self.built else "only the end 'to' may be taken as built"
                 return (here / "as_built").fail("position and rotation", "as_built", hint)
+        if not self.built and isinstance(value, Mapping) and "link" not in value and set(value) <= {"at"}:
+            return at.fail("the key 'link'", "nothing", "for instance link: knob")
         if self.built and isinstance(value, Mapping):
             return End.read(value, at)
         return super().read(value, at)
@@ -119,13 +121,8 @@ class Loop(Declared, title="Loops"):
     )  # fmt: skip
     b: Anchor = key(
         EndType(built=True), "The end that it moves on, frame b, the frame of the joint: as `from`.",
-        "{link: arm, at: {as_built: true}}", name="to", default=Anchor(),
+        "{link: arm, at: {as_built: true}}", name="to", default=Anchor(), stated=True,
     )  # fmt: skip
-
-    @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
-        if "to" not in data and set(data) <= set(cls.key_names()):
-            raise ModelError("", "the key 'to'", "nothing", "for instance to: world")
 
     def validate(self) -> None:
         joint, kind = self.joint, self.joint.kind

@@ -218,16 +218,17 @@ class Key:
     name: str = ""
     default: Any = field(default_factory=lambda: MISSING)
     nullable: bool = False
+    stated: bool = False  # whether a file has to have it, though there is a default
 
     @property
     def required(self) -> bool:
         """Whether a file has to have it."""
-        return self.default is MISSING
+        return self.default is MISSING or self.stated
 
 
 def key(
     type: Type, doc: str, example: str = "", *, name: str = "", default: Any = MISSING, kw_only: Any = MISSING,
-    nullable: bool = False,
+    nullable: bool = False, stated: bool = False,
 ) -> Any:  # fmt: skip
     """Declare a field.
 
@@ -245,8 +246,10 @@ def key(
         As of `dataclasses.field`.
     nullable : bool
         Whether a file may give null.
+    stated : bool
+        Whether a file has to have it, though Python has a default.
     """
-    given = {"key": Key(type, doc, example, name, default, nullable)}
+    given = {"key": Key(type, doc, example, name, default, nullable, stated)}
     if default is not MISSING and default.__class__.__hash__ is None:  # dataclasses take it for one that may change
         return field(default_factory=lambda: default, kw_only=kw_only, metadata=given)
     return field(default=default, kw_only=kw_only, metadata=given)
@@ -345,7 +348,7 @@ class Declared:
         unknown = [name for name in data if name not in known]
         for name in unknown:
             cls.unknown_key(name, data[name], at)
-        wrong = bool(unknown)
+        wrong, n_problems = bool(unknown), len(at.scope.problems)
         for field_name, key in cls.keys().items():
             if field_name in values:
                 continue
@@ -356,9 +359,16 @@ class Declared:
                 values[field_name] = value
             elif key.required:
                 wrong = True
-                if not any(_meant(name, key.name) for name in unknown):
-                    example = f"for instance {key.name}: {key.example}" if key.example else ""
-                    at.fail(f"the key '{key.name}'", "nothing", example)
+                example = f"for instance {key.name}: {key.example}" if key.example else ""
+                at.fail(f"the key '{key.name}'", "nothing", example)
+        if unknown:
+            # one mistake, one problem: the key may be a missing one misspelt, or the rest of a text with a comma
+            torn = any(data[name] is None and ":" not in name and not name.isidentifier() for name in unknown)
+            meant = [one.expected for one in at.scope.problems[n_problems:] if one.path == at.path]
+            at.scope.problems[n_problems:] = [
+                one for one in at.scope.problems[n_problems:]
+                if not torn and not (one.expected in meant and any(_meant(name, one.expected[9:-1]) for name in unknown))
+            ]  # fmt: skip
         return WRONG if wrong else at.attempt(lambda: cls.make(values, at))
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.declare.base import MISSING, NOTHING, WRONG, At, Declared, Define, Key, Type, Writer
-from sorosim.declare.types import Name, inexpressible, is_list
+from sorosim.declare.types import Name, Text, inexpressible, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import close, listed, shown
 from sorosim.registry import Registry, given_of, make, parameters_of
@@ -134,16 +134,14 @@ class Reference(Type):
     others: tuple[str, ...] = ()
 
     def read(self, value: Any, at: At) -> Any:
-        name = at.attempt(lambda: Name().check(value))
         names = at.scope.names(self.block)
+        name = at.attempt(lambda: (Name() if names is None else Text(self.what)).check(value))
         if name is WRONG or names is None:
             return name
-        if self.fits is not None and not self._fits(name, at):
-            others = [other for other in names if self._fits(other, at)]
-            return at.fail(self.what, shown(name), nearest(name, others))
-        if name in names or name in self.others:
+        if name in self.others or (name in names and self._fits(name, at)):
             return name
-        return at.fail(self.what, shown(name), nearest(name, [*names, *self.others]))
+        others = [other for other in names if self._fits(other, at)]
+        return at.fail(self.what, shown(name), nearest(name, [*others, *self.others]))
 
     def _fits(self, name: str, at: At) -> bool:
         entry = at.scope.entry(self.block, name)
@@ -245,8 +243,10 @@ class Inline(Type):
     Parameters
     ----------
     registry : Registry
+    several : str
+        What to do where there are two.
     kinds : tuple of str
-        Those that may stand here; ``several`` tells where a list of them may.
+        Those that may stand here. Default: all.
     base : type
     optional : bool
     """
@@ -283,7 +283,7 @@ class Inline(Type):
             return here.fail(*NOTHING) if data[given[0]] is None else kind.read(data[given[0]], here)
         if not given and (self.optional or any(close(name, kind) for name in data for kind in self.known)):
             return MISSING if self.optional else WRONG
-        hint = f"{self.several} a list of them" if given else ""
+        hint = self.several if given else ""
         return at.fail("one shape: " + listed(self.known), both(given) if given else shown(data), hint)
 
     def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:

@@ -67,7 +67,8 @@ class Quantity(Type):
         number = quantity(value, self.dimension, condition=self.condition)
         label = DIMENSIONS[self.dimension].label
         if abs(number.real) > LARGEST:
-            raise ModelError("", f"{label}, and none beyond {LARGEST:g}", _written(value), "look for a wrong unit")
+            what = f"{label} {self.condition}".rstrip()
+            raise ModelError("", f"{what}, and none beyond {LARGEST:g}", _written(value), "look for a wrong unit")
         if not (self.above < number.real and self.least <= number.real <= self.upto):
             raise ModelError("", f"{label} {self.condition}", _written(value))
         return number
@@ -177,6 +178,21 @@ class Numbers(Type):
 
     def within(self, part: str | int) -> Type | None:
         return Quantity(self.dimension) if isinstance(part, int) else None
+
+
+@dataclass(frozen=True)
+class Given(Type):
+    """A number or a text with a unit, whose dimension is known elsewhere."""
+
+    what: str = "a number or a quantity"
+
+    def check(self, value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float | complex | np.number | str):
+            raise ModelError("", self.what, shown(value))
+        return value
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"type": ["number", "string"]}
 
 
 @dataclass(frozen=True)
@@ -322,13 +338,29 @@ def check_variables(expression: Expression, variables: Sequence[str]) -> None:
 # -- signals of time ---------------------------------------------------------------------------------------------------
 
 
+class Listed(Type):
+    """A list of numbers or quantities, whose dimension is known elsewhere."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if not is_list(value):
+            return at.fail("a list", shown(value))
+        found = [(at / i).attempt(lambda x=x: Given().check(x)) for i, x in enumerate(value)]  # type: ignore[misc]
+        return WRONG if any(entry is WRONG for entry in found) else tuple(found)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": ["number", "string"]}}
+
+    def within(self, part: str | int) -> Type | None:
+        return Given() if isinstance(part, int) else None
+
+
 @dataclass(frozen=True)
 class SignalTable(Declared, title="A signal by a table"):
     """Values at times, interpolated."""
 
     times: tuple[float, ...] = key(Numbers("time"), "Times, increasing.", "[0, 1 s, 2 s]")
     values: Any = key(
-        Type(), "What there is at these times; before and after them, the first and the last one.", "[0, 5, 0]"
+        Listed(), "What there is at these times; before and after them, the first and the last one.", "[0, 5, 0]"
     )
     interpolation: str = key(
         Choice(INTERPOLATIONS), "How values between the given ones are found.", "pchip", default="linear"
@@ -364,9 +396,14 @@ class SignalOf(Type):
         if isinstance(value, Mapping):
             return self._file(value, at) if "csv" in value else self._table(value, at)
         found = at.attempt(lambda: self.check(value))
-        if at.scope.is_file and isinstance(found, ExpressionSignal) and not self._is_finite(found, at):
+        if isinstance(found, ExpressionSignal) and not self._is_finite(found, at):
             return WRONG
         return found
+
+    def signal(self, value: Any, at: At) -> Any:
+        """As `read`; a number becomes a signal too."""
+        found = self.read(value, at)
+        return found if found is WRONG else as_signal(found, "")
 
     def check(self, value: Any) -> float | Expression | Signal:
         if isinstance(value, Signal) or (callable(value) and not isinstance(value, Expression)):
@@ -387,16 +424,16 @@ class SignalOf(Type):
         if isinstance(found, Expression) and self.variables == ("t",):
             found = as_signal(found, "")
             found = found.level if isinstance(found, ConstantSignal) else found
-        if isinstance(found, Signal) and not isinstance(found, CallableSignal):
-            with np.errstate(all="ignore"):
-                if not np.isfinite(first := found.value(0.0)):
-                    raise ModelError("", "a signal that is finite at t = 0", f"{first}")
-        elif not isinstance(found, Signal | Expression):
+        if not isinstance(found, Signal | Expression):
             return Quantity(self.dimension, least=self.least).check(value if isinstance(value, str) else found)
         return found
 
     def _is_finite(self, signal: Signal, at: At) -> bool:
-        """Whether a signal is finite throughout; notes where it is not."""
+        """Whether a signal is finite throughout, in Python at its begin; notes where it is not."""
+        if not at.scope.is_file:
+            with np.errstate(all="ignore"):
+                fine = np.isfinite(first := signal.value(0.0))
+            return bool(fine) or bool(at.fail("a signal that is finite at t = 0", f"{first}") is not WRONG)
         end = getattr(at.scope, "t_end", None) or 1.0
         times = np.linspace(0.0, end, N_SAMPLES)
         values = signal.sample(times)
@@ -412,8 +449,6 @@ class SignalOf(Type):
             return WRONG
 
         def make() -> Signal:
-            if not is_list(table.values):
-                raise ModelError("values", "a list", shown(table.values))
             if len(table.values) != len(table.times):
                 raise ModelError("values", f"as many values as times, {len(table.times)}", f"{len(table.values)}")
             values = [quantity(entry, self.dimension, f"values[{i}]") for i, entry in enumerate(table.values)]

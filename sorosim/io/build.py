@@ -16,7 +16,7 @@ import numpy as np
 from sorosim.actuation.base import input_unit
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.compiled import check_actuator, compile_fibres
-from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.joint_force import JointForce, joint_kind
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
@@ -165,6 +165,10 @@ class FileScope(Scope):
         # these know their names
         return kind.cls.read_keys(entry, at, name=name) if isinstance(entry, Mapping) else kind.read(entry, at)
 
+    def _joint(self, block: str, name: str) -> Any:
+        """The joint of a link or a loop, or its kind, which may be known though the rest is wrong."""
+        return joint_kind(self.entry(block, name) or {"joint": None})
+
     def inputs(self, path: Path, given: Mapping[str, Any] | None) -> dict[str, str]:
         """Dimensions of those inputs that can be read; names that are not known are noted."""
         found, names = {}, self.names("actuators")
@@ -172,8 +176,8 @@ class FileScope(Scope):
             if not At(self, (*path, name)).known("the name of an actuator", name, names, at_key=True):
                 continue
             actuator = self.parts["actuators"].get(name)
-            if actuator is not None:
-                found[name] = OF_INPUT.get(input_unit(actuator, self.parts["links"], self.parts["loops"]), "number")
+            if actuator is not None and (unit := input_unit(actuator, self._joint)) is not None:
+                found[name] = OF_INPUT.get(unit, "number")
             elif "tendon" in (self.entry("actuators", name) or {}):
                 found[name] = "force"
         return found
@@ -200,6 +204,16 @@ def robot_from(expanded: Expanded, *, folder: FilePath | None = None, name: str 
         return _Reader(scope, name).robot(), scope
 
 
+def description_from(expanded: Expanded) -> Description:
+    """What the data of a file say of a robot, not of its runs; no other files are read."""
+    scope = FileScope(expanded, None)
+    scope.check_top()
+    reader = _Reader(scope, "robot")
+    description = reader.description({})
+    reader.fail_if_wrong()
+    return description
+
+
 class _Reader:
     """Reads one file."""
 
@@ -211,31 +225,38 @@ class _Reader:
         if self.scope.problems:
             raise failure(self.scope.problems, self.scope.places)
 
+    def description(self, options: dict[str, dict[str, Any]]) -> Any:
+        """The description, without the coordinates that it names; WRONG if something is."""
+        scope = self.scope
+        gravity = scope.read_block("gravity")
+        name = scope.read_block("name") or self.name
+        for block in NAMED:
+            scope.read_parts(block)
+        self.read_inputs(options)
+        at = At(scope)
+        links = at.attempt(lambda: ordered_links(tuple(scope.parts["links"].values()))) if self.has_links() else WRONG
+        if links is WRONG:
+            self.fail_if_wrong()
+        others = {block: {key: x for key, x in own.items() if key != "driven"} for block, own in options.items()}
+        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        return at.attempt(lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **others))
+
     def robot(self) -> Robot:
         """The robot."""
         scope = self.scope
         simulate, statics = scope.read_block("simulate"), scope.read_block("statics")
         scope.t_end = simulate.t_end if simulate is not None else None
-        gravity = scope.read_block("gravity")
-        name = scope.read_block("name") or self.name
-        for block in NAMED:
-            scope.read_parts(block)
+        options = {block: given(own) if own is not None else {} for block, own in
+                   (("simulate", simulate), ("statics", statics))}  # fmt: skip
+        description = self.description(options)
         initial = scope.read_block("initial") or {}
-        blocks = {block: given(options) if options is not None else {} for block, options in
-                  (("simulate", simulate), ("statics", statics))}  # fmt: skip
-        self.read_inputs(blocks)
-        at = At(scope)
-        links = at.attempt(lambda: ordered_links(tuple(scope.parts["links"].values()))) if self.has_links() else WRONG
-        if links is WRONG:
-            self.fail_if_wrong()
-        others = {block: blocks[block] for block in blocks}
-        driven = {block: others[block].pop("driven", None) for block in others}
-        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
-        description = at.attempt(
-            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **others)
-        )
+        driven = {block: own.get("driven") for block, own in options.items()}
         robot = None if scope.problems or description is WRONG else self.made(description)
-        layout = robot.engine.layout if robot is not None else compile_tree(links)[2]
+        layout = (
+            robot.engine.layout
+            if robot is not None
+            else compile_tree(ordered_links(tuple(scope.parts["links"].values())))[2]
+        )
         reader = CoordinateReader(scope, layout, scope.parts["actuators"])
         reader.initial(initial)
         moved = reader.driven(driven["simulate"] or {})
@@ -270,7 +291,7 @@ class _Reader:
             for name, dimension in dimensions.items():
                 here = at / name
                 if block == "simulate":
-                    found[name] = SignalOf(dimension).read(raw[name], here)
+                    found[name] = SignalOf(dimension).signal(raw[name], here)
                 else:
                     found[name] = here.attempt(lambda x=raw[name], d=dimension: quantity(x, d))  # type: ignore[misc]
             options["u"] = {name: value for name, value in found.items() if value is not WRONG}

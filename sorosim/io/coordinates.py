@@ -132,7 +132,7 @@ class CoordinateReader:
             if index is None:
                 continue
             chosen[index] = name
-            signal = SignalOf(self.layout.dimensions[index]).read(block, At(self.scope, path))
+            signal = SignalOf(self.layout.dimensions[index]).signal(block, At(self.scope, path))
             if signal is WRONG:
                 continue
             found[name] = signal

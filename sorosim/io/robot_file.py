@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from sorosim.constraints.loop import Loop
-from sorosim.declare import At, Choice, Declared, ListOf, MapOf, OneOf, Part, Text, Truth, Type, Vector, key
+from sorosim.declare import At, Choice, Declared, Given, ListOf, MapOf, OneOf, Part, Text, Truth, Type, Vector, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
 from sorosim.errors import ModelError
-from sorosim.model.joints.base import Given
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.pose import Pose

@@ -14,6 +14,7 @@ from sorosim.declare import (
     Declared,
     Either,
     Fraction,
+    Given,
     ListOf,
     MapOf,
     Name,
@@ -31,7 +32,6 @@ from sorosim.errors import FileError, ModelError, nearest
 from sorosim.io.nodes import Places, nodes_of, plain
 from sorosim.io.robot_file import Open, Version
 from sorosim.io.yaml_reader import read_file
-from sorosim.model.joints.base import Given
 from sorosim.options import RunOptions
 from sorosim.problems import Problem, failure, listed, plain_data, shown
 

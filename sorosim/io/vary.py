@@ -8,13 +8,12 @@ from copy import copy
 from typing import Any
 
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.io.build import Builder
+from sorosim.io.build import description_from
 from sorosim.io.expand import expand
 from sorosim.io.nodes import Node, nodes_of
-from sorosim.io.schema_errors import check
 from sorosim.io.yaml_reader import read_text
 from sorosim.model.description import Description
-from sorosim.problems import Path, failure, shown
+from sorosim.problems import Path, shown
 from sorosim.units.quantity import in_si
 from sorosim.units.seeded import seeded
 from sorosim.validation import as_real
@@ -92,14 +91,7 @@ class Scalars:
         """What the file says of the robot, not of its runs."""
         expanded = expand(root, self.file, None)
         data = {key: block for key, block in expanded.data.items() if key not in RUNS}
-        checked = check(data)
-        if checked.file is None:
-            raise failure(checked.problems, expanded.places)
-        builder = Builder(checked.file, checked, data, None, expanded.places)
-        description = builder.description("robot", "")
-        if description is None or builder.todo.problems:
-            raise failure(builder.todo.problems, expanded.places)
-        return description
+        return description_from(expanded._replace(data=data))
 
 
 def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:

@@ -48,7 +48,7 @@ class _Touching(Inline):
 
     registry: Any = None
     base: Any = None
-    several: str = "between, and, among take"
+    several: str = "between, and, among take lists of them"
     optional: bool = True
 
     @property

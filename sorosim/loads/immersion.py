@@ -168,7 +168,7 @@ def wet_parts(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array,
     """Poses (4, 4) of the parts of a rigid body at their centroids, and what they are in a fluid."""
     solids: list[Solid | RigidBody]
     if given.shape is not None:
-        solids = [Solid(given.shape, density=1.0, at=np.eye(4) if given.at is None else given.at)]
+        solids = [Solid(given.shape.shape, density=1.0, at=given.shape.at)]
     else:
         solids = list(body.parts) if isinstance(body, Assembly) else [body]
     out = []

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.declare import Choice, Fraction, SignalVector, Vector, Writer, key
+from sorosim.declare import Choice, SignalVector, Vector, Writer, key
 from sorosim.errors import ModelError
 from sorosim.kernels.load_laws import DEAD, FIXED_LINE, FOLLOWER
 from sorosim.loads.base import DeclaredLoad, IntArray
 from sorosim.loads.compiled import CompiledLaw, LawRow
 from sorosim.model.anchor import Anchor, LinkOrAnchor
 from sorosim.model.compile import Layout
-from sorosim.model.pose import IDENTITY, PlaceType, place_data
+from sorosim.model.pose import IDENTITY, OnLink, PlaceOnRod, PlaceType, place_data
 from sorosim.signals import Signal
 
 FRAMES = ("body", "world", "line")
@@ -40,7 +40,7 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
     """
 
     link: str = key(LinkOrAnchor("links", "the name of a link"), "Link that it acts on.", "arm")
-    s: float = key(Fraction(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=1.0)
+    s: float = key(PlaceOnRod(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=1.0)
     _: KW_ONLY
     at: Any = key(
         PlaceType(), "Pose of its point on the link, by one of its frames or by numbers; a list of poses is one after "
@@ -74,6 +74,8 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
                 raise ModelError("s", "a place s here or in the Anchor, one of them", "both")
             anchor = self.link
         else:
+            if isinstance(self.at, OnLink) and self.at.s is not None and self.s != 1.0:
+                raise ModelError("s", "a place s here or in at, one of them", "both")
             anchor = Anchor.make({"link": self.link, "s": self.s, "at": self.at}, None)
         if isinstance(anchor.at, str):
             raise ModelError("at", "a pose", f"'{anchor.at}'", "only the end of a loop may be taken as built")

@@ -101,7 +101,7 @@ AT_KEY = ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm
 class Solid(Declared, title="Rigid bodies by shapes"):
     """A homogeneous solid, a part of a rigid body. Exactly one of ``density`` and ``mass`` is given."""
 
-    shape: Shape = key(Inline(SHAPES, Shape, "body takes"), "Its shape; a mesh must enclose a volume.")
+    shape: Shape = key(Inline(SHAPES, Shape, "body takes a list of them"), "Its shape; a mesh must enclose a volume.")
     _: KW_ONLY
     density: float | None = key(
         Quantity("density", above=0.0), "Mass per volume; or give the mass.", "2700 kg/m^3", default=None

@@ -66,6 +66,10 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
         return "{modified: ...} or {standard: ...}"
 
     @classmethod
+    def unknown_key(cls, name: str, value: Any, at: At) -> None:
+        (at / name).fail(cls.expected(), shown(name), at_key=True)
+
+    @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
         if len(data) != 1 or (set(data) <= set(CONVENTIONS) and len(data) != 1):
             raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))

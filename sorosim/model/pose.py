@@ -257,7 +257,7 @@ class PlaceType(Type):
     def read(self, value: Any, at: At) -> Any:
         if isinstance(value, OnLink):
             return value
-        if isinstance(value, str) and value == AS_BUILT and self.built:
+        if isinstance(value, str) and value == AS_BUILT and not at.scope.is_file:
             return OnLink(AS_BUILT, None, "")
         if isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and not _is_list_of_poses(value)):
             if not at.scope.is_file:
@@ -328,6 +328,31 @@ def check_frame(at: At, frame: str, link: str) -> None:
     elif entry is not None:
         frames = entry.get("frames", {})
         at.known(f"the name of a frame of {shown(link)}", frame, frames if isinstance(frames, Mapping) else ())
+
+
+@dataclass(frozen=True)
+class PlaceOnRod(Fraction):
+    """A place on a rod, beside its link."""
+
+    def read(self, value: Any, at: At) -> Any:
+        found, n_problems = super().read(value, at), len(at.scope.problems)
+        if found is not WRONG and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
+            check_place(at, at.owner["link"])
+        return found if len(at.scope.problems) == n_problems else WRONG
+
+
+@dataclass(frozen=True)
+class FrameOnLink(Name):
+    """A frame of a link, beside it."""
+
+    def read(self, value: Any, at: At) -> Any:
+        found, n_problems = (
+            "" if value == "" and not at.scope.is_file else super().read(value, at),
+            len(at.scope.problems),
+        )
+        if found not in (WRONG, "") and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
+            check_frame(at, found, at.owner["link"])
+        return found if len(at.scope.problems) == n_problems else WRONG
 
 
 def place_fields(part: Any) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Choice, Declared, Numbers, Part, Quantity, Type, Writer, formula_or_quantity, key
-from sorosim.declare.types import Define, checked_each, formula_data, inexpressible, number_schema
+from sorosim.declare.types import Define, Listed, checked_each, formula_data, inexpressible, number_schema
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.problems import shown
@@ -224,7 +224,7 @@ class TableOfSizes(Declared, title="Tables of sizes"):
     """Values of a size at places along the rod."""
 
     s: tuple[float, ...] = key(Numbers("number"), "Places X/L, increasing from 0 to 1.", "[0, 0.5, 1]")
-    value: Any = key(Type(), "The size at each place.", "[3 cm, 2 cm, 2 cm]")
+    value: Any = key(Listed(), "The size at each place.", "[3 cm, 2 cm, 2 cm]")
     interpolation: str = key(
         Choice(("linear", "pchip")), "How values between the given ones are found.", "pchip", default="linear"
     )
@@ -271,8 +271,6 @@ class Size(Type):
         return Constant(Quantity(self.dimension, above=0.0).check(value))
 
     def _table(self, table: TableOfSizes) -> Table:
-        if not isinstance(table.value, list | tuple | np.ndarray):
-            raise ModelError("table.value", "a list", shown(table.value))
         try:
             values = checked_each(table.value, Quantity(self.dimension, least=0.0))
         except ModelError as error:

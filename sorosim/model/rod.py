@@ -33,7 +33,8 @@ class MaterialOf(Type):
         if not at.scope.is_file:
             return at.fail("a Material", shown(value))
         name = at.attempt(lambda: Name().check(value))
-        if name is WRONG or not at.known("the name of a material", name, at.scope.names("materials") or ()):
+        names = at.scope.names("materials")
+        if name is WRONG or not at.known("the name of a material", name, () if names is None else names):
             return WRONG
         return at.scope.part("materials", name, WRONG)
 

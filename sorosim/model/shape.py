@@ -88,18 +88,6 @@ class Cone(Shape, kind="cone", title="Cones"):
 
 
 @dataclass(frozen=True)
-class Ellipsoid(Shape, kind="ellipsoid", title="Ellipsoids"):
-    """An ellipsoid around the origin."""
-
-    radii: tuple[float, ...] = key(Vector("length", above=0.0), "Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")
-
-    @property
-    def moments(self) -> Moments:
-        a, b, c = self.radii
-        return _symmetric(4.0 / 3.0 * np.pi * a * b * c, a * a / 5.0, b * b / 5.0, c * c / 5.0)
-
-
-@dataclass(frozen=True)
 class Sphere(Shape, kind="sphere", title="Spheres"):
     """A sphere around the origin."""
 
@@ -109,6 +97,18 @@ class Sphere(Shape, kind="sphere", title="Spheres"):
     def moments(self) -> Moments:
         r = self.radius
         return _symmetric(4.0 / 3.0 * np.pi * r**3, *(r * r / 5.0,) * 3)
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Shape, kind="ellipsoid", title="Ellipsoids"):
+    """An ellipsoid around the origin."""
+
+    radii: tuple[float, ...] = key(Vector("length", above=0.0), "Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")
+
+    @property
+    def moments(self) -> Moments:
+        a, b, c = self.radii
+        return _symmetric(4.0 / 3.0 * np.pi * a * b * c, a * a / 5.0, b * b / 5.0, c * c / 5.0)
 
 
 @dataclass(frozen=True)

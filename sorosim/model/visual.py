@@ -65,7 +65,7 @@ class Colour(Type):
 class Visual(Declared, title="What is drawn of a link"):
     """A shape that is drawn and has no mass; a mesh need not be closed."""
 
-    shape: Shape = key(Inline(SHAPES, Shape, "visual takes"), "Its shape.")
+    shape: Shape = key(Inline(SHAPES, Shape, "visual takes a list of them"), "Its shape.")
     _: KW_ONLY
     at: Array = key(PoseType(), *AT_KEY, default=IDENTITY)
     colour: str = key(

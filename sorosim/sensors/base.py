@@ -77,6 +77,8 @@ class Errors(Type):
     def read(self, value: Any, at: At) -> Any:
         pairs = [(group.dimension, name) for group in self.groups for name in group.names]
         dimensions, names = [dimension for dimension, _ in pairs], [name for _, name in pairs]
+        if isinstance(value, Mapping):
+            return at.fail("a number, a quantity, or a list with one for each channel", shown(value))
         if not is_list(value):
             return at.attempt(lambda: self._one_for_all(value, list(dict.fromkeys(dimensions))))
         if not self.of_load and len(value) != len(names):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.declare import WRONG, At, Fraction, Name, Reference, Writer, key
+from sorosim.declare import At, Fraction, Reference, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.basis import STRAINS
 from sorosim.model.compile import MERGE
-from sorosim.model.pose import IDENTITY, OnLink, PlaceType, check_frame, check_place, place_fields
+from sorosim.model.pose import IDENTITY, FrameOnLink, OnLink, PlaceOnRod, PlaceType, place_fields
 from sorosim.model.span import RodName
 from sorosim.sensors.base import Array, Group, Reader, Sensor
 from sorosim.sensors.quaternion import continuous, quaternion_of, turned
@@ -39,28 +39,6 @@ LENGTH = Group("length", "m", "length", ("length",))
 TENSION = Group("tension", "N", "force", ("tension",))
 MOMENT = Group("moment", "N m", "moment", _three("m"))
 FORCE = Group("force", "N", "force", _three("f"))
-
-
-@dataclass(frozen=True)
-class _Place(Fraction):
-    """A place on a rod, beside its link."""
-
-    def read(self, value: Any, at: At) -> Any:
-        found = super().read(value, at)
-        if found is not WRONG and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
-            check_place(at, at.owner["link"])
-        return found
-
-
-@dataclass(frozen=True)
-class _Frame(Name):
-    """A frame of a link, beside it."""
-
-    def read(self, value: Any, at: At) -> Any:
-        found = "" if value == "" and not at.scope.is_file else super().read(value, at)
-        if found not in (WRONG, "") and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
-            check_frame(at, found, at.owner["link"])
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +76,9 @@ class MountedSensor(Sensor):
     """What sensors share that have a frame of their own on a link."""
 
     link: str = key(Reference("links", "the name of a link"), "Link that it sits on.", "lid")
-    s: float | None = key(_Place(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=None)
+    s: float = key(PlaceOnRod(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=1.0)
     _: KW_ONLY
-    frame: str | None = key(_Frame(), "Name of a frame of a rigid link.", "top", default=None)
+    frame: str = key(FrameOnLink(), "Name of a frame of a rigid link.", "top", default="")
     at: Any = key(
         PlaceType(), "Pose of the sensor there; `s` and `frame` may stand in it.", "{rotation: {rpy: [0, 0, 90 deg]}}",
         default=IDENTITY,

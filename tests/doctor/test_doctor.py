@@ -126,7 +126,7 @@ def test_a_mesh_in_a_wrong_unit_is_named(tmp_path):
 
 def with_blocks(name, **blocks):
     """A bundled robot with other blocks, as a program makes one: files are refused where these are checked."""
-    return sorosim.Robot(replace(sorosim.load(name).description, text="", initial={}, initial_rates={}, **blocks))
+    return sorosim.Robot(replace(sorosim.load(name).description, initial={}, initial_rates={}, **blocks))
 
 
 @pytest.mark.parametrize(

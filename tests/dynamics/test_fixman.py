@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.differences import relative_error
+from helpers.kinds import JOINT_KINDS
 from helpers.robots import cable_manipulator, random_body, random_joint, random_pose, rigid_tree
 
 import sorosim
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joints import JOINT_KINDS, Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 

@@ -5,13 +5,13 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from helpers.differences import Worst, best_slope, jacobian, relative_error
+from helpers.kinds import JOINT_KINDS
 from helpers.robots import BASES, SECTIONS, moderate, random_state, varied_tree
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.lie import inverse, log_se3
 from sorosim.loads.wrench import Wrench
-from sorosim.model.joints import JOINT_KINDS
 
 SEEDS = range(30)
 REGIMES = {"rest": (0.0, 0.0), "rates": (1.0, 0.0), "accelerations": (0.0, 1.0), "all": (1.0, 1.0)}

@@ -51,7 +51,7 @@ def limbs(gravity: ArrayLike = (1.0, 2.0, -9.0)) -> Robot:
 
 def with_actuators(robot: Robot, **actuators: Any) -> Robot:
     """The same robot with other actuators."""
-    return Robot(replace(robot.description, actuators=actuators, text=""))
+    return Robot(replace(robot.description, actuators=actuators))
 
 
 def pose(turn: ArrayLike = (0.0, 0.0, 0.0), shift: ArrayLike = (0.0, 0.0, 0.0)) -> Array:

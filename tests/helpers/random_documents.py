@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from helpers.kinds import BESIDE, CLOSING, COORDINATES, WITH_SPRINGS, WITHOUT_AXIS
 from helpers.robots import BASES, random_axis
-from sorosim.constraints.loop import LAWFUL, TURNS
 from sorosim.model.basis import get_basis
-from sorosim.model.joints import BESIDE, COORDINATES, WITHOUT_AXIS
 from sorosim.simulation.simulate import METHODS
 
 T_END = 0.5  # of every motion [s]
@@ -327,7 +326,7 @@ def _joint(draw: Draw, kind: str, a: float, loop: bool = False) -> Any:
         numbers = [short(draw.size(0.1 * size, 10 * size) / scale[d]) for d in dimensions]
         return numbers if len(numbers) > 1 else numbers[0]
 
-    if dimensions and (not loop or kind in LAWFUL):
+    if dimensions and (not loop or kind in WITH_SPRINGS):
         if draw.chance(0.35):
             options["stiffness"] = values(0.3)
             if draw.chance(0.4):
@@ -374,7 +373,7 @@ def _loops(draw: Draw) -> dict[str, Any]:
             to["at"] = draw.pose(0.05)
         at = draw.place(a)
         origin = {"link": a, **({"at": at} if at else {})}
-        kind = draw.pick(["spherical", "revolute", *TURNS])
+        kind = draw.pick(["spherical", "revolute", *CLOSING])
         out[f"loop{i}"] = {"joint": _joint(draw, kind, draw.widths[a], loop=True), "from": origin, "to": to}
     return out
 
@@ -436,7 +435,7 @@ def _actuators(draw: Draw, loops: dict[str, Any], driven: dict[str, Any]) -> tup
                 add(f"{name}_motor", {"joint": where}, 3 * force * (a if dimension == "angle" else 1.0))
     for name, loop in loops.items():
         kind = next(iter(loop["joint"])) if isinstance(loop["joint"], dict) else loop["joint"]
-        if kind in LAWFUL and draw.chance(0.4):
+        if kind in WITH_SPRINGS and draw.chance(0.4):
             along = {"along": draw.pick(["angle", "slide"])} if kind == "cylindrical" else {}
             add(f"{name}_motor", {"loop": {"loop": name, **along}}, 0.1)
     return out, u

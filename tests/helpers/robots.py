@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.kinds import CLOSING, COORDINATES, JOINT_KINDS, WITH_SPRINGS, WITHOUT_AXIS
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.route import PLACE_VARIABLES, Run
 from sorosim.actuation.tendon import Tendon
-from sorosim.constraints.loop import LAWFUL, TURNS, Anchor, Loop
+from sorosim.constraints.loop import Anchor, Loop
 from sorosim.lie import exp_se3
 from sorosim.loads.wrench import Wrench
 from sorosim.model import basis as bases
 from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joints import COORDINATES, JOINT_KINDS, WITHOUT_AXIS, Joint
+from sorosim.model.joints import Joint
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Formula, Linear, Profile, Table
@@ -369,7 +370,7 @@ def _random_motors(rng: np.random.Generator, links: list[Link]) -> dict[str, Joi
     }
 
 
-def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds: Sequence[str] = tuple(TURNS)) -> Robot:
+def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds: Sequence[str] = CLOSING) -> Robot:
     """The robot with n loops more, of the given kinds in turn, in oblique poses, as they are: open.
 
     Between links, or a link and the world; springs, dampers and motors in every other one that may have them.
@@ -379,8 +380,10 @@ def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds:
     motors: dict[str, LoopForce] = {}
     for i in range(n):
         kind = kinds[i % len(kinds)]
-        axis, lawful = random_axis(rng), kind in LAWFUL
-        joint = Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": axis}), pitch=0.05 * (kind == "helical"))
+        axis, lawful = random_axis(rng), kind in WITH_SPRINGS
+        joint = Joint(
+            kind, **({} if kind in WITHOUT_AXIS else {"axis": axis}), **({"pitch": 0.05} if kind == "helical" else {})
+        )
         if lawful and rng.random() < 0.5:
             springs = {"stiffness": 3.0, "damping": 0.4, "rest": 0.2}
             values = {name: tuple(float(v) for v in size * rng.random(joint.n)) for name, size in springs.items()}

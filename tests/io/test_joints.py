@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.kinds import JOINT_KINDS
 from helpers.robots import arrays_of, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -15,7 +16,7 @@ from sorosim.io import dump, json_schema, load, load_text
 from sorosim.io.yaml_reader import read_text
 from sorosim.lie import exp_so3
 from sorosim.loads.wrench import Wrench
-from sorosim.model.joints import CREEP, JOINT_KINDS, Joint, Limit
+from sorosim.model.joints import CREEP, Joint, Limit
 from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
 from sorosim.signals.expressions import parse

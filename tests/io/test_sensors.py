@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
 from sorosim.io import dump, load_text
+from sorosim.registry import SENSORS
 from sorosim.sensors.kinds import (
-    KINDS,
     Imu,
     JointWrenchSensor,
     LoadSensor,
@@ -23,7 +23,7 @@ TEXT = (Path(__file__).parent / "sensors.yaml").read_text("utf-8")
 def test_sensors_are_read_with_their_units():
     robot = load_text(TEXT, "sensors.yaml")
     found = robot.description.sensors
-    assert {sensor.kind for sensor in found.values()} == set(KINDS)
+    assert {sensor.kind for sensor in found.values()} == set(SENSORS.declared())
     gauge, tip, marker, spin, shake = (found[name] for name in ("gauge", "tip", "marker", "spin", "shake"))
     assert isinstance(gauge, StrainSensor)
     assert (gauge.link, gauge.s, gauge.rate, gauge.noise) == ("arm", 0.3, 1000.0, (1e-3, 1e-3, 1e-3, 0, 0, 0))

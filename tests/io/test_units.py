@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sorosim.io.fields import formula_or_quantity
 
+from sorosim.declare import formula_or_quantity
 from sorosim.errors import ExpressionError, ModelError
 from sorosim.units.quantity import is_quantity, quantity
 from sorosim.units.table import _TABLE, DIMENSIONS, MAX_TEXT, _find, _registry, unit_factor

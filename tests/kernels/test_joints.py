@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers.differences import jacobian, relative_error
+from helpers.kinds import COORDINATES, JOINT_KINDS
 from helpers.robots import random_pose
 
 from sorosim.actuation.joint_force import JointForce
@@ -10,7 +11,7 @@ from sorosim.kernels.joints import stop_force
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import twist_matrix
 from sorosim.model.description import Description
-from sorosim.model.joints import COORDINATES, JOINT_KINDS, Joint, Limit
+from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link
 from sorosim.robot import Robot
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.declare import WRONG, At, Declared, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
+from sorosim.declare import WRONG, At, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.declare.types import Define, checked_each, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.pose import Direction
@@ -39,25 +39,12 @@ ONSET = {"angle": 1e-3, "length": 1e-4}
 
 
 @dataclass(frozen=True)
-class Given(Type):
-    """A number or a text with a unit; the joint knows its dimension."""
-
-    def check(self, value: Any) -> float | str:
-        if isinstance(value, bool) or not isinstance(value, int | float | complex | np.number | str):
-            raise ModelError("", "a number or a quantity", shown(value))
-        return value  # type: ignore[return-value]  # a number
-
-    def schema(self, define: Define) -> dict[str, Any]:
-        return {"type": ["number", "string"]}
-
-
-@dataclass(frozen=True)
 class Limit(Declared, title="End stops"):
     """End stops of one coordinate: outside of them a spring pushes back. What they are of, the joint knows."""
 
     low: Any = key(Given(), "Lower end, an angle or a length; without it there is none.", "-90 deg", default=-math.inf)
     high: Any = key(Given(), "Upper end; without it there is none.", "90 deg", default=math.inf)
-    stiffness: Any = key(Given(), "Stiffness of the ends, N*m/rad or N/m.", "200 N*m/rad", kw_only=True)
+    stiffness: Any = key(Given(), "Stiffness of the ends, N*m/rad or N/m.", "1000", kw_only=True)
 
     def of(self, dimension: str) -> Limit:
         """The same in SI units, of a coordinate that is an angle or a length; else ModelError."""
@@ -179,7 +166,7 @@ class Limits(_OfCoordinates):
 
     def read(self, value: Any, at: At) -> Any:
         n = len(self.coordinates)
-        if n == 1 and not is_list(value):
+        if n == 1 and (not is_list(value) or at.scope.is_file):
             found = self._one(value, self.coordinates[0][1], at)
             return WRONG if found is WRONG else (found,)
         if not is_list(value) or len(value) != n:
@@ -258,9 +245,6 @@ class Joint(Declared):
             if name not in found.keys():
                 hint = nearest(name, found.keys()) if found.keys() else "a fixed joint does not move"
                 raise ModelError(found.kind, f"a key of a {found.kind} joint", f"'{name}'", hint)
-        for name, one in found.keys().items():
-            if one.required and name not in given:
-                raise ModelError(found.kind, f"the argument '{name}'", "nothing", f"for instance {name}={one.example}")
         return object.__new__(found)
 
     def __post_init__(self, kind_: str) -> None:
@@ -373,7 +357,7 @@ def axis_key(
     doc: str = "Direction of the axis in the joint's frame, of any length.", example: str = "[0, 0, 1]"
 ) -> Any:
     """Declare the axis of a joint."""
-    return key(Direction(), doc, example, kw_only=True)
+    return key(Direction(), doc, example, default=(0.0, 0.0, 1.0), kw_only=True, stated=True)
 
 
 def through_key() -> Any:
