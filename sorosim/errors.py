@@ -48,7 +48,8 @@ class _Described(SorosimError, ValueError):
 
     def inside(self, parent: str) -> _Described:
         """Return the same error with ``parent`` put in front of the path of the object."""
-        return type(self)(f"{parent}.{self.where}" if self.where else parent, self.expected, self.got, self.hint)
+        dot = "" if not self.where or self.where.startswith("[") else "."
+        return type(self)(f"{parent}{dot}{self.where}", self.expected, self.got, self.hint)
 
 
 class InputError(_Described):

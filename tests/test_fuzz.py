@@ -4,9 +4,9 @@ import sys
 
 import pytest
 from helpers.fuzz import CRASH, OK, describe, examine, main, outcomes, report, text_of
+from helpers.kinds import CLOSING
 from helpers.random_documents import document
 
-from sorosim.constraints.loop import TURNS
 from sorosim.io import load_text
 from sorosim.model.joints import COORDINATES
 from sorosim.simulation.simulate import METHODS
@@ -39,7 +39,7 @@ def test_every_kind_of_part_is_drawn():
 
     joints = {kind(link.get("joint", "fixed")) for tree in documents for link in tree["links"].values()}
     assert joints == set(COORDINATES)
-    assert {kind(loop["joint"]) for tree in documents for loop in tree.get("loops", {}).values()} == set(TURNS)
+    assert {kind(loop["joint"]) for tree in documents for loop in tree.get("loops", {}).values()} == set(CLOSING)
     assert kinds("loads") == {"wrench", "line", "spring", "fluid", "contact"}
     assert kinds("actuators") == {"tendon", "chamber", "moment", "joint", "servo", "loop"}
     assert {tree["simulate"]["method"] for tree in documents} == set(METHODS)

@@ -799,9 +799,6 @@ def test_the_robot_tells_its_sensors_and_writes_them():
         (JointWrenchSensor("world"), "sensors.x.link: expected the name of a link, got 'world'; known: lid, arm"),
         (LoopWrenchSensor("pin"), "sensors.x.loop: expected the name of a loop, got 'pin'; there are none"),
         (LoadSensor("pus"), "sensors.x.load: expected the name of a load, got 'pus'; did you mean push?"),
-        (Imu("arm", noise=[1, 2]),
-         "sensors.x.noise: expected one number, or 6: w_x, w_y, w_z, f_x, f_y, f_z, got 2"),
-        (PoseSensor("arm", bias=[0.0] * 7), "sensors.x.bias: expected one number, or 6: x, y, z, r_x, r_y, r_z, got 7"),
         ("imu", "sensors.x: expected a sensor of sorosim.sensors.kinds, got 'imu'"),
     ],
 )  # fmt: skip
@@ -814,16 +811,21 @@ def test_a_sensor_that_does_not_fit_the_robot_is_refused(sensor, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"s": 1.5}, "s: expected a place from 0 to 1, got 1.5"),
-        ({"rate": 0}, "rate: expected a rate greater than 0 [Hz], got 0"),
-        ({"rate": np.inf}, "rate: expected a rate greater than 0 [Hz], got inf"),
-        ({"noise": -0.1}, "noise: expected a standard deviation of 0 or more, got -0.1"),
-        ({"noise": [0, 0, -1.0]}, "noise[2]: expected a standard deviation of 0 or more, got -1.0"),
-        ({"bias": np.nan}, "bias: expected a finite number, got nan"),
-        ({"seed": -1}, "seed: expected a whole number of 0 or more, got -1"),
-        ({"seed": 1.5}, "seed: expected a whole number of 0 or more, got 1.5"),
-        ({"seed": True}, "seed: expected a whole number of 0 or more, got True"),
-        ({"frame": 3}, "frame: expected a name, got 3"),
+        ({"s": 1.5}, "imu.s: expected a number from 0 to 1, got 1.5; it is a fraction of the rod's length, X/L"),
+        ({"rate": 0}, "imu.rate: expected a rate greater than 0, got 0"),
+        ({"rate": "10 m"}, "imu.rate: expected a rate greater than 0, such as 100 Hz, got '10 m', a length"),
+        ({"rate": np.inf}, "imu.rate: expected a rate greater than 0, got inf; it has to be finite"),
+        (
+            {"noise": -0.1},
+            "imu.noise: expected an angular speed of 0 or more, got -0.1; a list has one for each channel",
+        ),
+        ({"noise": [0, 0, -1.0, 0, 0, 0]}, "imu.noise[2]: expected an angular speed of 0 or more, got -1"),
+        ({"noise": [1, 2]}, "imu.noise: expected one number, or 6: w_x, w_y, w_z, f_x, f_y, f_z, got 2"),
+        ({"bias": np.nan}, "imu.bias: expected an angular speed, got nan; it has to be finite"),
+        ({"seed": -1}, "imu.seed: expected a whole number from 0 to 1000000000, got -1"),
+        ({"seed": 1.5}, "imu.seed: expected a whole number from 0 to 1000000000, got 1.5"),
+        ({"seed": True}, "imu.seed: expected a whole number from 0 to 1000000000, got true"),
+        ({"frame": 3}, "imu.frame: expected a name, got 3; put it in quotes"),
     ],
 )
 def test_a_sensor_that_cannot_be_is_refused(options, message):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.base import DeclaredActuator
-from sorosim.actuation.route import RUNS, Run, SectionFormula, check_path, check_runs, place_values
+from sorosim.actuation.route import RUN_OR_PATH, RUNS, Run, SectionFormula, check_path, check_runs, place_values
 from sorosim.actuation.tendon import here, route_values
 from sorosim.declare import key
 from sorosim.errors import ModelError
@@ -40,6 +40,8 @@ class Chamber(DeclaredActuator, kind="chamber", title="Chambers"):
         "Cross-section of the chamber; an expression of the same variables as y.", "2 cm^2",
     )  # fmt: skip
     unit: ClassVar[str] = "Pa"
+
+    alternatives = (RUN_OR_PATH,)
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:

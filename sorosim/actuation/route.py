@@ -121,6 +121,7 @@ class Runs(ListOf):
         return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
 
 
+RUN_OR_PATH = (("rod", "y", "z"), "path")  # keys of which a file gives one set
 RUNS = Runs(Part(Run), "one rod or several")
 
 

@@ -53,7 +53,9 @@ class Servo(JointForce, kind="servo", title="Servos"):
     damping: Any = key(
         OfJoint(name="damping"), "Moment or force against the rate, N*m*s/rad or N*s/m.", "0.1 N*m*s/rad", default=0.0
     )
-    limit: Any = key(OfJoint(name="limit"), "Largest moment or force; it is approached smoothly.", "2 N*m", default=math.inf)
+    limit: Any = key(
+        OfJoint(name="limit"), "Largest moment or force; it is approached smoothly.", "2 N*m", default=math.inf
+    )
 
     def validate(self) -> None:
         for name in ("stiffness", "damping", "limit"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.actuation.base import DeclaredActuator
-from sorosim.actuation.route import RUNS, Run, check_path, check_runs
+from sorosim.actuation.route import RUN_OR_PATH, RUNS, Run, check_path, check_runs
 from sorosim.complex_step import number_type
 from sorosim.declare import Quantity, Truth, key
 from sorosim.errors import ModelError
@@ -50,6 +50,8 @@ class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
     pushes: bool = key(
         Truth(), "Whether it carries negative tension, as a push rod; if not, it is slack then.", "true", default=False
     )
+
+    alternatives = (RUN_OR_PATH,)
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:

@@ -49,7 +49,7 @@ def rod_of(orders: tuple[int, int]) -> Robot:
     assert isinstance(link.body, Rod)  # it is one rod
     angular, linear = orders
     varying = Strain(torsion=angular, bending=angular, elongation=linear, shear=linear)
-    parts = tuple(replace(part, strain=varying, n_gauss=angular + 3) for part in link.body.divisions)
+    parts = tuple(replace(part, strain=varying, quadrature=angular + 3) for part in link.body.divisions)
     rod = Link(link.name, Rod(parts), joint=link.joint, at=link.at)
     return Robot(replace(description, links=(rod,), actuators={}, simulate={}, statics={}, text=""))
 

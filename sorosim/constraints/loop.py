@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Declared, Part, Text, Type, key
+from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.loop_joint import (
     ALONG,
@@ -57,6 +57,11 @@ class LoopJoint(JointType):
             (at / joint.kind / name).fail(what, shown(name), hint or f"known: {', '.join(known)}", at_key=True)
         return WRONG if wrong else joint
 
+    def write(self, value: Any, writer: Writer) -> Any:
+        known = (*SHAPE, *(SPRINGS if value.takes_springs_in_loop() else ()))  # what else there is has no effect
+        own = {name: entry for name, entry in value.data(writer).items() if name in known}
+        return {value.kind: own} if own else value.kind
+
 
 # keys of a joint that closes a loop
 SHAPE, SPRINGS = ("axis", "pitch"), ("stiffness", "damping", "rest")
@@ -82,14 +87,22 @@ class EndType(AnchorType):
                 hint = "it stands alone, not in a list: at: {as_built: true}"
                 hint = hint if self.built else "only the end 'to' may be taken as built"
                 return (here / "as_built").fail("position and rotation", "as_built", hint)
-        if not self.built and isinstance(value, Mapping) and "link" not in value and set(value) <= {"at"}:
-            return at.fail("the key 'link'", "nothing", "for instance link: knob")
-        if self.built and isinstance(value, Mapping):
-            return End.read(value, at)
+        if isinstance(value, Mapping):
+            return (End if self.built else Begin).read(value, at)
         return super().read(value, at)
 
     def shapes(self) -> tuple[Type, ...]:
-        return Text(), Part(End if self.built else Anchor)
+        return Text(), Part(End if self.built else Begin)
+
+
+@dataclass(frozen=True, eq=False)
+class Begin(Anchor, title="Where a loop begins"):
+    """Frame a of a loop."""
+
+    link: str = key(
+        Reference("links", "a link of this robot or 'world'", others=(WORLD,)), "Name of a link, or world.", "knob",
+        default=WORLD, stated=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,6 +264,8 @@ class Declared:
     kind: ClassVar[str] = ""  # its key in a file
     title: ClassVar[str] = ""  # of its section in the page of the file format
     registry: ClassVar[Registry]
+    # groups of keys, or of sets of keys, of which a file gives one
+    alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()
 
     def __init_subclass__(cls, kind: str = "", title: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -372,7 +372,7 @@ class SignalFile(Declared, title="A signal from a CSV file"):
     """A column of a CSV file over its times."""
 
     csv: str = key(Text("the path of a CSV file"), "Path, relative to this file.", "pull.csv")
-    column: Any = key(Type(), "Name or number of the column.", "1", default=None)
+    column: Any = key(Given("the name or the number of a column"), "Name or number of the column.", "1", default=None)
     interpolation: str = key(
         Choice(INTERPOLATIONS), "How values between the given ones are found.", "linear", default="linear"
     )
@@ -522,7 +522,13 @@ class SignalVector(Type):
         return WRONG if any(entry is WRONG for entry in found) else found
 
     def write(self, value: Any, writer: Writer) -> Any:
-        return [self.one.write(entry, writer) for entry in value]
+        out = []
+        for i, entry in enumerate(value):
+            try:
+                out.append(self.one.write(entry, writer))
+            except ModelError as error:
+                raise error.inside(f"[{i}]") from None
+        return out
 
     def schema(self, define: Define) -> dict[str, Any]:
         unit = DIMENSIONS[self.dimension].unit

@@ -54,7 +54,7 @@ def quadrature(patient: Patient) -> Iterator[Finding]:
 def missed(division: Division) -> Missed:
     """What the Gauss points of a division miss of its integrals."""
     assert division.n_gauss is not None  # for the type checker: set at the door
-    fine = replace(division, n_gauss=min(EXACT * division.n_gauss + 10, 200))
+    fine = replace(division, quadrature=min(EXACT * division.n_gauss + 10, 200))
     K, exact = division.matrices()[0], fine.matrices()[0]
     stiffness = compliance = 0.0
     if len(K):
@@ -89,7 +89,7 @@ def enough(division: Division) -> int:
     assert division.n_gauss is not None
     n = division.n_gauss
     while n < 200:
-        found = missed(replace(division, n_gauss=n))
+        found = missed(replace(division, quadrature=n))
         if max(found.compliance, found.mass) <= MISSED_NOTE and found.stiffness <= STIFFEST_NOTE:
             break
         n += 1

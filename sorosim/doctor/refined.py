@@ -32,7 +32,7 @@ def _division(division: Division, richer: int) -> Division:
     strain = richer_basis(division.strain, richer)
     assert division.n_gauss is not None  # for the type checker: set at the door
     n_gauss = max(division.n_gauss + richer, default_n_gauss(strain))
-    return replace(division, strain=strain, n_gauss=n_gauss)
+    return replace(division, strain=strain, quadrature=n_gauss)
 
 
 def richer_basis(strain: Strain, richer: int) -> Strain:

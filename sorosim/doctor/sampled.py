@@ -57,7 +57,7 @@ def _with_points(robot: Robot, n: int) -> Robot:
     def finer(link: Link) -> Link:
         if link.rod is None:
             return link
-        parts = (replace(d, n_gauss=max(n, d.n_gauss or 0)) for d in link.rod.divisions)
+        parts = (replace(d, quadrature=max(n, d.n_gauss or 0)) for d in link.rod.divisions)
         return replace(link, body=Rod(tuple(parts)))
 
     links = tuple(finer(link) for link in robot.links)

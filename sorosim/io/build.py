@@ -22,9 +22,9 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
 from sorosim.declare import WRONG, At, Scope, SignalOf
 from sorosim.errors import ModelError
+from sorosim.io import meshes
 from sorosim.io.coordinates import CoordinateReader
 from sorosim.io.expand import Expanded
-from sorosim.io.meshes import MAX_EMBEDDED, mesh_block, mesh_of
 from sorosim.io.override import LABEL
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.routes import check_inside
@@ -71,7 +71,7 @@ class FileScope(Scope):
         self.misspelt: set[str] = set()  # blocks that stand under another name
         self.t_end: float | None = None
         self.embedded: dict[Path, Any] = {}  # what other files say, by the places that name them
-        self._rows, self._triangles = MAX_ROWS, MAX_EMBEDDED
+        self._rows, self._triangles = MAX_ROWS, meshes.MAX_EMBEDDED
         self._meshes: dict[tuple[str, Any], Mesh] = {}
 
     def names(self, block: str) -> Collection[str]:
@@ -107,12 +107,12 @@ class FileScope(Scope):
             hint = "relative paths begin in the folder of the file that they are written in"
             return (at / "file").fail("a mesh file", f"{shown(given.file)}, which does not exist", hint)
         key = str(file), given.scale
-        mesh = self._meshes.get(key) or (at / "file").attempt(lambda: mesh_of(file, given.scale))
+        mesh = self._meshes.get(key) or (at / "file").attempt(lambda: meshes.mesh_of(file, given.scale))
         if mesh is not WRONG:
             self._meshes[key] = mesh
             fits = len(mesh.faces) <= self._triangles
             self._triangles -= len(mesh.faces) if fits else 0
-            self.embedded[at.path] = mesh_block(mesh, fits)
+            self.embedded[at.path] = meshes.mesh_block(mesh, fits)
         return mesh
 
     # -- blocks ------------------------------------------------------------------------------------------------------
@@ -278,7 +278,11 @@ class _Reader:
     def has_links(self) -> bool:
         """Whether all links are right."""
         scope = self.scope
-        return "links" not in scope.misspelt and len(scope.parts["links"]) == len(scope.names("links"))
+        return (
+            "links" in scope.data
+            and "links" not in scope.misspelt
+            and len(scope.parts["links"]) == len(scope.names("links"))
+        )
 
     def read_inputs(self, blocks: dict[str, dict[str, Any]]) -> None:
         """Read inputs, whose dimensions the actuators know."""

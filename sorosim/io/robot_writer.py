@@ -10,8 +10,7 @@ from sorosim.constraints.loop import Loop
 from sorosim.declare import OneOf, SignalOf, Writer
 from sorosim.declare.types import inexpressible
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import load_text
-from sorosim.io.meshes import MAX_EMBEDDED, mesh_block
+from sorosim.io import load_text, meshes
 from sorosim.io.robot_file import FORMAT_VERSION
 from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
@@ -20,6 +19,7 @@ from sorosim.model.mesh import Mesh
 from sorosim.registry import ACTUATORS, LOADS, SENSORS
 from sorosim.robot import Robot
 from sorosim.sensors.base import SensorType
+from sorosim.signals.expressions import Expression
 
 _HEAD = "# all numbers are in SI units: m, kg, s, N, Pa, rad\n"
 MAX_WRITTEN = 10_000  # triangles; more would make too large a file
@@ -83,7 +83,7 @@ class RobotWriter(Writer):
     def __init__(self, robot: Robot) -> None:
         self.rods = [link.name for link in robot.links if link.rod is not None]
         self.materials: dict[str, Material] = {}
-        self._left, self._written = MAX_EMBEDDED, 0
+        self._left, self._written = meshes.MAX_EMBEDDED, 0
 
     def material(self, material: Material) -> str:
         """Name of a material in the file; a second one of the same name gets a number."""
@@ -102,7 +102,7 @@ class RobotWriter(Writer):
         if self._written > MAX_WRITTEN:
             hint = "write it to a file and read it with sorosim.io.meshes.read_mesh"
             raise ModelError("mesh", f"at most {MAX_WRITTEN} triangles that are from no file", "more", hint)
-        return mesh_block(mesh, fits)
+        return meshes.mesh_block(mesh, fits)
 
 
 def _block(block: str, parts: Mapping[str, Any], write: Any) -> dict[str, Any]:
@@ -147,6 +147,6 @@ def _options(where: str, block: Mapping[str, Any], writer: Writer) -> dict[str, 
 
 def _signal(value: Any, writer: Writer) -> Any:
     kind = SignalOf("number")
-    if callable(value) and not hasattr(value, "spec"):
+    if callable(value) and not isinstance(value, Expression):
         raise inexpressible("a number, an expression of t or a table", value)
     return kind.write(value, writer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sorosim.declare import Declared
-from sorosim.declare.composite import described
+from sorosim.declare.composite import Inline, described
 from sorosim.io.robot_file import FORMAT_VERSION, RobotFile
 from sorosim.io.sweep_file import ABOUT as SWEEP_ABOUT
 from sorosim.io.sweep_file import SweepFile
@@ -66,7 +66,14 @@ class _Definitions:
         required = [one.name for one in cls.keys().values() if one.required and one.type.names(one) == (one.name,)]
         out = {"title": cls.title or cls.__name__, "type": "object", "properties": properties,
                "additionalProperties": False}  # fmt: skip
-        return {**out, "required": required} if required else out
+        groups = [
+            one.type.known for one in cls.keys().values() if isinstance(one.type, Inline) and not one.type.optional
+        ]
+        alternatives = [
+            {"oneOf": [{"required": [one] if isinstance(one, str) else list(one)} for one in group]}
+            for group in (*groups, *cls.alternatives)
+        ]
+        return out | ({"required": required} if required else {}) | ({"allOf": alternatives} if alternatives else {})
 
 
 def _or_parameter(entry: Any) -> Any:

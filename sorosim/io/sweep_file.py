@@ -129,6 +129,8 @@ class SweptPoints(Declared, title="Points"):
         default=None,
     )  # fmt: skip
 
+    alternatives = (("grid", "random", "latin_hypercube", "sobol", "path", "csv", "list"),)
+
     @classmethod
     def expected(cls) -> str:
         return listed([f"{{{name}: ...}}" for name in cls.key_names()])

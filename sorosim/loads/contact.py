@@ -26,6 +26,7 @@ from sorosim.declare import (
     Writer,
     key,
 )
+from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
 from sorosim.loads.base import Array, DeclaredLoad, IntArray
 from sorosim.loads.compiled import CompiledLaw
@@ -149,6 +150,8 @@ class _Surfaces(ListOf):
     def shapes(self) -> tuple[Type, ...]:
         return self.type, ListOf(self.type)
 
+    schema, within = Type.schema, Type.within
+
 
 class _Pairs(ListOf):
     """Pairs of names of links."""
@@ -167,6 +170,10 @@ class _Pairs(ListOf):
 
     def write(self, value: Any, writer: Writer) -> Any:
         return [list(pair) for pair in value]
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        pair = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+        return {"type": "array", "items": pair}
 
 
 _SURFACES = _Surfaces(SurfaceType(), "one surface or several")

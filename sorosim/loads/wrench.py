@@ -82,7 +82,8 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
         if (self.through is not None) != (self.frame == "line"):
             got = "none" if self.through is None else "one of another frame"
             raise ModelError("through", "a point for frame line, and for no other", got)
-        self._set(anchor=anchor, link=anchor.link, s=anchor.s, at=anchor.at)
+        at = OnLink(anchor.at, None, anchor.frame) if anchor.frame else anchor.at
+        self._set(anchor=anchor, link=anchor.link, s=anchor.s, at=at)
 
     def data(self, writer: Writer) -> Any:
         out = super().data(writer)

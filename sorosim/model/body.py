@@ -109,6 +109,8 @@ class Solid(Declared, title="Rigid bodies by shapes"):
     mass: float | None = key(Quantity("mass", above=0.0), "Mass, instead of the density.", "200 g", default=None)
     at: Array = key(PoseType(), *AT_KEY, default=IDENTITY)
 
+    alternatives = (("density", "mass"),)
+
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
         amounts = {"density", "mass"} & set(data)

@@ -61,6 +61,8 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
         "of the link is at the end of the row.", "[43 cm, 0, 15 cm, 90 deg]", default=None,
     )  # fmt: skip
 
+    alternatives = (CONVENTIONS,)
+
     @classmethod
     def expected(cls) -> str:
         return "{modified: ...} or {standard: ...}"

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.declare import WRONG, At, Declared, Key, ListOf, Name, OneOf, Part, Quantity, Type, Whole, Writer, key
-from sorosim.declare.types import Define
+from sorosim.declare.base import Define
+from sorosim.declare.composite import described
 from sorosim.errors import ModelError
 from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.material import Material
@@ -143,7 +144,7 @@ class DivisionsOf(ListOf):
         return self if name == key.name else Part(Division).within(name)
 
     def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
-        return super().described(key, define)
+        return described(Division, define) | super().described(key, define)
 
     def read(self, value: Any, at: At) -> Any:
         return super().read((value,) if isinstance(value, Division) else value, at)
@@ -167,6 +168,8 @@ class Rod(Declared, title="Rods of several pieces"):
         "Pieces one after the other, each with the keys of a rod.",
         "[{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}]",
     )
+
+    alternatives = ((("length", "section", "material", "strain"), "divisions"),)
 
     @classmethod
     def read(cls, data: Any, at: At) -> Any:

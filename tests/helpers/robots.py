@@ -201,7 +201,8 @@ def random_joint(rng: np.random.Generator, kinds: Sequence[str], *, bare: bool =
         options["pitch"] = float(0.05 * rng.normal())
     if kind == "universal":
         options["second_axis"] = random_axis(rng)
-    return Joint(kind, axis=random_axis(rng), **options)
+    axis = random_axis(rng)
+    return Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": axis}), **options)
 
 
 def random_route(rng: np.random.Generator, rod: Rod) -> tuple[float | Expression, float | Expression]:

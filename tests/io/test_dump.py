@@ -125,7 +125,7 @@ class Odd:
          "digits, _ and -, got 'my arm'"),
         (Description("x", (body(),), simulate={"colour": 3}),
          "dump: expected a robot that a file can describe, got simulate.colour: expected a known key, got 'colour'; "
-         "known: t_end, dt_out, u, driven, q0, method, checkpoint, rtol, atol, closing_time, step, spectral_radius, ..."),
+         "known: t_end, dt_out, q0, method, rtol, atol, step, spectral_radius, u, driven, checkpoint, closing_time, ..."),
         (Description("x", (body(),), simulate={"t_end": np.ones(3)}),
          "simulate.t_end: expected a number or a word, got ndarray; the format of files has nothing else; keep it in "
          "Python"),

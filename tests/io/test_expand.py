@@ -224,7 +224,7 @@ def test_a_mistake_in_a_prefab_names_its_place_and_the_part():
          "25:78: parts.thumb.with.lenght (as part 'thumb'): expected a parameter of prefab 'finger', got 'lenght'; did "
          "you mean length?"),
         ("{prefab: finger, parent: palm, at", "{parent: palm, at",
-         "25:10: parts.thumb: expected the key 'prefab', got nothing; for instance prefab: finger"),
+         "25:10: parts.thumb: expected the key 'prefab', got nothing; for instance prefab: stub"),
         ("with: {length: 12 cm}", "wth: {length: 12 cm}",
          "25:71: parts.thumb.wth: expected a known key, got 'wth'; did you mean with?"),
         ("repeat: 20", "repeat: 0", "29:13: parts.finger.repeat: expected a whole number from 1 to 1000, got 0"),

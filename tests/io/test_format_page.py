@@ -17,6 +17,14 @@ from sorosim.io.yaml_reader import read_text
 REPO = Path(__file__).resolve().parents[2]
 SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+class OfFile(Scope):
+    """A file in which everything that is named is there."""
+
+    is_file = True
+
+
 KEYS = [(cls, name) for cls in parts() for name in keys_of(cls)]
 
 
@@ -42,7 +50,7 @@ def test_every_key_has_a_meaning_and_an_example_that_is_valid(cls, name):
     if not example:
         assert not Part(cls).within(name).cls.key_names()  # a plane has no sizes
         return
-    value, scope = data(example), Scope()
+    value, scope = data(example), OfFile()
     Part(cls).within(name).read(value, At(scope, (name,), {name: value}))
     assert scope.problems == []
     block = SCHEMA if cls is RobotFile else SCHEMA["$defs"][cls.__name__]

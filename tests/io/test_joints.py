@@ -139,7 +139,10 @@ def test_random_robots_come_back_with_limits_starts_and_signals(seed):
         )
 
     names = robot.coordinate_names
-    links = tuple(replace(link, joint=replace(link.joint, limits=limits(link.joint))) for link in robot.links)
+    links = tuple(
+        replace(link, joint=replace(link.joint, limits=limits(link.joint)) if link.joint.n else link.joint)
+        for link in robot.links
+    )
     table = TableSignal(np.array([0.0, 1, 3]), rng.normal(size=3), "cubic")
     push = Wrench(links[-1].name, moment=(0, "2*t", 0), force=(table, rng.normal(), 0), frame="body")
     motors = {f"motor{i}{k}": JointForce(link.name, end.partition(".")[2])
@@ -306,6 +309,6 @@ def test_a_python_function_as_a_load_cannot_be_written():
     with pytest.raises(ModelError) as caught:
         dump(robot)
     assert str(caught.value) == (
-        "loads.push.wrench[3]: expected a number, an expression of t or a table, got CallableSignal; "
+        "loads.push.wrench.force[0]: expected a number, an expression of t or a table, got CallableSignal; "
         "the format of files has nothing else; keep it in Python"
     )

@@ -391,7 +391,7 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
         ("parent: world", "at: {position: [1 deg, 0, 0]}",
          "robot.yaml:2:49: import.at.position[0]: expected a length such as 3 cm, got '1 deg', an angle"),
         ("parent: world", "joint: {revolute: {axis: [0, 0, 0]}}",
-         "robot.yaml:2:58: import.joint.revolute.axis: expected a direction of some length, got [0.0, 0.0, 0.0]"),
+         "robot.yaml:2:58: import.joint.revolute.axis: expected a direction of some length, got [0, 0, 0]"),
         ("parent: world", "mimic: follow", "robot.yaml:2:40: import.mimic: expected free or fixed, got 'follow'"),
         ("parent: world", "visual: maybe", "robot.yaml:2:41: import.visual: expected true or false, got 'maybe'"),
         ("parent: world", "limits: {revolute: -3}",

@@ -53,15 +53,15 @@ LOADS = {
     "dead on a frame": Wrench(EYE, moment=SIX[:3], force=SIX[3:]),
     "follower": Wrench(TIP, moment=(0.1, "sin(t)", 0.3), force=(1, 2, 3), frame="body"),
     "follower on a frame": Wrench(EYE, moment=SIX[:3], force=SIX[3:], frame="body"),
-    "line of action": Wrench(TIP, moment=(0.1, 0.2, 0.3), force=(1, "2+t", 3), frame="line", through=(0.2, 0.1, -0.3)),
+    "line of action": Wrench(TIP, moment=(0.1, 0.2, 0.3), force=(1, "2 + 1*t", 3), frame="line", through=(0.2, 0.1, -0.3)),
     "line of action on a body": Wrench("ball", moment=SIX[:3], force=SIX[3:], frame="line", through=(0.2, 0.1, -0.3)),
-    "per length": LineLoad("arm", moment=(line("0.1*s"), 0, 0), force=("t", line("X*t/L"), line("1-s"))),
+    "per length": LineLoad("arm", moment=(line("0.1*s"), 0, 0), force=("1*t", line("X*t/L"), line("1-s"))),
     "per length, turning": LineLoad("leg", moment=(0, 0.1, 0), force=({"times": [0, 1], "values": [0, 2]}, line("s"), 2),
                                     frame="body"),
     "spring to the ground": Spring("arm", PEG, stiffness=50, damping=3, rest=0.1),
     "spring from the ground": Spring(PEG, EYE, stiffness="50*t", damping=3, rest="0.1*t"),
     "spring between rods": Spring(ON_ARM, ON_LEG, stiffness=50, damping=3, rest=0.1),
-    "spring between bodies": Spring("ball", EYE, stiffness=50, damping="0.5+t"),
+    "spring between bodies": Spring("ball", EYE, stiffness=50, damping="0.5 + 1*t"),
     "damper": Spring("ball", ON_LEG, damping=2.0),
     "still fluid": Fluid(1000.0),
     "current": Fluid(1000.0, current=(0.3, -0.2, 0.1)),
@@ -71,8 +71,8 @@ LOADS = {
     ),
     "field": Fluid(1000.0, current=("0.3+y*t", "sin(2*x)*cos(t)+z", "0.1*x*y*z+t^2"), height=0.05, up=(0.1, 0, 1)),
     "surface": Fluid(1000.0, height=0.02),
-    "surface over a current": Fluid(1000.0, height=0.02, current=(0.3, "t", 0.1), up=(0.2, 0.1, 1)),
-    "coefficients": Fluid(900.0, current=(0.3, 0, "t"), links={
+    "surface over a current": Fluid(1000.0, height=0.02, current=(0.3, "1*t", 0.1), up=(0.2, 0.1, 1)),
+    "coefficients": Fluid(900.0, current=(0.3, 0, "1*t"), links={
         "arm": Immersed(drag=(0.1, 1, 2), added_mass=(0.1, 0.5, 2)),
         "base": Immersed(drag=2, rotary_drag=(1, 2, 3), added_mass=(0.5, 2, 1)),
     }),
@@ -131,7 +131,7 @@ def floating(shape, gravity=(1.0, 2.0, -9.0)):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rigid_bodies_of_every_shape_keep_the_contract_in_a_current(shape):
-    fluid = Fluid(1000.0, current=("0.3+y", "t", 0.1), height=0.05)
+    fluid = Fluid(1000.0, current=("0.3 + 1*y", "1*t", 0.1), height=0.05)
     assert check_load(fluid, floating(SHAPES[shape]), name=shape, n_states=4).worst < 1e-9
 
 
@@ -142,4 +142,4 @@ def test_a_body_given_by_numbers_takes_the_shape_that_it_is_said_to_have():
     link = {"joint": "free", "body": given}
     robot = sorosim.load({"sorosim": 1, "name": "float", "links": {"body": link}})
     wet = Immersed(shape=Capsule(0.05, 0.2), at=pose([0.1, 0.2, 0.3], [0.01, 0, 0]))
-    assert check_load(Fluid(1000.0, current=(0.1, 0, "t"), links={"body": wet}), robot, n_states=4).worst < 1e-9
+    assert check_load(Fluid(1000.0, current=(0.1, 0, "1*t"), links={"body": wet}), robot, n_states=4).worst < 1e-9

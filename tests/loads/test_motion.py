@@ -217,10 +217,10 @@ BALANCED = {
                 "b": Spring("ball", Anchor("leg", s=0.5), stiffness=5, damping=0.2)},
     "winding spring": {"a": Spring("arm", PEG, stiffness=20, damping=0.5, rest="0.1+0.2*t")},
     "still fluid": {"a": Fluid(1000.0)},
-    "current": {"a": Fluid(1000.0, current=(0.3, "t", 0.1), links={
+    "current": {"a": Fluid(1000.0, current=(0.3, "1*t", 0.1), links={
         "arm": Immersed(lift=0.4), "base": Immersed(), "ball": Immersed(), "leg": Immersed()})},
     "surface": {"a": Fluid(1000.0, height=0.02)},
-    "push": {"a": Wrench("ball", moment=(0, 0.01, 0), force=(0.1, 0, "t"), frame="line", through=(0.5, 0, 0.1))},
+    "push": {"a": Wrench("ball", moment=(0, 0.01, 0), force=(0.1, 0, "1*t"), frame="line", through=(0.5, 0, 0.1))},
 }  # fmt: skip
 
 

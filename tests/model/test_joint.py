@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.kinds import COORDINATES, JOINT_KINDS
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import ModelError
@@ -9,7 +10,7 @@ from sorosim.lie import exp_se3, hat
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import angle, coordinates_of, pose_of, rates_of, twist_matrix, unwound
 from sorosim.model.description import Description
-from sorosim.model.joints import COORDINATES, JOINT_KINDS, Joint, Limit
+from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link, ordered_links
 from sorosim.robot import Robot
 

@@ -11,7 +11,7 @@ from scipy.integrate import dblquad
 from scipy.interpolate import PchipInterpolator
 
 from sorosim.errors import ModelError
-from sorosim.model.profile import Constant, Formula, Linear, Table, as_profile
+from sorosim.model.profile import Constant, Formula, Linear, Size, Table
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.signals.expressions import parse
 
@@ -25,12 +25,12 @@ def formula(text):
 
 
 PROFILES = {
-    "constant": (as_profile(0.03), lambda X, L: 0.03 + 0 * X),
-    "linear": (as_profile([0.03, 0.01]), lambda X, L: 0.03 - 0.02 * X / L),
-    "formula of X": (as_profile(formula("0.03 + 0.01*sin(5*X)")), lambda X, L: 0.03 + 0.01 * np.sin(5 * X)),
-    "formula of s": (as_profile(formula("0.03*(1 - s^2/2)")), lambda X, L: 0.03 * (1 - (X / L) ** 2 / 2)),
-    "formula of all": (as_profile(formula("0.01*L + X*s/9")), lambda X, L: 0.01 * L + X * X / L / 9),
-    "formula of nothing": (as_profile(parse("0.02", ())), lambda X, L: 0.02 + 0 * X),
+    "constant": (Size().check(0.03), lambda X, L: 0.03 + 0 * X),
+    "linear": (Size().check([0.03, 0.01]), lambda X, L: 0.03 - 0.02 * X / L),
+    "formula of X": (Size().check(formula("0.03 + 0.01*sin(5*X)")), lambda X, L: 0.03 + 0.01 * np.sin(5 * X)),
+    "formula of s": (Size().check(formula("0.03*(1 - s^2/2)")), lambda X, L: 0.03 * (1 - (X / L) ** 2 / 2)),
+    "formula of all": (Size().check(formula("0.01*L + X*s/9")), lambda X, L: 0.01 * L + X * X / L / 9),
+    "formula of nothing": (Size().check(parse("0.02", ())), lambda X, L: 0.02 + 0 * X),
     "linear table": (Table(KNOTS, SIZES), lambda X, L: np.interp(X / L, KNOTS, SIZES)),
     "pchip table": (Table(KNOTS, SIZES, "pchip"), lambda X, L: PchipInterpolator(KNOTS, SIZES)(X / L)),
     "two-point pchip": (Table([0, 1], [0.03, 0.01], "pchip"), lambda X, L: 0.03 - 0.02 * X / L),
@@ -99,10 +99,10 @@ def test_profiles_are_comparable_hashable_and_do_not_follow_changed_input():
     assert table == Table((0.0, 1.0), (0.03, 0.01))
     assert hash(table) == hash(Table((0.0, 1.0), (0.03, 0.01)))
     assert not table._pieces.flags.writeable
-    assert as_profile(table) is table
-    assert as_profile(np.array([0.03, 0.01])) == Linear(0.03, 0.01)
-    assert as_profile(np.array(0.03)) == Constant(0.03)
-    assert as_profile(formula("s")) == Formula(formula("s"))
+    assert Size().check(table) is table
+    assert Size().check(np.array([0.03, 0.01])) == Linear(0.03, 0.01)
+    assert Size().check(np.array(0.03)) == Constant(0.03)
+    assert Size().check(formula("s")) == Formula(formula("s"))
 
 
 # ---- area integrals

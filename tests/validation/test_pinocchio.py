@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from helpers.differences import Worst, best_slope, jacobian, relative_error
+from helpers.kinds import JOINT_KINDS
 from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
 from helpers.robots import random_state, rigid_tree
 
 from sorosim.dynamics.forward import ALGORITHMS, DERIVATIVES
 from sorosim.model.chart import twist_matrix
-from sorosim.model.joints import JOINT_KINDS
 
 # trees of 3 to 25 links: chains, chains with branches, bushes; and regular ones of two and five links on each
 SHAPES = {"chain": {"along": 1.0}, "branched": {"along": 0.7}, "bush": {"along": 0.2},
