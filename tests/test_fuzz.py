@@ -4,11 +4,10 @@ import sys
 
 import pytest
 from helpers.fuzz import CRASH, OK, describe, examine, main, outcomes, report, text_of
-from helpers.kinds import CLOSING
+from helpers.kinds import CLOSING, COORDINATES
 from helpers.random_documents import document
 
 from sorosim.io import load_text
-from sorosim.model.joints import COORDINATES
 from sorosim.simulation.simulate import METHODS
 
 SEEDS = range(1, 13)

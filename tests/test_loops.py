@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from helpers.differences import Worst, best_slope, jacobian, relative_error
-from helpers.kinds import CLOSING
+from helpers.kinds import CLOSING as KINDS
 from helpers.robots import moderate, random_state, varied_tree, with_random_loops
 from numpy.testing import assert_allclose
 
@@ -36,7 +36,7 @@ def _report():
 def case(request):
     """A random tree with open loops of all kinds, a state, and multipliers."""
     rng = np.random.default_rng(request.param)
-    robot = with_random_loops(rng, varied_tree(request.param), 4, tuple(np.roll(CLOSING, request.param)))
+    robot = with_random_loops(rng, varied_tree(request.param), 4, tuple(np.roll(KINDS, request.param)))
     q, qd, qdd, u = random_state(rng, robot)
     return robot, 0.3 * q, qd, qdd, u, rng.normal(size=robot.engine.closed.m)
 
@@ -176,12 +176,12 @@ def test_forward_dynamics_keeps_to_the_loops(case):
         assert WORST.note("rows", np.abs(stabilised).max() / np.abs(found.qdd).max()) < 1e-9
 
 
-@pytest.fixture(scope="module", params=range(320, 320 + 2 * len(CLOSING)))
+@pytest.fixture(scope="module", params=range(320, 320 + 2 * len(KINDS)))
 def regular(request):
     """A random tree with one open loop, two for every kind of joint, far from where its rows depend on each other."""
     for seed in range(request.param, 100_000, 100):
         rng = np.random.default_rng(seed)
-        robot = with_random_loops(rng, varied_tree(seed), 1, [CLOSING[request.param % len(CLOSING)]])
+        robot = with_random_loops(rng, varied_tree(seed), 1, [KINDS[request.param % len(KINDS)]])
         q, qd, _, u = random_state(rng, robot)
         found = forward(robot, 0.3 * q, qd, u)
         if found.regularity[0] == robot.engine.closed.m and found.regularity[1] > 1e-2:

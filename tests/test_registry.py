@@ -18,8 +18,8 @@ from sorosim.registry import ACTUATORS, LOADS, Registry, given_of, make, paramet
 @pytest.fixture
 def fresh(monkeypatch):
     """Registers that forget after the test what it registers."""
-    for registry in (LOADS, ACTUATORS):
-        monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    for one in (LOADS, ACTUATORS):
+        monkeypatch.setattr(one, "_registered", dict(one._registered))
 
 
 @pytest.fixture

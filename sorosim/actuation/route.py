@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -58,11 +58,8 @@ class SectionFormula(Formula):
 
     variables: tuple[str, ...] = ()
 
-    def check(self, value: Any) -> float | Expression:
-        return replace(self, variables=variables())._check(value)
-
-    def _check(self, value: Any) -> float | Expression:
-        return super().check(value)
+    def read(self, value: Any, at: At) -> Any:
+        return Formula(self.dimension, variables(), above=self.above).read(value, at)
 
 
 @dataclass(frozen=True)

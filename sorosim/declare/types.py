@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.declare.base import WRONG, At, Declared, Define, Type, Writer, key
-from sorosim.errors import FileError, ModelError, nearest
+from sorosim.errors import ExpressionError, FileError, ModelError, nearest
 from sorosim.problems import dotted, listed, shown
 from sorosim.signals import (
     INTERPOLATIONS,
@@ -290,6 +290,16 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
     return expression
 
 
+def without_units(value: Any, variables: tuple[str, ...], at: At) -> Any:
+    """In Python, a formula in whose text no unit stands is one of numbers in SI; anything else as it is."""
+    if at.scope.is_file or not isinstance(value, str) or is_quantity(value):
+        return value
+    try:
+        return parse(value, variables)
+    except ExpressionError:
+        return value
+
+
 def formula_data(value: float | Expression) -> float | str:
     """A formula as a file writes it, if it means the same there."""
     if not isinstance(value, Expression):
@@ -311,7 +321,8 @@ class Formula(Type):
 
     def read(self, value: Any, at: At) -> Any:
         at.number(self.dimension)
-        return at.attempt(lambda: self.check(value))
+        given = without_units(value, self.variables, at)
+        return at.attempt(lambda: self.check(given))
 
     def check(self, value: Any) -> float | Expression:
         if isinstance(value, Expression):
@@ -395,7 +406,8 @@ class SignalOf(Type):
         at.number(self.dimension)
         if isinstance(value, Mapping):
             return self._file(value, at) if "csv" in value else self._table(value, at)
-        found = at.attempt(lambda: self.check(value))
+        given = without_units(value, self.variables, at)
+        found = at.attempt(lambda: self.check(given))
         if isinstance(found, ExpressionSignal) and not self._is_finite(found, at):
             return WRONG
         return found
