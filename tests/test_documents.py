@@ -91,7 +91,7 @@ class Reader:
         self.monkeypatch, self.names, self.printed = monkeypatch, {"__name__": "document"}, ""
         monkeypatch.setattr(films, "movie", film_without_pictures)
         for registry in (LOADS, ACTUATORS, BASES):  # what a page registers is forgotten after it
-            monkeypatch.setattr(registry, "_known", dict(registry._known))
+            monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
     def follow(self, block):
         step = {"python": self.python, "text": self.text, "yaml": self.yaml, "console": self.console}.get(block.kind)

@@ -77,7 +77,7 @@ def test_errors_are_what_is_left_beside_the_joint(case):
     found = residual(robot, q, qd, qdd, u, lam).closure.value[ERROR]
     for name, loop in robot.description.loops.items():
         g = inverse(anchor_pose(robot, q, loop.b)) @ anchor_pose(robot, q, loop.a)
-        e = loop.constrained @ log_se3(g @ inverse(own_motion(loop.joint, g)))
+        e = loop.joint.constrained @ log_se3(g @ inverse(own_motion(loop.joint, g)))
         assert_allclose(found[robot.engine.closed.rows[name]], e, rtol=0, atol=1e-13)
 
 
@@ -91,7 +91,7 @@ def test_rates_are_relative_twists(case):
             if anchor.link != "world":
                 g = robot.pose(q, anchor.link, anchor.s)
                 J += sign * Ad_inv(g_B) @ np.linalg.solve(Ad_inv(g), robot.jacobian(q, anchor.link, anchor.s))
-        assert_allclose(found.matrix[CONSTRAINT][rows], loop.constrained @ J, rtol=0, atol=1e-12)
+        assert_allclose(found.matrix[CONSTRAINT][rows], loop.joint.constrained @ J, rtol=0, atol=1e-12)
     assert_allclose(found.value[RATE], found.matrix[CONSTRAINT] @ qd, rtol=0, atol=1e-12)
 
 

@@ -200,7 +200,7 @@ def test_moving_robot_gravity_and_loads_by_one_rotation_changes_nothing(tree):
     def turned(load):
         if load.frame == "body":
             return load
-        return replace(load, wrench=(*(R @ load.wrench[:3]), *(R @ load.wrench[3:])))
+        return replace(load, moment=R @ load.moment, force=R @ load.force)
 
     links = tuple(replace(link, at=G @ link.at) if link.parent == "world" else link for link in given.links)
     loads = {name: turned(load) for name, load in given.loads.items()}

@@ -51,7 +51,7 @@ def rod_of(orders: tuple[int, int]) -> Robot:
     varying = Strain(torsion=angular, bending=angular, elongation=linear, shear=linear)
     parts = tuple(replace(part, strain=varying, quadrature=angular + 3) for part in link.body.divisions)
     rod = Link(link.name, Rod(parts), joint=link.joint, at=link.at)
-    return Robot(replace(description, links=(rod,), actuators={}, simulate={}, statics={}, text=""))
+    return Robot(replace(description, links=(rod,), actuators={}, simulate={}, statics={}))
 
 
 def refined_tip(t_end: float = 10.0) -> Any:

@@ -228,7 +228,7 @@ class Key:
 
 def key(
     type: Type, doc: str, example: str = "", *, name: str = "", default: Any = MISSING, kw_only: Any = MISSING,
-    nullable: bool = False, stated: bool = False,
+    nullable: bool = False, stated: bool = False, compare: bool = True,
 ) -> Any:  # fmt: skip
     """Declare a field.
 
@@ -248,11 +248,13 @@ def key(
         Whether a file may give null.
     stated : bool
         Whether a file has to have it, though Python has a default.
+    compare : bool
+        As of `dataclasses.field`.
     """
     given = {"key": Key(type, doc, example, name, default, nullable, stated)}
     if default is not MISSING and default.__class__.__hash__ is None:  # dataclasses take it for one that may change
-        return field(default_factory=lambda: default, kw_only=kw_only, metadata=given)
-    return field(default=default, kw_only=kw_only, metadata=given)
+        return field(default_factory=lambda: default, kw_only=kw_only, compare=compare, metadata=given)
+    return field(default=default, kw_only=kw_only, compare=compare, metadata=given)
 
 
 class Declared:
@@ -263,6 +265,7 @@ class Declared:
 
     kind: ClassVar[str] = ""  # its key in a file
     title: ClassVar[str] = ""  # of its section in the page of the file format
+    label: ClassVar[str] = ""  # in errors, where it has no name and no kind
     registry: ClassVar[Registry]
     # groups of keys, or of sets of keys, of which a file gives one
     alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()
@@ -318,7 +321,7 @@ class Declared:
     @property
     def _where(self) -> str:
         """What it is called in errors."""
-        return getattr(self, "name", "") or self.kind or type(self).__name__.lower()
+        return getattr(self, "name", "") or self.kind or self.label or type(self).__name__.lower()
 
     def validate(self) -> None:
         """Refuse fields that do not go together, and set what follows from them."""

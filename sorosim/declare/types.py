@@ -404,6 +404,8 @@ class SignalOf(Type):
 
     def read(self, value: Any, at: At) -> Any:
         at.number(self.dimension)
+        if not at.scope.is_file and isinstance(value, Mapping | list | tuple) and not _is_text_table(value):
+            return at.attempt(lambda: as_signal(value, ""))
         if isinstance(value, Mapping):
             return self._file(value, at) if "csv" in value else self._table(value, at)
         given = without_units(value, self.variables, at)
@@ -548,6 +550,14 @@ class SignalVector(Type):
 
     def within(self, part: str | int) -> Type | None:
         return self.one if isinstance(part, int) else None
+
+
+def _is_text_table(value: Any) -> bool:
+    """Whether a table has units, so that it is one of a file."""
+    if not isinstance(value, Mapping):
+        return False
+    columns = [value.get("times", ()), value.get("values", ())]
+    return any(isinstance(entry, str) for column in columns if isinstance(column, list | tuple) for entry in column)
 
 
 def inexpressible(expected: str, got: Any) -> ModelError:

@@ -259,4 +259,4 @@ class Patient:
 
 
 def _weightless(robot: Robot) -> Robot:
-    return Robot(replace(robot.description, gravity=(0.0, 0.0, 0.0), sensors={}, text=""))
+    return Robot(replace(robot.description, gravity=(0.0, 0.0, 0.0), sensors={}))

@@ -25,7 +25,7 @@ def refined(robot: Robot, richer: int = RICHER) -> Robot:
         link if link.rod is None else replace(link, body=Rod(tuple(_division(d, richer) for d in link.rod.divisions)))
         for link in robot.links
     )
-    return Robot(replace(robot.description, links=links, sensors={}, text=""))
+    return Robot(replace(robot.description, links=links, sensors={}))
 
 
 def _division(division: Division, richer: int) -> Division:

@@ -61,7 +61,7 @@ def _with_points(robot: Robot, n: int) -> Robot:
         return replace(link, body=Rod(tuple(parts)))
 
     links = tuple(finer(link) for link in robot.links)
-    return Robot(replace(robot.description, links=links, sensors={}, text=""))
+    return Robot(replace(robot.description, links=links, sensors={}))
 
 
 def _missed(robot: Robot, exact: Robot, t: float) -> Array:

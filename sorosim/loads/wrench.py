@@ -44,7 +44,7 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
     _: KW_ONLY
     at: Any = key(
         PlaceType(), "Pose of its point on the link, by one of its frames or by numbers; a list of poses is one after "
-        "the other.", "{position: [0, 0, 1 cm]}", default=IDENTITY,
+        "the other.", "{position: [0, 0, 1 cm]}", default=IDENTITY, compare=False,
     )  # fmt: skip
     moment: tuple[Any, ...] = key(SignalVector("moment"), f"Moment; {ANY_TIME}.", "[0, 0, 5 N*cm]", default=NONE)
     force: tuple[Any, ...] = key(

@@ -225,7 +225,7 @@ class Order(Type):
             value = {"basis": value[0], "order": value[1]}
         if isinstance(value, Mapping):
             found = OwnOrder.read(value, at)
-            if found is WRONG or at.attempt(lambda: get_basis(found.basis)) is WRONG:
+            if found is WRONG or (at / "basis").attempt(lambda: _BasisName().check(found.basis)) is WRONG:
                 return WRONG
             return found.basis, found.order
         return at.attempt(lambda: Whole(0, MAX_ORDER).check(value))
@@ -244,7 +244,10 @@ class _BasisName(Text):
     what: str = "the name of a basis"
 
     def check(self, value: Any) -> str:
-        get_basis(super().check(value))
+        try:
+            get_basis(super().check(value))
+        except ModelError as error:
+            raise ModelError("", error.expected, error.got, error.hint) from error.__cause__
         return str(value)
 
 
@@ -290,22 +293,39 @@ class Strain(Declared, title="Strains"):
                 continue
             if any(getattr(self, name) is not None for name in pair):
                 raise ModelError(both, f"either {both}, or {both}_y and {both}_z", "both")
+            self._set(**dict.fromkeys(pair, getattr(self, both)), **{both: None})
         for strain in STRAINS:
-            if (entry := self._entry(strain)) is not None and entry not in _checked:
+            given = getattr(self, strain)
+            if given is None:
+                continue
+            entry = given if isinstance(given, tuple) else (self.basis, given)
+            if entry not in _checked:
                 # once, so that a faulty plug-in is named and not met in a solver
                 try:
                     check_basis_outputs(get_basis(entry[0]), entry[1])
                 except ModelError as error:
-                    written = strain if getattr(self, strain) is not None else strain.rpartition("_")[0]
-                    raise error.inside(written) from error.__cause__
+                    raise error.inside(strain) from error.__cause__
                 _checked.add(entry)
+            self._set(**{strain: entry})
+        self._set(basis="legendre")
+
+    def data(self, writer: Writer) -> Any:
+        given = {name: entry for name in STRAINS if (entry := getattr(self, name)) is not None}
+        bases = {basis for basis, _ in given.values()}
+        for both in ("bending", "shear"):
+            pair = f"{both}_y", f"{both}_z"
+            if all(name in given for name in pair) and given[pair[0]] == given[pair[1]]:
+                given[both] = given.pop(pair[0])
+                del given[pair[1]]
+        if len(bases) != 1:
+            return {name: {"basis": basis, "order": order} for name, (basis, order) in given.items()}
+        basis = bases.pop()
+        orders = {name: order for name, (_, order) in given.items()}
+        return orders if basis == "legendre" else {"basis": basis, **orders}
 
     def _entry(self, strain: str) -> tuple[str, int] | None:
         """Basis and order of one of the six strains."""
-        given = getattr(self, strain)
-        if given is None and strain.endswith(("_y", "_z")):
-            given = getattr(self, strain[:-2])
-        return given if given is None or isinstance(given, tuple) else (self.basis, given)
+        return cast("tuple[str, int] | None", getattr(self, strain))
 
     @property
     def _free(self) -> list[tuple[str, Basis, int]]:
@@ -368,6 +388,7 @@ def _reference(dimension: str, doc: str, example: str, default: float = 0.0) -> 
 class ReferenceStrain(Declared, title="Reference strains"):
     """Strain of the unloaded rod, for rods that are born curved or twisted; expressions of X [m], s = X/L and L [m]."""
 
+    label = "reference"
     torsion: float | Expression = _reference("curvature", "Twist per length.", "1 1/m")
     bending_y: float | Expression = _reference("curvature", "Curvature about y.", "2 1/m")
     bending_z: float | Expression = _reference("curvature", "Curvature about z.", "2*s")

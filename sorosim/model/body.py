@@ -29,6 +29,7 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
     mass has other values.
     """
 
+    label = "body"
     mass: float = key(Quantity("mass", above=0.0), "Mass.", "200 g")
     _: KW_ONLY
     centre: tuple[float, ...] = key(
@@ -101,6 +102,7 @@ AT_KEY = ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm
 class Solid(Declared, title="Rigid bodies by shapes"):
     """A homogeneous solid, a part of a rigid body. Exactly one of ``density`` and ``mass`` is given."""
 
+    label = "body"
     shape: Shape = key(Inline(SHAPES, Shape, "body takes a list of them"), "Its shape; a mesh must enclose a volume.")
     _: KW_ONLY
     density: float | None = key(

@@ -6,7 +6,6 @@ import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from sorosim.declare import (
@@ -126,7 +125,7 @@ class Link(Declared, title="Links"):
     )  # fmt: skip
     frames: Mapping[str, Array] = key(
         MapOf(PoseType()), "Frames in that of the body, by names of your choice, for other links to hang on. Not on a "
-        "rod.", "{socket: {position: [0, 0, 1 cm]}}", default=MappingProxyType({}),
+        "rod.", "{socket: {position: [0, 0, 1 cm]}}", default=None,
     )  # fmt: skip
     visual: tuple[Visual, ...] | None = key(
         VisualType(), "What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
@@ -151,6 +150,8 @@ class Link(Declared, title="Links"):
         if not isinstance(self.name, str) or not self.name or self.name == WORLD:
             raise ModelError("", "a name other than 'world'", shown(self.name))
         place_fields(self)
+        if self.frames is None:
+            self._set(frames={})
         if self.dh is not None:
             row = self.dh.joint(self.joint.kind)
             own = {"axis": tuple(row.axis.tolist())}
@@ -166,7 +167,7 @@ class Link(Declared, title="Links"):
 
     def data(self, writer: Writer) -> Any:
         at = place_data(self, writer, self.parent)
-        out = {name: value for name, value in super().data(writer).items() if name != "at"}
+        out = {name: value for name, value in super().data(writer).items() if name != "at" and value != {}}
         return {**out, "at": at} if at else out
 
     @property

@@ -58,7 +58,7 @@ class Reader:
         return tuple(group.unit for group in self.groups for _ in group.names)
 
 
-MAX_SEED = 10**9
+MAX_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True)

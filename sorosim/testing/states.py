@@ -25,7 +25,7 @@ N_THREADS = 4
 def bare(robot: Robot, **parts: Mapping[str, Any]) -> Robot:
     """The links of a robot, with nothing on them but what is given."""
     none: dict[str, Any] = {key: {} for key in ("actuators", "loads", "loops", "simulate", "statics", "initial")}
-    return Robot(replace(robot.description, **{**none, "initial_rates": {}, "text": "", **parts}))
+    return Robot(replace(robot.description, **{**none, "initial_rates": {}, **parts}))
 
 
 def scales(robot: Robot) -> Array:

@@ -158,7 +158,7 @@ def test_the_tension_of_a_wound_tendon_has_no_jumps_and_no_kinks(robot, state):
 def planar_rod(actuator, bending=0, **options):
     """A rod of 0.4 m that only bends about z."""
     rod = Rod((Division(0.4, Circle(0.02), Material(1e6, poisson=0.5, density=1000.0),
-                        sorosim.model.basis.strain(bending_z=bending), **options),))  # fmt: skip
+                        sorosim.model.basis.Strain(bending_z=bending), **options),))  # fmt: skip
     return Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": actuator}))
 
 
@@ -195,7 +195,7 @@ def test_a_chamber_pushes_by_what_its_volume_grows(robot, state):
 def test_a_chamber_on_the_axis_stretches_a_rod_as_its_pressure_says():
     # EA e = p A_chamber
     material = Material(1e6, poisson=0.5, density=1000.0)
-    strain = sorosim.model.basis.strain(elongation=0)
+    strain = sorosim.model.basis.Strain(elongation=0)
     rod = Rod((Division(0.4, Circle(0.02), material, strain),))
     chamber = Chamber((Run("arm", y=0.0, z=0.0),), area=1e-4)
     robot = Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": chamber}))

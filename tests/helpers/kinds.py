@@ -1,5 +1,6 @@
 """Kinds of joints, as the registry has them."""
 
+from sorosim.model.joints import Joint
 from sorosim.registry import JOINTS
 
 JOINT_KINDS = tuple(JOINTS.declared())
@@ -9,3 +10,8 @@ WITHOUT_AXIS = tuple(name for name, kind in JOINTS.declared().items() if "axis" 
 CLOSING = tuple(name for name, kind in JOINTS.declared().items() if kind.turn is not None)
 WITH_SPRINGS = tuple(name for name, kind in JOINTS.declared().items() if kind.takes_springs_in_loop())
 BESIDE = tuple(name for name, kind in JOINTS.declared().items() if "through" in kind.keys())
+
+
+def oblique(kind: str) -> Joint:
+    """A joint about an oblique axis, if it has one."""
+    return Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": (1, -2, 3)}))

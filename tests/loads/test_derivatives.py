@@ -7,7 +7,7 @@ from helpers.limbs import limbs, pose
 import sorosim
 from sorosim.loads.base import LoadValues
 from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed
+from sorosim.loads.immersion import Immersed, PlacedShape
 from sorosim.loads.line_load import VARIABLES, LineLoad
 from sorosim.loads.spring import Spring
 from sorosim.loads.wrench import Wrench
@@ -141,5 +141,5 @@ def test_a_body_given_by_numbers_takes_the_shape_that_it_is_said_to_have():
     given = {"mass": 2.0, "inertia": [0.01, 0.02, 0.03]}
     link = {"joint": "free", "body": given}
     robot = sorosim.load({"sorosim": 1, "name": "float", "links": {"body": link}})
-    wet = Immersed(shape=Capsule(0.05, 0.2), at=pose([0.1, 0.2, 0.3], [0.01, 0, 0]))
+    wet = Immersed(shape=PlacedShape(Capsule(0.05, 0.2), at=pose([0.1, 0.2, 0.3], [0.01, 0, 0])))
     assert check_load(Fluid(1000.0, current=(0.1, 0, "1*t"), links={"body": wet}), robot, n_states=4).worst < 1e-9

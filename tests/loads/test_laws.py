@@ -10,7 +10,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.lie import Ad_inv
 from sorosim.lie.so3 import skew
 from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed
+from sorosim.loads.immersion import Immersed, PlacedShape
 from sorosim.loads.line_load import VARIABLES, LineLoad
 from sorosim.loads.spring import Spring
 from sorosim.loads.wrench import Wrench
@@ -231,7 +231,9 @@ def test_a_fluid_around_a_rod(robot, state, current, surface):
 def test_a_fluid_around_a_sphere_off_its_frame(robot, state, current):
     given, flow = CURRENTS[current]
     at, radius = pose([0.3, 0.1, 0.2], [0.02, 0.01, 0.03]), 0.05
-    wet = Immersed(shape=Sphere(radius), at=at, drag=(0.4, 0.5, 0.6), rotary_drag=(1, 2, 3), added_mass=(0.5, 1, 2))
+    wet = Immersed(
+        shape=PlacedShape(Sphere(radius), at=at), drag=(0.4, 0.5, 0.6), rotary_drag=(1, 2, 3), added_mass=(0.5, 1, 2)
+    )
     loaded = robot.with_loads(a=Fluid(RHO, current=given, links={"ball": wet}))
     node = loaded.engine.layout.link("ball").nodes[0]
     g, eta = (x[node] for x in node_motion(loaded, *state))

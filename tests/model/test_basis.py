@@ -210,7 +210,7 @@ class Cosines:
 @pytest.fixture
 def registry(monkeypatch):
     """The registry, restored after the test."""
-    monkeypatch.setattr(module.BASES, "_known", dict(module.BASES._known))
+    monkeypatch.setattr(module.BASES, "_registered", dict(module.BASES._registered))
     monkeypatch.setattr(module, "_checked", set(module._checked))
 
 

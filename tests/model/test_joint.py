@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.kinds import COORDINATES, JOINT_KINDS
+from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import ModelError
@@ -19,7 +19,7 @@ CHARTS = ("spherical", "planar", "free")
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
 def test_twists_of_stages_are_orthonormal_and_of_the_named_dimension(kind):
-    joint = Joint(kind, axis=(1, -2, 3))
+    joint = oblique(kind)
     twists = np.concatenate([stage.columns for stage in joint.stages])
     assert len(twists) == joint.n == len(joint.names) == len(joint.dimensions)
     for twist, dimension in zip(twists, joint.dimensions, strict=True):
@@ -31,7 +31,7 @@ def test_twists_of_stages_are_orthonormal_and_of_the_named_dimension(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in JOINT_KINDS if kind != "fixed"])
 def test_motions_of_a_stage_commute_exactly_if_it_says_so(kind):
-    for stage in Joint(kind, axis=(1, -2, 3)).stages:
+    for stage in oblique(kind).stages:
         brackets = [hat(a) @ hat(b) - hat(b) @ hat(a) for a in stage.columns for b in stage.columns]
         assert (np.abs(brackets).max() < 1e-15) == stage.commutes
 
@@ -95,7 +95,7 @@ def test_wrong_joints_are_refused(make, message):
 
 @pytest.mark.parametrize("kind", CHARTS)
 def test_poses_and_rates_are_those_of_their_coordinates(kind, rng):
-    P = Joint(kind, axis=(1, -2, 3)).stages[0].columns
+    P = oblique(kind).stages[0].columns
     for _ in range(20):
         q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
         q *= min(1.0, 3.0 / angle(P, q))
@@ -108,7 +108,7 @@ def test_poses_and_rates_are_those_of_their_coordinates(kind, rng):
 
 @pytest.mark.parametrize("kind", CHARTS)
 def test_coordinates_a_turn_away_are_of_the_same_pose_and_twist(kind, rng):
-    P = Joint(kind, axis=(1, -2, 3)).stages[0].columns
+    P = oblique(kind).stages[0].columns
     for size in (0.5, 3.1, 3.2, 3.77, 5.0, 8.0, 15.0):
         q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
         q *= size / angle(P, q)

@@ -19,6 +19,7 @@ from sorosim.problems import listed, shown
 from sorosim.registry import JOINTS, Registry
 from sorosim.units.quantity import quantity
 from sorosim.units.table import DIMENSIONS
+from sorosim.validation import as_real
 
 Array = NDArray[np.float64]
 Values = tuple[float, ...]
@@ -127,6 +128,8 @@ class PerCoordinate(_OfCoordinates):
 
     def check(self, value: Any) -> Values:
         types = self.types
+        if not is_list(value) and as_real(value) == 0.0:
+            return (0.0,) * len(types)
         if self.alike and not is_list(value):
             return (types[0].check(value),) * len(types)
         if not is_list(value) or len(value) != len(types):

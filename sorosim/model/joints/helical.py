@@ -28,7 +28,7 @@ class Helical(MovingJoint, kind="helical", title="Helical joints"):
 
     axis: Any = axis_key()
     through: Any = through_key()
-    pitch: Any = key(Quantity("length"), "Advance per angle.", "5 mm/rev", kw_only=True)
+    pitch: Any = key(Quantity("length"), "Advance per angle.", "5 mm/rev", default=0.0, kw_only=True, stated=True)
 
     coordinates = (("", "angle"),)
     turn = SCREW_TURN
