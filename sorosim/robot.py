@@ -68,18 +68,6 @@ class Robot(ForwardDynamics):
         blocks = ("initial", self.description.initial), ("initial_rates", self.description.initial_rates)
         return tuple(self._by_name(name, block) for name, block in blocks)  # type: ignore[return-value]
 
-    def redescribed(self, **changes: Any) -> Robot:
-        """The same robot with another start or other defaults of its runs."""
-        return self.with_description(replace(self.description, **changes))
-
-    def with_description(self, description: Description) -> Robot:
-        """The same robot, whose description differs by no more than its start, its defaults and its document."""
-        out = object.__new__(Robot)  # a copy makes its arrays anew
-        vars(out).update(vars(self))
-        out.description = description
-        out._initial = out._start()
-        return out
-
     def _by_name(self, where: str, given: Mapping[str, float]) -> Array:
         """Vector (ndof,) of a block of the description, zero where it says nothing."""
         out = np.zeros(self.ndof)
@@ -384,3 +372,12 @@ def check_robot(robot: Any) -> Robot:
     if not isinstance(robot, Robot):
         raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
     return robot
+
+
+def redescribed(robot: Robot, description: Description) -> Robot:
+    """The same robot, whose description differs by no more than its start, its defaults and its document."""
+    out = object.__new__(Robot)  # a copy makes its arrays anew
+    vars(out).update(vars(robot))
+    out.description = description
+    out._initial = out._start()
+    return out

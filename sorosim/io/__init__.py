@@ -71,10 +71,11 @@ def _robot(
     """The robot of a file, which keeps its document."""
     from sorosim.io.build import robot_from
     from sorosim.io.document import document_of
+    from sorosim.robot import redescribed
 
     robot, scope = robot_from(expanded, folder=folder, name=name)
     document = document_of(expanded, scope.embedded, robot.name, file, text, folder)
-    return robot.with_description(robot.description.with_document(document))
+    return redescribed(robot, robot.description.with_document(document))
 
 
 def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, ClassVar
@@ -34,7 +35,7 @@ from sorosim.model.link import ordered_links
 from sorosim.model.mesh import Mesh, MeshFile
 from sorosim.options import given
 from sorosim.problems import Path, at_path, close, failure, locate, shown
-from sorosim.robot import Robot
+from sorosim.robot import Robot, redescribed
 from sorosim.signals import TableSignal
 from sorosim.units.quantity import quantity
 from sorosim.units.table import OF_INPUT
@@ -266,7 +267,8 @@ class _Reader:
         for block, own in (("simulate", moved), ("statics", held)):
             if driven[block]:
                 changed[block] = {**getattr(description, block), "driven": own}
-        return robot.redescribed(**{name: value for name, value in changed.items() if value})
+        given_ones = {name: value for name, value in changed.items() if value}
+        return redescribed(robot, replace(description, **given_ones))
 
     def has_links(self) -> bool:
         """Whether all links are right."""
