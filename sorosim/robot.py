@@ -182,6 +182,26 @@ class Robot(ForwardDynamics):
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"
         return f"<Robot '{self.name}': {counts}>"
 
+    def with_values(self, values: Mapping[str, Any]) -> Robot:
+        """Return the robot with other values of its file.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Paths as `sorosim.load(..., set=...)` takes them: ``{"materials.silicone.young": "2 MPa",
+            "parameters.width": 0.05}``. Of a robot that was made in Python the file is what `to_yaml` writes.
+
+        Raises
+        ------
+        InputError
+            A path that leads nowhere.
+        FileError, ModelError
+            What the file then says is wrong.
+        """
+        from sorosim.io import with_values
+
+        return with_values(self, values)
+
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
         return Robot(replace(self.description, loads={**self.description.loads, **loads}))

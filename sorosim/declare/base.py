@@ -41,7 +41,7 @@ class Scope:
     data: Any = None
     problems: list[Problem] = field(default_factory=list)
     dimensions: dict[Path, str] | None = None  # where given: it takes the dimension of every number that is read
-    is_file: ClassVar[bool] = False
+    is_file: bool = False  # whether the data are those of a file
 
     def names(self, block: str) -> Collection[str] | None:
         """Names in a block, wrong entries included; None if they are not known yet."""

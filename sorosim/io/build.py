@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -63,10 +63,8 @@ class FileScope(Scope):
         Where relative paths begin; without it other files are not looked for.
     """
 
-    is_file: ClassVar[bool] = True
-
     def __init__(self, expanded: Expanded, folder: FilePath | None) -> None:
-        super().__init__(expanded.data)
+        super().__init__(expanded.data, is_file=True)
         self.places, self.folder = expanded.places, folder
         self.parts: dict[str, dict[str, Any]] = {block: {} for block in NAMED}
         self.misspelt: set[str] = set()  # blocks that stand under another name
