@@ -62,7 +62,7 @@ class Articulation:
         """
         engine, room = self.engine, self.room
         given = np.where(known, qdd, 0.0)
-        found = engine.evaluate(task.READY, q, qd, given, u, t)
+        found = engine.evaluate(task.PREPARE, q, qd, given, u, t)
         force = found.tau if tau is None else np.array(tau, dtype=float)
         arguments: tuple[Any, ...] = (
             engine.tree, known, engine.workspace, room.parts, room.wrench, room.force, given, force
@@ -71,7 +71,7 @@ class Articulation:
             self._forward = entry(forward_articulated, *arguments)
         failed = self._forward(*arguments)
         if failed >= 0:
-            raise engine.idle_error(failed)
+            raise engine.singular_mass_error(failed)
         return HybridDynamics(given, force)
 
     def solve(self, known: NDArray[np.bool_], B: Array) -> Array:

@@ -13,7 +13,7 @@ from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
-from sorosim.kernels.joints import BRAKE, LAW, MOTOR, SERVO, Laws
+from sorosim.kernels.joints import JOINT_FRICTION, LAW, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
@@ -35,7 +35,7 @@ class Exchange(NamedTuple):
     """
 
     work: Array  # (k, n) of actuators and loads
-    loss: Array  # (k, n) against dampers, brakes, friction and drag
+    loss: Array  # (k, n) against dampers, dampers, friction and drag
     rates: Array  # (k, n)
 
     def powers(self) -> Array:
@@ -60,16 +60,16 @@ class Exchanges:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
-        motors, brakes = (kind == MOTOR) | (kind == SERVO), kind == BRAKE
+        motors, dampers = (kind == MOTOR) | (kind == SERVO), kind == JOINT_FRICTION
 
         def only(rows: NDArray[np.bool_]) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
 
         self.passive = elastic._replace(laws=only(~motors))
-        self.brakes = elastic._replace(stiffness=none, laws=only(brakes))
+        self.dampers = elastic._replace(stiffness=none, laws=only(dampers))
         self.no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])
         self._active = elastic._replace(stiffness=none, damping=none, laws=only(motors))
-        self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(brakes))
+        self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
         self._matrices = np.empty((0, engine.ndof)), np.empty((0, engine.ndof)), np.empty((0, engine.n_actuators))
         self._compiled: dict[Any, Any] = {}
@@ -114,8 +114,8 @@ class Exchanges:
                 names = engine.actuator_names
                 self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names)
             self._call(
-                tree_exchange, engine.tree, self._active, engine.fibres, self.brakes, self.no_fibres, q[part], qd[part],
-                u[part], engine.workspace, engine.external, work[part], loss[part], *self._matrices,
+                tree_exchange, engine.tree, self._active, engine.fibres, self.dampers, self.no_fibres, q[part],
+                qd[part], u[part], engine.workspace, engine.external, work[part], loss[part], *self._matrices,
             )  # fmt: skip
         return work, loss
 

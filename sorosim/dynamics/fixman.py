@@ -112,7 +112,7 @@ class Fixman:
         # half of the digits, where the Cholesky factor of M gives up as well
         lost = np.flatnonzero(~(np.abs(own) > np.sqrt(EPS) * size))
         if len(lost):
-            raise self.engine.idle_error(int(skeleton.free[lost[0]]))
+            raise self.engine.singular_mass_error(int(skeleton.free[lost[0]]))
 
 
 def _relative(skeleton: Skeleton, K: Array, z: Array) -> Array:

@@ -96,7 +96,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
         slot[k] = n_soft[i]
         n_soft[i] += 1
         if n_soft[i] > 6:
-            raise engine.idle_error(int(free[k]))
+            raise engine.singular_mass_error(int(free[k]))
     at = tree.segment[own[:, FIRST], WORK] + free - own[:, BLOCK_COLUMN]
     at = at[:, None] + own[:, BLOCK_N, None] * np.arange(6)
 
@@ -152,7 +152,7 @@ def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntAr
     for block in tree.block[tree.block[:, BLOCK_N] > 0][carrier < 0]:
         own = np.arange(block[BLOCK_COLUMN], block[BLOCK_COLUMN] + block[BLOCK_N])
         if not known[own].all():
-            raise engine.idle_error(int(own[~known[own]][0]))
+            raise engine.singular_mass_error(int(own[~known[own]][0]))
     return carrier
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.compiled import prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
-from sorosim.engine.loading import Loading, Sliding, Stuck
+from sorosim.engine.inputs import has_length_inputs
+from sorosim.engine.loading import Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
@@ -38,7 +39,7 @@ from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BARE, RIGID, Workspace, make_workspace, with_matrices
+from sorosim.kernels.tree import BARE, BLOCK_N, RIGID, Workspace, make_workspace, with_matrices
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -53,6 +54,7 @@ DERIVATIVE_TASKS = (
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Places(NamedTuple):
@@ -111,6 +113,7 @@ class Engine:
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
         self._no_closing = np.array([0.0, 0.0, -1.0])
         self._local = threading.local()
+        self._companions: dict[Any, Any] = {}
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
@@ -227,7 +230,7 @@ class Engine:
     # -- dynamics --------------------------------------------------------------------------------------------------
 
     def load_values(
-        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Sliding | None = None,
+        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: SlipState | None = None,
         tangents: bool = True,
     ) -> None:  # fmt: skip
         """Wrenches and tangents of loads; contacts do not scale, and see `sliding`, if given, instead of any rates."""
@@ -240,7 +243,7 @@ class Engine:
         self.loading.remember(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
 
-    def contacts(self, q: Array, qd: Array, stuck: Stuck | None = None) -> tuple[Contacts, Stuck]:
+    def contacts(self, q: Array, qd: Array, stuck: StickState | None = None) -> tuple[Contacts, StickState]:
         """Contacts in a state, and how they stick."""
         self.sweep(q, qd, POSES)
         return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
@@ -253,7 +256,7 @@ class Engine:
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
         known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
-        closing: Array | None = None, sliding: Sliding | None = None,
+        closing: Array | None = None, sliding: SlipState | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
@@ -278,7 +281,7 @@ class Engine:
             workspace = self.workspace_of_derivatives
         else:
             none, workspace = self._no_matrix, self.workspace
-            matrices = np.empty((n, n)) if task.MASS <= what < task.READY else none, none, none, self._no_columns
+            matrices = np.empty((n, n)) if task.MASS <= what < task.PREPARE else none, none, none, self._no_columns
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
         if tau is not None:
             out.tau[:] = tau
@@ -297,10 +300,10 @@ class Engine:
             self._evaluate = prepare(evaluate, arguments, self.features)
         status = self._evaluate(*arguments)
         if status != task.DONE:
-            raise self.idle_error(status)
+            raise self.singular_mass_error(status)
         return out
 
-    def idle_error(self, coordinate: int) -> ModelError:
+    def singular_mass_error(self, coordinate: int) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
@@ -345,28 +348,45 @@ class Engine:
         }
 
     @cached_property
-    def idle(self) -> Engine:
+    def unactuated(self) -> Engine:
         """The same without its actuators."""
         laws = self.elastic.laws
         row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
         elastic = self.elastic._replace(laws=laws._replace(row=row))
-        return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
+        return self.replace(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
 
     @cached_property
     def unloaded(self) -> Engine:
         """The same without loads."""
-        return self.but(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
+        return self.replace(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
 
     @cached_property
     def inertial(self) -> Engine:
         """The same without gravity and loads: its inverse dynamics at rest is M qdd, and nothing is taken from that."""
-        return self.unloaded.but(gravity=np.zeros(3), _local=threading.local())
+        return self.unloaded.replace(gravity=np.zeros(3), _local=threading.local())
 
-    def but(self, **parts: Any) -> Engine:
+    def replace(self, **parts: Any) -> Engine:
         """The same with other arrays."""
         out = copy(self)
-        vars(out).update(parts)
+        vars(out).update(parts, _companions={})
         return out
+
+    def companion(self, kind: Callable[[Engine], T]) -> T:
+        """The object of a kind that goes with these arrays, such as `Articulation`; made at the first call."""
+        if kind not in self._companions:
+            self._companions[kind] = kind(self)
+        found: T = self._companions[kind]
+        return found
+
+    @cached_property
+    def has_length_inputs(self) -> bool:
+        """Whether the input of any tendon is a length."""
+        return has_length_inputs(self.fibres)
+
+    @cached_property
+    def n_blocks(self) -> int:
+        """Number of joints and rods that have coordinates."""
+        return int(np.count_nonzero(self.tree.block[:, BLOCK_N]))
 
     def load_wrenches(self, name: str, t: float, q: Array, qd: Array) -> Array:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""

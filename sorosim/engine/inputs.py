@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.compiled import entry
 from sorosim.errors import InputError, nearest
-from sorosim.kernels.fibres import MODE, WOUND, WOUND_LENGTH, Fibres
+from sorosim.kernels.fibres import LENGTH_INPUT, MODE, TENDON_LENGTH, Fibres
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.model.compile import Layout
 from sorosim.signals import (
@@ -194,15 +194,15 @@ def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
     return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
 
 
-def winds(fibres: Fibres) -> bool:
+def has_length_inputs(fibres: Fibres) -> bool:
     """Whether the input of any tendon is a length."""
-    return bool((fibres.input[:, MODE] == WOUND).any())
+    return bool((fibres.input[:, MODE] == LENGTH_INPUT).any())
 
 
-def check_wound(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
+def check_length_inputs(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
     """Refuse inputs (..., n_actuators) by which a tendon would be wound up by more than its length (InputError)."""
-    for i in np.flatnonzero(fibres.input[:, MODE] == WOUND):
-        most, length = float(np.max(u[..., i], initial=-np.inf)), float(fibres.input[i, WOUND_LENGTH])
+    for i in np.flatnonzero(fibres.input[:, MODE] == LENGTH_INPUT):
+        most, length = float(np.max(u[..., i], initial=-np.inf)), float(fibres.input[i, TENDON_LENGTH])
         if most >= length:
             hint = "with a stiffness, the input is the length that is wound up"
             raise InputError(f"{where}.{names[int(i)]}", f"less than its length, {length:.6g} m", f"{most:.6g} m", hint)

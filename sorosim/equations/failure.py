@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sorosim.equations.stall import MANY, limiting_motion, link_of
 from sorosim.equations.strains import largest_strain
 from sorosim.equations.system import OdeSystem, StaticSystem
-from sorosim.errors import ModelError, SorosimError
+from sorosim.errors import ModelError, PlugInError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.linear.eigenmodes import NOISE, is_symmetric
@@ -73,7 +73,7 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
         try:
             found = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
             acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
-        except ModelError as error:
+        except (ModelError, PlugInError) as error:
             return NOWHERE._replace(words=f"; where it stopped: {error}")
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
         forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
@@ -155,7 +155,7 @@ def with_last(system: OdeSystem, found: OdeSolution, dt_out: float) -> OdeSoluti
     t, x = found.last
     try:
         fine = t > found.t[-1] + 1e-9 * dt_out and np.isfinite(np.concatenate([x, *system.forces(t, x)])).all()
-    except ModelError:
+    except (ModelError, PlugInError):
         return found
     return replace(found, t=np.append(found.t, t), x=np.vstack([found.x, x])) if fine else found
 

@@ -61,7 +61,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
     q, qd, qdd = system.coordinates(t, x)
     u, none, unit = np.asarray(system.inputs.value(t)), np.zeros(engine.n_actuators), np.zeros(robot.ndof)
     unit[index] = 1.0
-    passive = engine.idle.internal(q, qd, none).tau[index]
+    passive = engine.unactuated.internal(q, qd, none).tau[index]
     forces = {"stiffness and damping": passive}
     for j, name in enumerate(robot.actuator_names):
         one = none.copy()

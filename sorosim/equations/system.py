@@ -13,15 +13,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.engine import Engine, Evaluation
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
-from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.loading import SlipState, StickState
 from sorosim.equations.loop_watch import LoopWatch
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.kernels.saddle import dependence, of_each_loop
-from sorosim.model.chart import FARTHEST, Charts, Turns
+from sorosim.kernels.saddle import loop_norms, rank_tolerance
+from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -52,8 +52,8 @@ class StaticSystem:
     """
 
     def __init__(
-        self, robot: Robot, u: Array, driven: Mapping[str, float], sticking: tuple[Array, Stuck | None] | None = None,
-        begin: tuple[Array, Array] | None = None,
+        self, robot: Robot, u: Array, driven: Mapping[str, float],
+        sticking: tuple[Array, StickState | None] | None = None, begin: tuple[Array, Array] | None = None,
     ) -> None:  # fmt: skip
         self.robot, self.u, self.sticking, self.begin = robot, u, sticking, begin
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
@@ -81,7 +81,7 @@ class StaticSystem:
         loops = self.robot.engine.loops
         own = loops.size * np.linalg.norm(X, axis=1)
         largest = own.copy()
-        of_each_loop(loops, largest)
+        loop_norms(loops, largest)
         self.weight = loops.size / np.maximum(own, FAINT * largest)
         independent = independent_rows(self.robot, X, error)
         self.rank = len(independent)
@@ -101,7 +101,7 @@ class StaticSystem:
             return q[free]
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
         A = (self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free])[self.rows]
-        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0]])
+        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=RANK_TOLERANCE)[0]])
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
@@ -129,11 +129,11 @@ class StaticSystem:
             return load * self.u, load
         return self.begin[1] + load * (self.u - self.begin[1]), 1.0
 
-    def sliding(self, q: Array) -> Sliding | None:
+    def sliding(self, q: Array) -> SlipState | None:
         """What contacts see in the place of rates, None for rest."""
         if self.sticking is None:
             return None
-        return Sliding((q - self.sticking[0]) / STICKING, self.sticking[1])
+        return SlipState((q - self.sticking[0]) / STICKING, self.sticking[1])
 
     def tangent(self, found: Evaluation, q: Array) -> Array:
         """Derivative of the residual by q, with that of the rates which friction sees in their place."""
@@ -144,7 +144,7 @@ class StaticSystem:
         still, moving = (self._contact_forces(q, rates, sliding) for rates in (self._zero, sliding.rates))
         return np.asarray(found.dq - still.dq + moving.dq + moving.dqd / STICKING)
 
-    def _contact_forces(self, q: Array, qd: Array, sliding: Sliding) -> Evaluation:
+    def _contact_forces(self, q: Array, qd: Array, sliding: SlipState) -> Evaluation:
         """What balances contacts alone, which see `sliding`, and its derivatives where the nodes move with qd."""
         return self._massless.evaluate(
             task.INVERSE_DERIVATIVES, q, qd, self._zero, np.zeros_like(self.u), scale=0.0, sliding=sliding
@@ -153,7 +153,7 @@ class StaticSystem:
     @cached_property
     def _massless(self) -> Engine:
         engine = self.robot.engine
-        return engine.but(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
+        return engine.replace(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
 
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
@@ -199,7 +199,7 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDAr
     if not A.size:
         return np.zeros(0, dtype=np.int64)
     loops = robot.engine.loops
-    least = DEPENDENT if error is None else dependence(loops, error, -1)
+    least = RANK_TOLERANCE if error is None else rank_tolerance(loops, error, -1)
     R, order = scipy.linalg.qr((loops.size[:, None] * A).T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(R))
     return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
@@ -230,7 +230,7 @@ def mass_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
 def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
     """The smallest multipliers that do what the given ones do under a constraint matrix A."""
     size = robot.engine.loops.size
-    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0])
+    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0])
 
 
 class OdeSystem:
@@ -247,7 +247,7 @@ class OdeSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
-        self.turns = Turns(robot.engine.layout, self.partition.mask)
+        self.turns = SingularityGuard(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         # what solvers with multipliers of their own found at rows: time -> accelerations, multipliers, and whether rows
         # of loops depend on each other there, so that the multipliers may not be the smallest

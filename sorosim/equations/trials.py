@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.equations.system import OdeSystem, StaticSystem, elastic_weight
-from sorosim.errors import ModelError, PlugInError
+from sorosim.errors import ModelError
 from sorosim.linear.growth import growing
 from sorosim.robot import Robot
 from sorosim.solvers.descent import Descent
@@ -36,8 +36,6 @@ class Trials:
         self.at(t)
         try:
             rate = self.system.rhs(self.within(t), x)
-        except PlugInError:
-            raise
         except ModelError as error:
             self.refused(t, x, error)
             return np.full(len(x), np.nan)
@@ -55,8 +53,6 @@ class Trials:
         """Its derivative (n, n) by the state."""
         try:
             return self.system.jacobian(self.within(t), x)
-        except PlugInError:
-            raise
         except ModelError as error:
             self.refused(t, x, error)
             return np.full((len(x), len(x)), np.nan)
@@ -86,8 +82,6 @@ class StaticTrials:
     def residual(self, x: Array, load: float) -> Array:
         try:
             return self.system.residual(x, load)
-        except PlugInError:
-            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
@@ -95,8 +89,6 @@ class StaticTrials:
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         try:
             return self.system.jacobian(x, load)
-        except PlugInError:
-            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)

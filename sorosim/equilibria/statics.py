@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.engine.loading import Stuck
+from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.system import StaticSystem
@@ -239,7 +239,7 @@ def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
     return (robot.initial_q if q0 is None else robot.coordinates(q0, "q0")), None
 
 
-def _stuck(robot: Robot, sticking: Any) -> tuple[Array, Stuck | None] | None:
+def _stuck(robot: Robot, sticking: Any) -> tuple[Array, StickState | None] | None:
     """Coordinates at which contacts stuck, and how, as far as it is known."""
     if isinstance(sticking, Equilibrium | Run):
         past = sticking.robot.engine.loading.packed.laws.surfaces.core

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.dynamics.dynamics import TEARS
+from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.engine.engine import Evaluation
 from sorosim.equations.failure import of_statics
 from sorosim.equations.system import StaticSystem
@@ -139,7 +139,11 @@ def steady(
 def _check_loops(robot: Robot, q: Array, qd: Array) -> None:
     """Refuse rates that tear loops open, all other coordinates at rest."""
     rate = robot.engine.loops.size * np.abs(robot.loop_rows(q, qd).rate)
-    torn = [name for name, rows in robot.engine.closed.rows.items() if (rate[rows] > TEARS * np.abs(qd).max()).any()]
+    torn = [
+        name
+        for name, rows in robot.engine.closed.rows.items()
+        if (rate[rows] > RATE_TOLERANCE * np.abs(qd).max()).any()
+    ]
     if torn:
         hint = "in a steady motion a loop turns as a whole; `simulate` moves joints inside of loops"
         raise InputError("rates", "rates that keep the loops closed", f"rates that tear '{torn[0]}' open", hint)

@@ -92,7 +92,7 @@ def imbalance(run: Run) -> str:
     slope = 0.0
     none = np.zeros(engine.n_actuators)
     for q, qd in zip(run.q[rows], run.qd[rows], strict=True):
-        internal = engine.idle.internal(q, zero, none).tau.copy()
+        internal = engine.unactuated.internal(q, zero, none).tau.copy()
         # at rest all forces balance, and the energy changes all the same where loads do work
         for one in (engine, engine.unloaded):
             found = one.evaluate(task.MASS, q, zero, zero.copy(), none)

@@ -161,7 +161,7 @@ class Integration:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
             interrupted, found = True, self.so_far()
-        except (ModelError, InputError) as error:
+        except (ModelError, InputError, PlugInError) as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             if isinstance(error, InputError) and here == start.t:
                 if self.journal is not None and not (self.past is not None and self.journal.replaced):

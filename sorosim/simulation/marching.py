@@ -11,7 +11,7 @@ from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
 from sorosim.compiled import prepare
-from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import Exchange, Exchanges
 from sorosim.engine.engine import Evaluation
 from sorosim.engine.inputs import Motion, ZeroOrderHold
@@ -101,7 +101,7 @@ class Marching:
         return Model(
             engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
             partition.driven, partition.mask, engine.gravity, np.zeros(3),
-            self.exchanges.passive, self.exchanges.brakes, self.exchanges.no_fibres,
+            self.exchanges.passive, self.exchanges.dampers, self.exchanges.no_fibres,
         )  # fmt: skip
 
     def state(self, inputs: Motion) -> March:
@@ -166,11 +166,11 @@ class Marching:
         else:
             speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
             h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
-        number[m.WANTED] = min(h, span)
+        number[m.TARGET_STEP] = min(h, span)
         left = float(problem.t_out[1]) - t0
-        steps = np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))
-        state.counts[m.TO_GO] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
-        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.TO_GO]
+        steps = np.ceil(left / number[m.TARGET_STEP] * (1.0 - 1e-10))
+        state.counts[m.STEPS_LEFT] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
+        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.STEPS_LEFT]
         state.counts[m.MOST_RANK] = int(system.closing[2])
         a, v = self.like_its_own(t0, problem.x0, number[m.STEP], found)
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
@@ -203,7 +203,7 @@ class Marching:
             # nearest in kinetic energy: nothing else changes
             U = mass_weight(system.robot, q, free)
             X = solve_triangular(U, A[:, free].T, trans="T").T
-            v[free] += solve_triangular(U, lstsq(X, tear, cond=DEPENDENT)[0])
+            v[free] += solve_triangular(U, lstsq(X, tear, cond=RANK_TOLERANCE)[0])
         return a, v
 
 
@@ -246,7 +246,7 @@ class _Course:
         arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
             self.method.advance = prepare(march, arguments, self.engine.features)
-        while (code := self.method.advance(*arguments)) == codes.ASKS:
+        while (code := self.method.advance(*arguments)) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.u[:] = self.inputs.value(t)
@@ -263,8 +263,8 @@ class _Course:
         each = bool(events) or problem.dense or self.beside
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended, counted, stop = codes.GOES_ON, None, 0, ""
-        while code == codes.GOES_ON and ended is None and not stop:
+        code, ended, counted, stop = codes.CONTINUES, None, 0, ""
+        while code == codes.CONTINUES and ended is None and not stop:
             try:
                 code = self.advance(1 if each else min(STEPS_AT_ONCE, problem.work.at_once))
             except BaseException:  # of a load or an input in Python: the rows until there are kept
@@ -279,15 +279,15 @@ class _Course:
                 self.cut(ended)
             self.report(ended)
             n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
-            if code == codes.GOES_ON and ended is None:
+            if code == codes.CONTINUES and ended is None:
                 stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (codes.ARRIVED, codes.GOES_ON) and not stop
+        success = code in (codes.FINISHED, codes.CONTINUES) and not stop
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
             message = f"stopped at t = {t:.6g} s: {stop or WHY[code]}"
-            if not stop and self.state.external.touch.counts[OVERFLOW]:
-                message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
+            if not stop and self.state.external.contact.counts[OVERFLOW]:
+                message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
             if not stop and self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
         self.look_at_loops()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.engine.inputs import Motion, ZeroOrderHold, check_smooth, check_wound, input_motion
+from sorosim.engine.inputs import Motion, ZeroOrderHold, check_length_inputs, check_smooth, input_motion
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
@@ -370,7 +370,7 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     inputs = ZeroOrderHold(len(names)) if controller else input_motion(names, u)
     system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
-        check_wound(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
+        check_length_inputs(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
     motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
     check_smooth(motions, options["t_end"], options["dt_out"])
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):

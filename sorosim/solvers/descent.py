@@ -17,18 +17,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.errors import PlugInError
+from sorosim.linear.eigenmodes import EPS, FORM, is_symmetric
 from sorosim.solvers.bordered import equilibration
 
 Array = NDArray[np.float64]
 
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
-DEPENDENT = 1e-5
-# safety factor over the rounding of phi^T K phi, and curvatures that are none in any case
-ROUNDING_FACTOR, ZERO_CURVATURE = 8.0, 1e-9
-EPS = float(np.finfo(float).eps)
-# relative to the largest entry: above this a matrix is not symmetric
-NOISE = 1e-9
+RANK_TOLERANCE = 1e-5
+# curvatures that are none in any case
+ZERO_CURVATURE = 1e-9
 # damping of motions without curvature, over that of the others
 LEAST_DAMPING = 1e-8
 # a step is good if this part of what it promised comes true, and bad below
@@ -93,16 +90,15 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
-        basis = scipy.linalg.null_space(equilibration(X)[:, None] * X, rcond=DEPENDENT)
+        basis = scipy.linalg.null_space(equilibration(X)[:, None] * X, rcond=RANK_TOLERANCE)
     reduced = basis.T @ scaled @ basis
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)
     size = np.abs(motions)
     # entries that cancel to nothing are rounding of others: of a thin bar that may turn about itself on a ball joint
     form = np.sum(size * (np.abs(K) @ size) + np.abs(K).max(initial=0.0) * size**2, axis=0)
-    rounding = np.maximum(ROUNDING_FACTOR * EPS * form, ZERO_CURVATURE)
-    odd = np.abs(reduced - reduced.T).max(initial=0.0)
-    return Curvatures(values, motions, rounding, bool(odd <= NOISE * np.abs(reduced).max(initial=0.0)))
+    rounding = np.maximum(FORM * EPS * form, ZERO_CURVATURE)
+    return Curvatures(values, motions, rounding, is_symmetric(reduced))
 
 
 def falling_motion(found: Curvatures, U: Array, towards: Array) -> Array:
@@ -177,8 +173,6 @@ def descend(
             marks.append(iterate.travelled)
             if k >= CRAWL and marks[-1] - marks[-1 - CRAWL] < CRAWLED:
                 return None, f"it hardly moves any more after {k} steps"
-    except PlugInError:
-        raise
     except (ValueError, np.linalg.LinAlgError):  # a state without derivatives
         return None, "it came to a state without derivatives"
     return None, f"it did not come to rest in {MAX_STEPS} steps"
@@ -274,7 +268,7 @@ class _Iterate:
             return np.zeros(n)
         X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
         rows = equilibration(X)
-        shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
+        shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=RANK_TOLERANCE)[0]
         return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
 
     def _closed(self, y: Array) -> tuple[Array, Array, Array] | None:
@@ -298,7 +292,7 @@ class _Iterate:
         columns = equilibration(X, axis=0)
         forces = scipy.linalg.solve_triangular(self.U, -r[:n], trans="T")
         y = y.copy()
-        y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=DEPENDENT)[0]
+        y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=RANK_TOLERANCE)[0]
         return y, *self.jacobian(y)
 
     def _try(self, move: Array) -> float:

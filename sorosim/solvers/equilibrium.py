@@ -11,10 +11,10 @@ from scipy.linalg import null_space
 from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
-from sorosim.errors import PlugInError
+from sorosim.linear.eigenmodes import NOISE
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import across, equilibration, scale
-from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
+from sorosim.solvers.descent import RANK_TOLERANCE, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
@@ -202,7 +202,7 @@ def _is_positive(J: Array, n: int) -> bool:
     if len(J) > n:
         d = scale(K)
         rows = J[n:, :n] * d
-        basis = null_space(equilibration(rows)[:, None] * rows, rcond=DEPENDENT)
+        basis = null_space(equilibration(rows)[:, None] * rows, rcond=RANK_TOLERANCE)
         K = basis.T @ (d[:, None] * K * d) @ basis
     largest = np.abs(K).max(initial=0.0)
     if not (
@@ -250,8 +250,6 @@ def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
     options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
     try:
         found = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
-    except PlugInError:
-        raise
     except (ValueError, np.linalg.LinAlgError) as error:
         return None, str(error)
     # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
@@ -270,8 +268,6 @@ def _damped(counter: Counter, x0: Array) -> Point:
     try:
         found = solve(lambda y: counter.residual(y, 1.0), x0, jac=lambda y: counter.jacobian(y, 1.0)[1], method="lm")
         x = np.asarray(found.x, dtype=float)
-    except PlugInError:
-        raise
     except (ValueError, np.linalg.LinAlgError):
         pass  # then Newton's steps from x0 judge
     return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
