@@ -246,12 +246,12 @@ class Robot:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
         values = s if isinstance(s, Sequence | np.ndarray) and not isinstance(s, str) else [s]
         wanted = tuple(arguments.place(self.engine, link, value) for value in values)
-        return self.engine.look(self.engine.places(wanted), self.coordinates(q))[0]
+        return self.engine.poses_at(self.engine.places(wanted), self.coordinates(q))[0]
 
     def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
         """Body-frame Jacobian (6, ndof) of a rod's section at s, or of a rigid link's frame: eta = J qd."""
         places = self.engine.places((arguments.place(self.engine, link, s),))
-        _, J = self.engine.look(places, self.coordinates(q), jacobian=True)
+        _, J = self.engine.poses_at(places, self.coordinates(q), jacobian=True)
         found: Array = J[0]
         return found
 

@@ -47,7 +47,7 @@ class Rest:
         self.static = StaticSystem(robot, way.inputs(p), driven, begin=(q, way.inputs(p)))
         if robot.loop_names:
             _, (error, X), _ = closed_gently(robot, q, self.free)
-            self.static.weigh(error, X)
+            self.static.scale_constraints(error, X)
             self.static.rows = independent_rows(robot, X, error)
         self.turning = self._turning()
         self._last: tuple[Array, float, AtRest] | None = None

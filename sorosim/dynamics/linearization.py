@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 
 # an equilibrium may be off by these parts of the largest force, and of what moves coordinates by 1 rad or m
 OFF_BALANCE, NEGLIGIBLE = 1e-6, 1e-8
-# steady rates may violate constraints by this part, and matrices change by this part, before we say so
+# steady rates may violate constraints by this part, and matrices change by this part, before a warning
 RATE_TOLERANCE, CHANGES = 1e-9, 1e-6
 
 
@@ -73,7 +73,7 @@ def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> t
 
 
 def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array, rows: IntArray, Z: Array) -> None:
-    """Warn where forces do not balance, or do not go on to in a steady motion."""
+    """Warn where forces do not balance, or will not after a while of a steady motion."""
     inverse = engine.evaluate(task.INVERSE, q, qd, engine.zero_rates, u)
     size = max(float(np.abs(part.tau).max()) for part in (inverse, engine.internal(q, qd, u)))
     least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.dq).max())

@@ -25,7 +25,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class Variation(NamedTuple):
-    """Derivatives of the equations of motion by a scalar, the state held."""
+    """Derivatives of the equations of motion by a scalar, at a constant state."""
 
     inverse: Array  # (ndof,) of inverse dynamics less the forces of loops
     internal: Array  # (ndof,) of the internal force
@@ -89,8 +89,8 @@ class VariedEngine:
         return Variation(inverse, derivative(tau), derivative(closure.value))
 
     def motion(self, q: Array, places: tuple[tuple[str, float], ...]) -> Array:
-        """How places (link, s) move, the coordinates held: twists (n, 6) in their own frames, [angular; linear]."""
-        g = self.varied.look(self.varied.places(places), q)[0]
+        """Motion of places (link, s) at constant coordinates: twists (n, 6) in their own frames, [angular; linear]."""
+        g = self.varied.poses_at(self.varied.places(places), q)[0]
         change = np.einsum("nji,njk->nik", g.real[:, :3, :3], derivative(g)[:, :3])
         return np.concatenate([_axial(change[:, :, :3]), change[:, :, 3]], axis=1)
 

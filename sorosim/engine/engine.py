@@ -1,4 +1,4 @@
-"""The engine: arrays of a robot and bare calls of the kernels. Nothing is checked here; robot.py is the door."""
+"""The engine: arrays of a robot and bare calls of the kernels. Nothing is checked here: see `dynamics.arguments`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 
 class Places(NamedTuple):
-    """Places on links, ready to be looked at."""
+    """Places on links, for `Engine.poses_at`."""
 
     pieces: IntArray  # columns named in kernels.probe
     strain: Array
@@ -117,9 +117,9 @@ class Engine:
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
-        # last: what is taken as built asks the tree
+        # last: loops closed as built need the poses of the tree
         self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
-        self._lawful = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
+        self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
 
     @property
     def workspace(self) -> Workspace:
@@ -181,7 +181,7 @@ class Engine:
         return g, eta
 
     def jacobians(self, nodes: IntArray, q: Array, qd: Array, rates: bool) -> tuple[Array, Array, Array, Array]:
-        """Poses, body twists, body Jacobians (n, 6, ndof) and, if asked for, their time derivatives, of nodes."""
+        """Poses, body twists, body Jacobians (n, 6, ndof) and, with `rates`, their time derivatives, of nodes."""
         moving = self.sweep(q, qd, COLUMN_RATES if rates else COLUMNS)
         n = len(nodes)
         g, eta = np.empty((n, 4, 4)), np.empty((n, 6))
@@ -191,7 +191,7 @@ class Engine:
         return g, eta, J, Jd
 
     def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
-        """Look places (link, s) up: the node before each, and the piece of segment from there."""
+        """Places (link, s): the node before each, and the partial segment from there."""
         index: list[tuple[int, int, int]] = []
         strain: list[Array] = [np.zeros(0, dtype=self.gravity.dtype)]
         size = 0
@@ -213,8 +213,8 @@ class Engine:
             size += len(data)
         return Places(np.array(index, dtype=np.int64).reshape(-1, 3), np.concatenate(strain))
 
-    def look(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
-        """Poses (n, 4, 4) and, if asked for, body Jacobians (n, 6, ndof) at places."""
+    def poses_at(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
+        """Poses (n, 4, 4) and, with `jacobian`, body Jacobians (n, 6, ndof) at places."""
         self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
         n = len(places.pieces)
         kind = self.gravity.dtype
@@ -233,14 +233,14 @@ class Engine:
         self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: SlipState | None = None,
         tangents: bool = True,
     ) -> None:  # fmt: skip
-        """Wrenches and tangents of loads; contacts do not scale, and see `sliding`, if given, instead of any rates."""
+        """Wrenches and tangents of loads; contacts do not scale, and take rates from `sliding`, if there is one."""
         self.sweep(q, qd, POSES)
         self.loading.fill(external, t, self.gravity, self.workspace, scale)
         if sliding is not None:
             external.D[:] = 0.0
             external.pair_D[:] = 0.0
             self.sweep(q, sliding.rates, POSES)
-        self.loading.remember(external, None if sliding is None else sliding.stuck, sliding is not None)
+        self.loading.set_stick_state(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
 
     def contacts(self, q: Array, qd: Array, stuck: StickState | None = None) -> tuple[Contacts, StickState]:
@@ -262,7 +262,7 @@ class Engine:
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
         (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
-        how forward dynamics brings loops back that are open; default: not at all. `sliding`: see `load_values`.
+        Baumgarte stabilisation of loops that drift, in forward dynamics; default: none. `sliding`: see `load_values`.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
@@ -328,9 +328,9 @@ class Engine:
     def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
         """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
         zero = self.zero_rates
-        if not len(self._lawful):
+        if not len(self._sprung_loops):
             return self.evaluate(task.INTERNAL_DERIVATIVES if derivatives else task.INTERNAL, q, qd, zero, u)
-        # what the residual has beside inverse dynamics; both know the sweeps that forces of loops need
+        # the residual less inverse dynamics: both run the sweeps that forces of loops need
         residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
         tree = self.evaluate(task.INVERSE_DERIVATIVES if derivatives else task.INVERSE, q, qd, zero, u)
         return residual._replace(tau=tree.tau - residual.tau, dq=tree.dq - residual.dq, dqd=tree.dqd - residual.dqd)
@@ -392,7 +392,7 @@ class Engine:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
         g = self.poses(nodes, q, qd)[0]
-        w = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        w = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 
@@ -403,8 +403,8 @@ class Engine:
         return lengths
 
     def tensions(self, q: Array, u: Array) -> Array:
-        """Tension of each tendon at its pulled end [N]; of other actuators in rods their input."""
+        """Tension of each tendon at its proximal end [N]; of other actuators in rods their input."""
         room = self.external.fibres
-        # kernels know one type of array, which may be written to
+        # kernels are compiled for writable arrays only
         tensions(self.tree, self.fibres, np.array(q), np.array(u), self.workspace.scratch, room)
         return np.array(room.tension[0])

@@ -1,4 +1,4 @@
-"""What acts on one robot from outside, and from Python inside it: loads and actuators bound to its nodes."""
+"""Loads bound to the nodes of one robot, and its actuators that Python computes."""
 
 from __future__ import annotations
 
@@ -38,41 +38,41 @@ from sorosim.model.link import WORLD
 
 Array = NDArray[np.float64]
 
-# room for contacts, at the begin
+# capacity for contacts
 FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
 # friction is full, but for a two-hundredth, at this many times the slip speed
-FULL = 10.0
+FULL_FRICTION = 10.0
 
 
 class Points(NamedTuple):
     """The points of a load that Python computes."""
 
     frames: Array  # (n, 4, 3) on their nodes
-    others: IntArray  # (n,) nodes of the bodies they are seen from, -1 and -2 the world
+    others: IntArray  # (n,) nodes of the reference bodies, -1 and -2 the world
     other_frames: Array  # (n, 4, 3)
     pairs: IntArray  # (n,)
     names: tuple[str, ...]  # for messages
 
 
 class RelativeKinematics(NamedTuple):
-    """What a load that Python computes sees of its n points, and where that is in the world."""
+    """Poses and twists of the n points of a load that Python computes, relative to its reference bodies."""
 
-    g: Array  # (n, 4, 4) poses, seen from the bodies that the load names
+    g: Array  # (n, 4, 4) poses relative to the bodies that the load names
     eta: Array  # (n, 6) twists relative to them, in the axes of the points
     g_w: Array  # (n, 4, 3) poses in the world, rotation and position
     V: Array  # (n, 6) world twists of the nodes of the points
-    V_other: Array  # (n, 6) and of those they are seen from
+    V_other: Array  # (n, 6) and of the nodes of the reference bodies
 
 
 class StickState(NamedTuple):
-    """How contacts stick."""
+    """Contacts that stick, and the slip that their friction resists."""
 
     pair: IntArray  # (n, 3) group, core and what it touches
     slip: Array  # (n, 3) velocity of sliding that their friction resists [m/s]
 
 
 class SlipState(NamedTuple):
-    """What contacts see in the place of rates."""
+    """Rates by which friction of statics acts, in the place of those of the motion."""
 
     rates: Array  # (ndof,)
     stuck: StickState | None = None  # and how they stuck before
@@ -169,7 +169,7 @@ class Loading:
         clear_external(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
-            self.add_other(name, external, t, ws)
+            self.add_python_load(name, external, t, ws)
         if scale != 1.0:
             scale_external(external, scale)
 
@@ -191,24 +191,26 @@ class Loading:
             stack = np.zeros((self.depth, 3))
             add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
 
-    def add_other(self, name: str, external: External, t: float, ws: Workspace) -> None:
+    def add_python_load(self, name: str, external: External, t: float, ws: Workspace) -> None:
         """A load that Python computes."""
-        load, points, seen = self.others[name], self.points[name], self.see(name, ws)
-        f, K, D = evaluate_checked(name, load, points.names, t, seen.g, seen.eta)
-        add_loads_at(load.nodes, points.others, points.pairs, seen.g_w, seen.V, seen.V_other, f, K, D, external)
+        load, points, relative = self.others[name], self.points[name], self.relative_kinematics_of(name, ws)
+        f, K, D = evaluate_checked(name, load, points.names, t, relative.g, relative.eta)
+        add_loads_at(
+            load.nodes, points.others, points.pairs, relative.g_w, relative.V, relative.V_other, f, K, D, external
+        )
 
-    def see(self, name: str, ws: Workspace) -> RelativeKinematics:
-        """What a load that Python computes sees, after a sweep of poses."""
+    def relative_kinematics_of(self, name: str, ws: Workspace) -> RelativeKinematics:
+        """Kinematics for a load that Python computes, after a sweep of poses."""
         points, nodes = self.points[name], self.others[name].nodes
         n = len(nodes)
-        seen = RelativeKinematics(
+        relative = RelativeKinematics(
             np.empty((n, 4, 4)), np.empty((n, 6)), np.empty((n, 4, 3)), np.empty((n, 6)), np.empty((n, 6))
         )
         relative_kinematics(
-            nodes, points.frames, points.others, points.other_frames, ws, seen.g_w, seen.V, seen.V_other, seen.g,
-            seen.eta,
+            nodes, points.frames, points.others, points.other_frames, ws, relative.g_w, relative.V, relative.V_other,
+            relative.g, relative.eta,
         )  # fmt: skip
-        return seen
+        return relative
 
     def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
         """Actuators that Python computes."""
@@ -232,15 +234,15 @@ class Loading:
     def contacts(self, external: External, ws: Workspace, stuck: StickState | None = None) -> Contacts:
         """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
         clear_external(external)
-        self.remember(external, stuck, stuck is not None)
+        self.set_stick_state(external, stuck, stuck is not None)
         self.add_contacts(self.packed, external, ws, tangents=False)
-        self.remember(external, None)
+        self.set_stick_state(external, None)
         touch = external.contact
         n = int(touch.counts[sf.ACTIVE])
         entry, value = touch.entry[:n], touch.value[:n]
         order = np.lexsort((entry[:, sf.OTHER], entry[:, sf.CORE], entry[:, sf.GROUP]))
         entry, value = entry[order], value[order].copy()
-        cores, parts = self._touching
+        cores, parts = self._surface_names
         return Contacts(
             tuple(self._groups[k] for k in entry[:, sf.GROUP]), tuple(cores[k] for k in entry[:, sf.CORE]),
             tuple(cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, sf.OTHER]),
@@ -248,8 +250,8 @@ class Loading:
             value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
         )  # fmt: skip
 
-    def remember(self, external: External, stuck: StickState | None, at_rest: bool = False) -> None:
-        """Let contacts know how they stuck before; None: not at all. `at_rest`: their rates are those of statics."""
+    def set_stick_state(self, external: External, stuck: StickState | None, at_rest: bool = False) -> None:
+        """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""
         touch, n = external.contact, 0 if stuck is None else min(len(stuck.pair), len(external.contact.stuck))
         touch.counts[sf.N_STUCK], touch.counts[sf.AT_REST] = n, at_rest
         if stuck is not None:
@@ -261,7 +263,7 @@ class Loading:
         n = int(touch.counts[sf.ACTIVE])
         slip, law = touch.value[:n, sf.SLIP : sf.SLIP + 3].copy(), surfaces.law[touch.entry[:n, sf.GROUP]]
         speed = np.linalg.norm(slip, axis=1)
-        most = FULL * law[:, sf.LAW_SLIP]
+        most = FULL_FRICTION * law[:, sf.LAW_SLIP]
         slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
         return StickState(touch.entry[:n, [sf.GROUP, sf.CORE, sf.OTHER]].copy(), slip)
 
@@ -292,7 +294,7 @@ class Loading:
         return [name for name, law in self.compiled.items() for _ in law.contacts]
 
     @cached_property
-    def _touching(self) -> tuple[list[str], list[str]]:
+    def _surface_names(self) -> tuple[list[str], list[str]]:
         """Cores and solids in words."""
         cores, parts = [], []
         for law in self.compiled.values():
@@ -306,7 +308,7 @@ class Loading:
 
     # -- one load --------------------------------------------------------------------------------------------------
 
-    def of_load(
+    def load_external(
         self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False
     ) -> External:  # fmt: skip
         """What one load does, or that part of it whose work is lost, after a sweep of poses."""
@@ -318,22 +320,22 @@ class Loading:
             if key not in self._apart:
                 self._apart[key] = pack([law.losses if lost else law])
             packed = self._apart[key]
-            external = self._room(name, lost, n, ndof, packed)
+            external = self._workspace_of(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)
             self.add_contacts(packed, external, ws)
             return external
         external = self.make_external(n, ndof)
         if not lost or self.others[name].dissipates:
-            self.add_other(name, external, t, ws)
+            self.add_python_load(name, external, t, ws)
         return external
 
-    def _room(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
+    def _workspace_of(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
         """Cleared room of this thread for a load."""
-        rooms: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("rooms", {})
-        if (name, lost) not in rooms:
-            rooms[name, lost] = self.make_external(n_nodes, ndof, packed)
-        clear_external(rooms[name, lost])
-        return rooms[name, lost]
+        workspaces: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("rooms", {})
+        if (name, lost) not in workspaces:
+            workspaces[name, lost] = self.make_external(n_nodes, ndof, packed)
+        clear_external(workspaces[name, lost])
+        return workspaces[name, lost]
 
 
 def _rows(poses: Array) -> Array:

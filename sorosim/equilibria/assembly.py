@@ -76,7 +76,7 @@ def assemble(
     ------
     ConvergenceError
         They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given
-        rates of driven and held coordinates tear them open.
+        rates of driven and held coordinates violate them.
     InputError
         A wrong name, length or value.
     """

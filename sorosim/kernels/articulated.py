@@ -147,7 +147,7 @@ def articulate(tree, known, ws, parts):
 
 @kernel_inside
 def fold_single(tree, b, acts, parts, ws, P, x):
-    """Part of a joint of one coordinate in the way of `solve_articulated` to the base; x (m,); acts: P is not zero."""
+    """Part of a joint of one coordinate in `eliminate_forces`; x (m,); acts: P is not zero."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
     m, U_IA_S, scale, own = x.shape[0], parts.U_IA_S[c], 1.0 / parts.factor[parts.at[b]], P[k]
     if acts:

@@ -220,7 +220,7 @@ def contact_force(law, contact, weights):
     for i in range(3):
         u[i] += vectors[sf.STUCK, i]
     closing = -dot(n, u)
-    # rates of statics are no rates: they are the way of what sticks
+    # in statics rates stand for displacements of what sticks
     approach = 0.0 if contact.counts[sf.AT_REST] != 0 else closing
     pressed, by_depth, by_rate, elastic = hertz(law, -number[sf.GAP], approach)
     if contact.counts[sf.AT_REST] != 0:

@@ -90,7 +90,7 @@ def add_candidate(surfaces, group, i, j, n_cores, contact):
 
 @kernel_in_place
 def bucket_of(x, y, z, n):
-    """Where a cell is kept; n is a power of two."""
+    """Bucket of a cell in the hash table; n is a power of two."""
     return ((x * 73856093) ^ (y * 19349663) ^ (z * 83492791)) & (n - 1)
 
 

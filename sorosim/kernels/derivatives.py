@@ -48,7 +48,7 @@ def add_left_maps(X, j, x, scale, h, out):
 
 @kernel_in_place
 def coupling_maps(tree, k, ws, FC, H):
-    """H (4, 6, 6) = H_11, H_12, H_21, H_22 of Hess = sum_ab P_a^T H_ab P_b: d(S_w^T FC) with y = Ad_g^T FC held.
+    """H (4, 6, 6) = H_11, H_12, H_21, H_22 of Hess = sum_ab P_a^T H_ab P_b: d(S_w^T FC) at constant y = Ad_g^T FC.
 
     Z = B_1 P_1 + B_2 P_2 with B_1 = h/2 - c ad_x2, B_2 = h/2 + c ad_x1; X = d(T^T y)/dOmega, b = T^T y:
     H_ab = B_a^T X B_b, then c adbar_b added to H_12 and taken from H_21.

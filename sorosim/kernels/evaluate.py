@@ -133,7 +133,7 @@ def evaluate(
     tree, elastic, fibres, loops, task, known, q, qd, qdd, u, gravity, external, closing, ws, closure, saddle, tau,
     mass, dq, dqd, B,
 ) -> int:  # fmt: skip
-    """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
+    """Internal forces, inverse or forward dynamics of a tree, with or without derivatives, by `task`.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def evaluate(
     external : External
         What loads give, see kernels.external.
     closing : (3,)
-        Factors of rate and error in forward dynamics under A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and how
-        many rows of A are independent where the loops are closed, -1 if unknown.
+        Baumgarte stabilisation in forward dynamics, A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and the rank of
+        A where the loops are closed, -1 if unknown.
     ws : Workspace
     closure, saddle
         Of the loops; see kernels.loops and kernels.saddle.

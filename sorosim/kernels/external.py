@@ -143,7 +143,7 @@ def add_load(node, g, f, K, D, external):
 def add_pair_load(k, A, B, g_A, V_A, V_B, f, K, D, external):
     """Add a load between frames on nodes A and B, in the axes of the frame on A, B its observer; pair k has its blocks.
 
-    f acts on A; K is its tangent by the motion of A as B sees it, the relative twist in A held, D that by this twist.
+    f acts on A; K is its tangent by the motion of A relative to B at constant relative twist in A, D by this twist.
     With K~ = K_w - D_w ad_VB the wrench w on A changes by adbar_w J_A + K~ (J_A - J_B) + D_w (J'_A - J'_B).
     """
     scratch, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]

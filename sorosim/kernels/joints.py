@@ -20,7 +20,7 @@ from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 # columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the
 # actuator; SERVO the coordinate and the actuator
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
-# kinds of law. Values of a brake, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
+# kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
 JOINT_FRICTION, STOP, MOTOR, SERVO = range(4)
 

@@ -21,8 +21,8 @@ from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_ve
 # values are multiplied by, -1 where there is none
 LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, ENTRY = range(9)
 N_ROW = ENTRY + 6
-# a wrench that keeps its directions in the world, one that turns with the body, one that keeps its place in the world
-# too; a brake on the body's twist; a spring with a damper between two points; weight that is taken back; a fluid
+# a wrench with fixed directions in the world, one that turns with the body, one whose place is fixed in the world
+# too; damping of the body's twist; a spring with a damper between two points; added mass, without weight; a fluid
 DEAD, FOLLOWER, FIXED_LINE, TWIST_DAMPING, SPRING, WEIGHTLESS, FLUID = range(7)
 # layout of the values of a spring
 STIFFNESS, DAMPING, REST = range(3)

@@ -42,7 +42,7 @@ def axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out):
 
 @kernel_in_place
 def least_along(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, along_a, e, out):
-    """Place from 0 to 1 on the first segment, or the second, where the value is least; the other place is held.
+    """Place from 0 to 1 on the first segment, or the second, where the value is least, at a fixed place on the other.
 
     Of sqrt(A (x - x_0)^2 + m^2) - s x that is x_0 + s m / sqrt(A (A - s^2)).
     """

@@ -96,7 +96,7 @@ class Model(NamedTuple):
     driven: np.ndarray  # (n_driven,) int
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
-    closing: np.ndarray  # (3,) zero: residuals know no drift
+    closing: np.ndarray  # (3,) zero: no stabilisation in residuals
     passive: NamedTuple  # elastic without actuators
     dampers: NamedTuple  # damping alone
     no_fibres: NamedTuple

@@ -151,7 +151,7 @@ def cubic_pieces(s, b):
 def surface_height(f, x, y, b, out):
     """Height of a field over (x, y) and its derivatives in out (6,): z, z_x, z_y, z_xx, z_xy, z_yy; b (6, 4) scratch.
 
-    Beyond the grid its last pieces go on.
+    Beyond the grid its last pieces are extrapolated.
     """
     nx, ny = int(f[FIELD_NX]), int(f[FIELD_NY])
     u, v = (x - f[FIELD_X]) / f[FIELD_DX], (y - f[FIELD_Y]) / f[FIELD_DY]
@@ -181,7 +181,7 @@ def height_distance(f, y, n, H, scratch):
     """Distance to a height field: the point of the surface whose normal goes through y, by Newton's method from below.
 
     H = S (1 - d S)^-1 with the shape operator S of the surface there. Exact where the surface is less curved than y is
-    far from it; elsewhere the nearest of several such points is not looked for.
+    far from it; elsewhere the nearest of several such points is not searched.
     """
     b, z = scratch[0].reshape(36)[:24].reshape(6, 4), scratch[1, 0]
     u, v = y[0], y[1]

@@ -48,7 +48,7 @@ N_VALUE = 14
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
 # ContactWorkspace.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may
-# touch; whether nobody wants tangents; how many contacts stuck before; whether it is statics
+# touch; whether tangents are left out; how many contacts stuck before; whether it is statics
 ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK, AT_REST = range(7)
 # ContactWorkspace.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments;
 # the form
@@ -90,7 +90,7 @@ class ContactWorkspace(NamedTuple):
     """Contacts of an evaluation, and its scratch."""
 
     counts: np.ndarray  # (7,) int
-    reach: np.ndarray  # (1,) up to which distance gaps are looked for
+    reach: np.ndarray  # (1,) largest gap that is searched
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap, 8) int
     value: np.ndarray  # (cap, 14)

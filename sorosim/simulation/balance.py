@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 # a balance may be off by this many times the square root of rtol, of the energy moved
 EXPLAINED = 3.0
 LEAST_RTOL = 1e-7  # at smaller ones the quadrature of work over kinks of forces is what is left
-FIXED = 1e-2  # rtol in the place of that which steps of fixed size do not know
+FIXED = 1e-2  # rtol for steps of fixed size, which have none
 LOOKS = 33  # at rows of a run
 
 

@@ -63,7 +63,7 @@ class _Watched:
         return self.last_good
 
     def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
-        """States inside the step from t, where ends of steps before do not tell what happens in it."""
+        """States inside the step from t, where the ends of earlier steps do not resolve it."""
         h = self.t - t
         before, self.h_before = self.h_before, h
         if h <= GROWTH * before:
@@ -187,9 +187,9 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
 
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="lsoda: ")  # the solution says that it failed
+        warnings.filterwarnings("ignore", message="lsoda: ")  # the solution reports the failure
         log = _Log(problem, Reporter(problem))
-        solve: Any = solve_ivp  # its types know no solvers of others
+        solve: Any = solve_ivp  # its stubs allow no options of other solvers
         found = solve(
             rhs, span, problem.x0, method=_METHODS[method], log=log, t_eval=problem.t_out, jac=problem.jacobian,
             rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import ConvergenceError, ModelError
+from sorosim.errors import ConvergenceError, ModelError, PlugInError
 from sorosim.loads.base import LoadValues
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -77,7 +77,7 @@ HOLE[1, 2, 3] = np.nan
 def test_a_load_that_goes_wrong_is_one_error(evaluate, message):
     robot = ROBOT.with_loads(push=Push(evaluate=evaluate))
     for ask in (robot.inverse_dynamics, robot.inverse_dynamics_derivatives):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises((ModelError, PlugInError)) as caught:
             ask(ZERO, ZERO, ZERO, 0.5)
         assert str(caught.value).startswith(message)
 
@@ -90,10 +90,10 @@ def test_solvers_pass_it_on_and_keep_what_they_have():
 
     robot = ROBOT.with_loads(push=Push(evaluate=late))
     for method in ("bdf", "newmark"):
-        with pytest.raises((ModelError, ConvergenceError)) as caught:
+        with pytest.raises(ConvergenceError) as caught:
             sorosim.simulate(robot, 1.0, method=method)
         assert "loads.push: expected LoadValues(wrench, K, D), got ZeroDivisionError: no wind" in str(caught.value)
-    with pytest.raises(ModelError, match=r"^loads.push: expected LoadValues"):
+    with pytest.raises(PlugInError, match=r"^loads.push: expected LoadValues"):
         sorosim.statics(ROBOT.with_loads(push=Push(evaluate=raising)))
 
 
