@@ -48,7 +48,7 @@ class Articulation:
     @property
     def workspace(self) -> _Workspace:
         """Room of this thread."""
-        if not hasattr(self._local, "room"):
+        if not hasattr(self._local, "workspace"):
             self._local.workspace = _Workspace(self.engine)
         found: _Workspace = self._local.workspace
         return found

@@ -121,33 +121,38 @@ class Engine:
         self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
         self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
 
+    def _of_thread(self, name: str, make: Callable[[], T]) -> T:
+        """An object of this thread, made at its first use."""
+        if not hasattr(self._local, name):
+            setattr(self._local, name, make())
+        found: T = getattr(self._local, name)
+        return found
+
     @property
     def workspace(self) -> Workspace:
         """Workspace of this thread; it has room for derivatives once any were computed."""
-        if not hasattr(self._local, "workspace"):
-            self._local.workspace = make_workspace(self.tree)
-        return self._local.workspace  # type: ignore[no-any-return]
+        return self._of_thread("workspace", lambda: make_workspace(self.tree))
 
     @property
     def workspace_of_derivatives(self) -> Workspace:
         """Workspace of this thread, with room for derivatives."""
         self._local.workspace = with_matrices(self.workspace)
-        return self._local.workspace  # type: ignore[no-any-return]
+        return self.workspace
 
     @property
     def closure(self) -> tuple[Closure, Saddle]:
-        """What evaluations fill for the loops, of this thread."""
-        if not hasattr(self._local, "closure"):
+        """Arrays for the loops that evaluations fill, of this thread."""
+
+        def make() -> tuple[Closure, Saddle]:
             m, most = self.closed.m, max(self.ndof, self.n_actuators)
-            self._local.closure = make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
-        return self._local.closure  # type: ignore[no-any-return]
+            return make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+
+        return self._of_thread("closure", make)
 
     @property
     def external(self) -> External:
-        """What evaluations fill with loads, of this thread."""
-        if not hasattr(self._local, "external"):
-            self._local.external = self.loading.make_external(len(self.tree.segment), self.ndof)
-        return self._local.external  # type: ignore[no-any-return]
+        """Arrays for loads that evaluations fill, of this thread."""
+        return self._of_thread("external", lambda: self.loading.make_external(len(self.tree.segment), self.ndof))
 
     @property
     def features(self) -> frozenset[str]:

@@ -159,9 +159,9 @@ class Loading:
         between = self.pairs if packed is None else packed.pairs
         surfaces = (self.packed if packed is None else packed).laws.surfaces
         elements = len(surfaces.core) + len(surfaces.solid)
-        touch = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
         return make_external(
-            n_nodes if self.loads else 0, between, n_rows, make_fibre_workspace(self.fibres), touch, ndof
+            n_nodes if self.loads else 0, between, n_rows, make_fibre_workspace(self.fibres), contact, ndof
         )
 
     def fill(self, external: External, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
@@ -237,9 +237,9 @@ class Loading:
         self.set_stick_state(external, stuck, stuck is not None)
         self.add_contacts(self.packed, external, ws, tangents=False)
         self.set_stick_state(external, None)
-        touch = external.contact
-        n = int(touch.counts[sf.ACTIVE])
-        entry, value = touch.entry[:n], touch.value[:n]
+        contact = external.contact
+        n = int(contact.counts[sf.ACTIVE])
+        entry, value = contact.entry[:n], contact.value[:n]
         order = np.lexsort((entry[:, sf.OTHER], entry[:, sf.CORE], entry[:, sf.GROUP]))
         entry, value = entry[order], value[order].copy()
         cores, parts = self._surface_names
@@ -252,20 +252,20 @@ class Loading:
 
     def set_stick_state(self, external: External, stuck: StickState | None, at_rest: bool = False) -> None:
         """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""
-        touch, n = external.contact, 0 if stuck is None else min(len(stuck.pair), len(external.contact.stuck))
-        touch.counts[sf.N_STUCK], touch.counts[sf.AT_REST] = n, at_rest
+        contact, n = external.contact, 0 if stuck is None else min(len(stuck.pair), len(external.contact.stuck))
+        contact.counts[sf.N_STUCK], contact.counts[sf.AT_REST] = n, at_rest
         if stuck is not None:
-            touch.stuck[:n], touch.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
+            contact.stuck[:n], contact.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
 
     def stuck(self, external: External) -> StickState:
         """How the contacts that were found last stick; those that slide a few times their slip speed, no more."""
-        touch, surfaces = external.contact, self.packed.laws.surfaces
-        n = int(touch.counts[sf.ACTIVE])
-        slip, law = touch.value[:n, sf.SLIP : sf.SLIP + 3].copy(), surfaces.law[touch.entry[:n, sf.GROUP]]
+        contact, surfaces = external.contact, self.packed.laws.surfaces
+        n = int(contact.counts[sf.ACTIVE])
+        slip, law = contact.value[:n, sf.SLIP : sf.SLIP + 3].copy(), surfaces.law[contact.entry[:n, sf.GROUP]]
         speed = np.linalg.norm(slip, axis=1)
         most = FULL_FRICTION * law[:, sf.LAW_SLIP]
         slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
-        return StickState(touch.entry[:n, [sf.GROUP, sf.CORE, sf.OTHER]].copy(), slip)
+        return StickState(contact.entry[:n, [sf.GROUP, sf.CORE, sf.OTHER]].copy(), slip)
 
     def contact_energy(self, external: External, ws: Workspace) -> float:
         """Energy that contacts store [J], after a sweep of poses."""
@@ -331,7 +331,7 @@ class Loading:
 
     def _workspace_of(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
         """Cleared room of this thread for a load."""
-        workspaces: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("rooms", {})
+        workspaces: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("workspaces", {})
         if (name, lost) not in workspaces:
             workspaces[name, lost] = self.make_external(n_nodes, ndof, packed)
         clear_external(workspaces[name, lost])

@@ -127,8 +127,8 @@ class Integration:
             if self.journal is not None:  # others may write the file now
                 self.journal.close()
 
-    def integrated(self) -> Run:
-        """What `run` does, the journal left open."""
+    def problem(self) -> OdeProblem:
+        """The problem of the integrator, begun at the start."""
         options, start = self.options, self.start
         self.trials.window = self.edges.window(start.t)
         self.system.turns.begin(start.q)
@@ -142,20 +142,29 @@ class Integration:
         self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
-        problem = OdeProblem(
+        return OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged,
         )  # fmt: skip
-        if self.out is not None:
-            self.open_journal(self.out)
-        if self.past is None and options["checkpoint"] is not None:
-            self.add_checkpoint(start.t, start.q, start.qd, {})
+
+    def restarts(self) -> tuple[Array, Event | None]:
+        """Times of restarts after the start, and the event at which rotations need other coordinates."""
+        options, start = self.options, self.start
         times = np.union1d(np.union1d(self.checkpoints, self.samples), self.edges.times)
         # the start may be a sample moved onto an end that is no longer there
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
         turning = self.system.charts.joints or self.system.turns.joints
-        leave = Event(self.system.rotation_ends, True, 1.0) if turning else None
+        return between, Event(self.system.rotation_ends, True, 1.0) if turning else None
+
+    def integrated(self) -> Run:
+        """What `run` does, the journal left open."""
+        options, start, problem = self.options, self.start, self.problem()
+        if self.out is not None:
+            self.open_journal(self.out)
+        if self.past is None and options["checkpoint"] is not None:
+            self.add_checkpoint(start.t, start.q, start.qd, {})
+        between, leave = self.restarts()
         interrupted = described = by_user = False
         try:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
@@ -195,19 +204,21 @@ class Integration:
         if interrupted:
             raise Interrupted(run.message, run)
         if not found.success:
-            what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}"
-            report, refused = self.report_of(found), ""
-            if not (self.why or described or self.work.why):
-                refused = self.trials.failure_reason(report.t)
-                what += refused
-            if not (self.why or refused or described):  # else the message has it
-                what += report.words
-                hint = f"{report.advice}; or {hint}" if report.advice else hint
-            hint = (
-                "the motion so far is in .partial" if by_user else f"{hint}, and look at the motion so far (.partial)"
-            )
-            raise ConvergenceError(f"{what}; {hint}", run, report)
+            raise self.failure(found, run, hint, described, by_user)
         return run
+
+    def failure(self, found: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
+        """The error for an integrator that gave up; `described`: its message has the cause already."""
+        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {found.message}"
+        report, reason = self.report_of(found), ""
+        if not (self.why or described or self.work.why):
+            reason = self.trials.failure_reason(report.t)
+            what += reason
+        if not (self.why or reason or described):
+            what += report.words
+            hint = f"{report.advice}; or {hint}" if report.advice else hint
+        hint = "the motion so far is in .partial" if by_user else f"{hint}, and look at the motion so far (.partial)"
+        return ConvergenceError(f"{what}; {hint}", run, report)
 
     def remedy(self, why: str) -> str:
         """Where an integrator gives up."""
