@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.route import Run, as_runs, check_runs, number_or_expression, place_values
 from sorosim.actuation.tendon import here, route_values
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import PLAIN, ROUTE_ROW
+from sorosim.kernels.fibres import FORCE_INPUT, ROUTE_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.signals.expressions import Expression
 
@@ -74,4 +74,4 @@ class Chamber:
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is; see kernels.fibres."""
-        return PLAIN, 0.0, 0.0, 1.0
+        return FORCE_INPUT, 0.0, 0.0, 1.0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.route import number_or_expression, place_values, rod_of
 from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, WRENCH, WRENCH_ROW
+from sorosim.kernels.fibres import FORCE_INPUT, N_FIBRE_VALUES, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.material import real_number
 from sorosim.signals.expressions import Expression
@@ -89,4 +89,4 @@ class DistributedMoment:
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is; see kernels.fibres."""
-        return PLAIN, 0.0, 0.0, 1.0
+        return FORCE_INPUT, 0.0, 0.0, 1.0

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.benchmark.repeating import repeated
 from sorosim.compiled import entry
-from sorosim.dynamics.forward import ALGORITHMS, DERIVATIVES
+from sorosim.dynamics.articulation import Articulation
+from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.articulated import forward_articulated, solve_columns
 from sorosim.kernels.evaluate import evaluate
@@ -86,10 +87,10 @@ def public(robot: Robot) -> dict[str, Action]:
         "forward dynamics": lambda: robot.forward_dynamics(q, qd, u),
         "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, qd, u),
     }
-    for algorithm in DERIVATIVES:
+    for algorithm in FORWARD_DERIVATIVES:
         derivatives = partial(robot.forward_dynamics_derivatives, q, qd, u, algorithm=algorithm)
         found[f"forward dynamics derivatives, {algorithm}"] = derivatives
-        if algorithm in ALGORITHMS:
+        if algorithm in FORWARD:
             found[f"forward dynamics, {algorithm}"] = partial(robot.forward_dynamics, q, qd, u, algorithm=algorithm)
     return found
 
@@ -126,7 +127,7 @@ def compiled(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
     """
     prepared: dict[str, Action] = {}
     looped: dict[str, Action] = {}
-    articulation = robot._articulation
+    articulation = robot.engine.companion(Articulation)
     for name, action in public(robot).items():
         action()  # everything is compiled
         if name.endswith("inverse"):
@@ -154,7 +155,7 @@ def again(calls: Sequence[Call]) -> None:
 def inverse_times(robot: Robot) -> dict[str, Action]:
     """Two ways to M^-1 times the derivatives of forces: a sweep for each column, or for M^-1, and a product."""
     q, qd, qdd, u = state(robot)
-    articulation = robot._articulation
+    articulation = robot.engine.companion(Articulation)
     articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)
     out = robot.engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, u)
     articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)

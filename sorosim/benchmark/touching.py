@@ -74,7 +74,7 @@ def _profile(_: Setting, __: Any) -> str:
     poses = _seconds(lambda: engine.sweep(zero, zero, POSES))
     forces = _seconds(lambda: loading.add_contacts(loading.packed, external, ws, tangents=False))
     tangents = _seconds(lambda: loading.add_contacts(loading.packed, external, ws))
-    counts = external.touch.counts
+    counts = external.contact.counts
     return (
         f"{counts[ACTIVE]} contacts of {counts[PAIRS]} pairs of {len(loading.packed.laws.surfaces.core)} cores; poses "
         f"{1e3 * poses:.2g} ms, contacts {1e3 * forces:.2g} ms, with tangents {1e3 * tangents:.2g} ms"

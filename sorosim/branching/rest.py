@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.branching.ways import AtRest, Way
-from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
 from sorosim.equations.system import StaticSystem, independent_rows
 from sorosim.equilibria.assembly import closed_gently
@@ -47,7 +47,7 @@ class Rest:
         self.static = StaticSystem(robot, way.inputs(p), driven, begin=(q, way.inputs(p)))
         if robot.loop_names:
             _, (error, X), _ = closed_gently(robot, q, self.free)
-            self.static.weigh(error, X)
+            self.static.scale_constraints(error, X)
             self.static.rows = independent_rows(robot, X, error)
         self.turning = self._turning()
         self._last: tuple[Array, float, AtRest] | None = None
@@ -90,7 +90,7 @@ class Rest:
             return q[self.free]
         found = self._at(q, p, np.zeros(self.robot.n_multipliers))
         A = (self.static.weight[:, None] * found.constraint[:, self.free])[self.static.rows]
-        return np.concatenate([q[self.free], scipy.linalg.lstsq(A.T, found.tau[self.free], cond=DEPENDENT)[0]])
+        return np.concatenate([q[self.free], scipy.linalg.lstsq(A.T, found.tau[self.free], cond=RANK_TOLERANCE)[0]])
 
     def shown(self, step: Array) -> Array:
         """A step of the unknowns and w as one (ndof + 1,) of coordinates and parameter."""
@@ -149,7 +149,7 @@ class Rest:
             # what has no spring moves as far as its inertia lets it in a second
             size = (np.abs(found.dq) + np.abs(found.mass))[np.ix_(free, free)].max(axis=1)
             d = 1.0 / np.sqrt(np.maximum(size, np.finfo(float).tiny))
-            Z = Z @ (d[:, None] * scipy.linalg.null_space(A * d, rcond=DEPENDENT))
+            Z = Z @ (d[:, None] * scipy.linalg.null_space(A * d, rcond=RANK_TOLERANCE))
         M, D, K = (Z.T @ X @ Z for X in (found.mass, found.dqd, found.dq))
         return M, D, K, Z
 
@@ -178,7 +178,7 @@ class Rest:
         q, multiplier, found = self.q(x, w), self.static.multipliers(x), self.at_rest(x, w)
         if len(self.static.rows) < len(multiplier):
             size, A = self.robot.engine.loops.size, found.constraint[:, self.free]
-            multiplier = size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0]
+            multiplier = size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0]
         return q, multiplier, found.tau[self.partition.driven]
 
     def equilibrium(self, x: Array, w: float, message: str) -> Equilibrium:

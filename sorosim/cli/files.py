@@ -74,12 +74,12 @@ def export(
 def _stability(state: Any) -> str:
     """Whether an equilibrium is stable; a file may also hold where the search for one stopped."""
     from sorosim.equilibria.assembly import open_loops
-    from sorosim.equilibria.statics import OPEN
+    from sorosim.equilibria.statics import LOOP_TOLERANCE
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", SorosimWarning)
         try:
-            if left := open_loops(state.robot, state.q, 1e3 * OPEN):
+            if left := open_loops(state.robot, state.q, 1e3 * LOOP_TOLERANCE):
                 return f"no equilibrium, {left} open"
             return "yes" if state.stable else f"no: {state.stability}"
         except (SorosimWarning, SorosimError):

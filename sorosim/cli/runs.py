@@ -59,7 +59,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
     """Compile what a robot and a method need, apart from the run, whose time is told; returns whether anything was."""
     import sorosim
     from sorosim.compiled import ALL_FEATURES, reporting
-    from sorosim.dynamics.forward import ALGORITHMS
+    from sorosim.dynamics.forward import FORWARD
     from sorosim.simulation.marching import compile_march
     from sorosim.solvers.registry import MARCHES
 
@@ -73,7 +73,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
             compile_march(robot.engine.features)
         if everything:
             rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
-            for algorithm in ALGORITHMS:
+            for algorithm in FORWARD:
                 rigid.forward_dynamics(rest, rest, algorithm=algorithm)
             derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
             derivatives.inverse_dynamics(rest, rest, rest)

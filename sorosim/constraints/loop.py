@@ -43,7 +43,7 @@ TURNS = {
     "planar": AXIS_TURN, "spherical": ANY_TURN,
 }  # fmt: skip
 # joints whose free motions commute: springs, dampers and motors act along them
-LAWFUL = ("revolute", "prismatic", "helical", "cylindrical")
+SUPPORTS_SPRINGS = ("revolute", "prismatic", "helical", "cylindrical")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,9 @@ class Loop:
         if any(self.joint.friction) or any(stop is not None for stop in self.joint.stops):  # type: ignore[arg-type]
             raise ModelError("loop.joint", "no friction and no limits in the joint of a loop", "some")
         springs = [name for name in ("stiffness", "damping") if np.any(getattr(self.joint, name))]
-        if springs and kind not in LAWFUL:
+        if springs and kind not in SUPPORTS_SPRINGS:
             raise ModelError(
-                f"loop.joint.{springs[0]}", f"none in a {kind} loop", "some", f"in {', '.join(LAWFUL)} only"
+                f"loop.joint.{springs[0]}", f"none in a {kind} loop", "some", f"in {', '.join(SUPPORTS_SPRINGS)} only"
             )
         if any(self.joint.through):
             got, hint = describe(list(self.joint.through)), "its frames stand on the axis: move them by `at`"
@@ -147,8 +147,8 @@ def compile_loops(
     for motor in motors.values():
         if motor.loop not in loops:
             raise ModelError("loop", "the name of a loop", f"'{motor.loop}'", nearest(motor.loop, loops))
-        if loops[motor.loop].joint.kind not in LAWFUL:
-            raise ModelError("loop", f"a loop that is {', '.join(LAWFUL)}", loops[motor.loop].joint.kind)
+        if loops[motor.loop].joint.kind not in SUPPORTS_SPRINGS:
+            raise ModelError("loop", f"a loop that is {', '.join(SUPPORTS_SPRINGS)}", loops[motor.loop].joint.kind)
     row, value = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), N_VALUES), dtype=number_type())
     rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):

@@ -33,7 +33,7 @@ from sorosim.doctor.runs import runs
 from sorosim.doctor.sampled import sampled
 from sorosim.doctor.signals import signals
 from sorosim.doctor.springs import springs
-from sorosim.errors import InputError, ModelError, PlugInError
+from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 
@@ -86,8 +86,6 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
                 progress(name, k + 1, len(CHECKS + CHECKS_OF_MOTION))
             try:
                 findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
-            except PlugInError:
-                raise
             except (ModelError, InputError) as error:
                 remedy = f"{error.hint}; or look at what is odd above" if error.hint else "look at what is odd above"
                 findings.append(Finding(WRONG, error.where or name, f"{error.got}: expected {error.expected}", remedy))

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 STRAIN = 1.0  # estimated, under the largest input
 TURNS = 4.0 * np.pi  # rad: servos that turn farther were probably told degrees
 FAR = 3.0  # of the size of the robot, for servos that slide
-WOUND = 0.5  # of the length of a tendon
+LENGTH_INPUT = 0.5  # of the length of a tendon
 UNSEEN = 1e-4  # of the size of the robot, by which the largest input moves a tip
 # times the effort by which weight could hold a joint back; tiny robots are moved by fields that dwarf it
 STRONG, STRONG_TINY, TINY = 100.0, 1e5, 0.05
@@ -58,7 +58,7 @@ def _tendon(patient: Patient, where: str, tendon: Tendon, j: int, least: float, 
         remedy = "a tendon is slack there, and pulls nothing: pull the one on the other side, or give pushes: true"
         yield Finding(ODD, where, what, remedy, least, tendon.unit)
     length = float(patient.robot.engine.tendon_lengths(np.array(patient.robot.engine.elastic.rest))[j])
-    if tendon.stiffness is not None and most > WOUND * length:
+    if tendon.stiffness is not None and most > LENGTH_INPUT * length:
         what = f"{most:.3g} m of it are wound up, and it is {length:.3g} m long"
         level = WRONG if most >= length else ODD  # solvers refuse it
         yield Finding(level, where, what, f"was it meant in mm? {1e-3 * most:g} m", most, "m")

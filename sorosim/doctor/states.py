@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.kernels.fibres import WOUND_LENGTH
+from sorosim.kernels.fibres import TENDON_LENGTH
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -23,5 +23,5 @@ def some_state(robot: Robot, seed: int = 1) -> tuple[Array, Array, Array, Array]
         scale[first : first + len(rows)] = np.where(rows < 3, 0.2, 0.02)
     q, qd, qdd = (rng.uniform(-1.0, 1.0, robot.ndof) * scale for _ in range(3))
     sizes = np.array([INPUT_SIZES.get(unit, 1.0) for unit in robot.actuator_units])
-    wound = robot.engine.fibres.input[:, WOUND_LENGTH]
+    wound = robot.engine.fibres.input[:, TENDON_LENGTH]
     return q, qd, qdd, rng.uniform(0.0, 1.0, len(sizes)) * np.where(wound > 0.0, 0.05 * wound, sizes)

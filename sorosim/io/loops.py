@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.constraints.loop import LAWFUL, TURNS, Loop
+from sorosim.constraints.loop import SUPPORTS_SPRINGS, TURNS, Loop
 from sorosim.io.joints import direction_of, joint_of
 from sorosim.io.places import PlaceBuilder
 from sorosim.io.schema_joints import MovingJoint, kind_of
@@ -52,11 +52,11 @@ class LoopBuilder:
         """Note what may not act in a joint that closes a loop."""
         if isinstance(joint, str) or joint.kind not in TURNS:
             return
-        lawful, given = joint.kind in LAWFUL, joint.chosen.model_fields_set
+        lawful, given = joint.kind in SUPPORTS_SPRINGS, joint.chosen.model_fields_set
         known = [name for name in type(joint.chosen).model_fields if name in (*_SHAPE, *(_LAWS if lawful else ()))]
         for name in sorted(given - set(known)):
             hint = (
-                f"springs and dampers may be in {listed(LAWFUL)} ones"
+                f"springs and dampers may be in {listed(SUPPORTS_SPRINGS)} ones"
                 if name in _LAWS
                 else f"known: {', '.join(known)}"
             )
@@ -91,8 +91,10 @@ def loop_motor_of(
     if not todo.known((*path, "loop"), "the name of a loop", block.loop, names) or block.loop not in loops:
         return None
     kind = kind_of(loops[block.loop].joint)
-    if kind not in LAWFUL:
-        todo.add((*path, "loop"), f"a loop with a {listed(LAWFUL)} joint", f"{shown(block.loop)}, which is {kind}")
+    if kind not in SUPPORTS_SPRINGS:
+        todo.add(
+            (*path, "loop"), f"a loop with a {listed(SUPPORTS_SPRINGS)} joint", f"{shown(block.loop)}, which is {kind}"
+        )
         return None
     along = direction_of(todo, path, block.along, kind)
     return None if along is None else LoopForce(block.loop, along)

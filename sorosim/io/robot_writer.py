@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.constraints.loop import LAWFUL, Loop
+from sorosim.constraints.loop import SUPPORTS_SPRINGS, Loop
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import load_text
 from sorosim.io.body_writer import BodyWriter, pose_block
@@ -167,7 +167,7 @@ def _limit(limit: Limit) -> dict[str, float]:
 
 def _loop(loop: Loop, rods: set[str]) -> dict[str, Any]:
     joint = loop.joint
-    if joint.kind not in LAWFUL:  # what does not act in it has no place in a file
+    if joint.kind not in SUPPORTS_SPRINGS:  # what does not act in it has no place in a file
         joint = Joint(joint.kind, axis=joint.axis)
     return {"joint": _joint(replace(joint, creep=None)), "from": _end(loop.a, rods), "to": _end(loop.b, rods)}
 

@@ -1,6 +1,6 @@
 """Columns of all that is before a node side by side: pairs of coordinates, one with all of its ancestors, in one loop.
 
-The path of a block is kept while the sweep goes on; the next block has most of it, or all, for itself.
+The path of a block is cached along the sweep: the next block shares most of it, or all.
 """
 
 from __future__ import annotations

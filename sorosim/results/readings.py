@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.engine.inputs import Partition, driven_motion
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.errors import InputError, ModelError, PlugInError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.model.chart import Charts, turned_back
-from sorosim.robot import Robot, fitting_multipliers
+from sorosim.robot import Robot
 from sorosim.sensors.state import State
 from sorosim.solvers.registry import MARCHES
 
@@ -150,7 +151,7 @@ class _Path:
         """Accelerations (ndof,) at the time of a row."""
         try:
             found: Array = self._forward(row, q, qd, u).qdd
-        except ModelError:  # a state that nothing could go on from, the last one of a run that failed
+        except (ModelError, PlugInError):  # a state that nothing could go on from, the last one of a run that failed
             found = np.full(self.robot.ndof, np.nan)
         return found
 
@@ -177,7 +178,9 @@ class _Path:
         x = (t - self.t[i]) / h
         u = self.u[i] if self.held else self.u[i] + x * (self.u[i + 1] - self.u[i])
         knot = hermite(*self.knots(i), h, x)
-        return State(bench, t, *knot, u, partial(fitting_multipliers, self.robot, *knot, u, t, self.partition.free))
+        return State(
+            bench, t, *knot, u, partial(least_squares_multipliers, self.robot.engine, *knot, u, t, self.partition.free)
+        )
 
 
 def hermite(start: Knot, end: Knot, h: float, x: float) -> Knot:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.dynamics.energies import Exchanges, energy
-from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
@@ -71,10 +71,10 @@ class Equilibrium(Shown):
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
     free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
-    sliding: Sliding | None = None  # what friction resisted, see `statics`
+    sliding: SlipState | None = None  # what friction resisted, see `statics`
 
     @cached_property
-    def touching(self) -> tuple[Contacts, Stuck]:
+    def touching(self) -> tuple[Contacts, StickState]:
         """Where surfaces touch, and how they stick, for the next equilibrium."""
         return self.robot.engine.contacts(self.q, *(self.sliding or (np.zeros(self.robot.ndof), None)))
 

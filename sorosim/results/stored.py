@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.loading import SlipState, StickState
 from sorosim.errors import FileError
 from sorosim.results.readings import Readings
 from sorosim.results.result import Checkpoints, Equilibrium, Run
@@ -52,9 +52,9 @@ def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
     return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=_sliding(stored.get("sliding")))
 
 
-def _sliding(stored: Mapping[str, Any] | None) -> Sliding | None:
-    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
-    return Sliding(stored["rates"], stuck) if stored else None
+def _sliding(stored: Mapping[str, Any] | None) -> SlipState | None:
+    stuck = StickState(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
+    return SlipState(stored["rates"], stuck) if stored else None
 
 
 def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:

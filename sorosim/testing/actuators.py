@@ -69,7 +69,7 @@ def check_actuator(
     ------
     ContractError
         The actuator broke a rule: which, where and what to look at. It is an AssertionError.
-    ModelError
+    ModelError, PlugInError
         What it says or returns cannot be taken at all.
     """
     check_robot(robot)

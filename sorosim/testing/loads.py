@@ -92,7 +92,7 @@ def check_load(
     ------
     ContractError
         The load broke a rule: which, where and what to look at. It is an AssertionError.
-    ModelError
+    ModelError, PlugInError
         What it says or returns cannot be taken at all.
     """
     check_robot(robot)
@@ -130,7 +130,7 @@ class _Points:
     def seen(self, state: State) -> tuple[Array, Array]:
         """Poses and twists of the points as the load sees them."""
         self.engine.sweep(*state, 0)
-        seen = self.engine.loading.see(self.name, self.engine.workspace)
+        seen = self.engine.loading.relative_kinematics_of(self.name, self.engine.workspace)
         return seen.g, seen.eta
 
     def values(self, g: Array, eta: Array) -> LoadValues:
@@ -212,7 +212,7 @@ def _wrenches(robot: Robot, name: str, state: State, t: float) -> Array:
     engine = robot.engine
     engine.sweep(*state, 0)
     ws = engine.workspace
-    world = engine.loading.of_load(name, engine.ndof, t, engine.gravity, ws).wrench
+    world = engine.loading.load_external(name, engine.ndof, t, engine.gravity, ws).wrench
     R, p = ws.pose[: len(world), :3], ws.pose[: len(world), 3]
     moment = np.einsum("nji,nj->ni", R, world[:, :3] - np.cross(p, world[:, 3:]))
     return np.concatenate([moment, np.einsum("nji,nj->ni", R, world[:, 3:])], axis=1)

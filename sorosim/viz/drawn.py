@@ -129,7 +129,7 @@ class DrawnRobot:
         some = np.unique(np.linspace(0, len(t) - 1, min(len(t), TRAIL_POINTS)).astype(int))
         self._tips = self.geometry.tip_stations(links)
         places = self.robot.engine.places(tuple(self.geometry.places[k] for k in self._tips))
-        paths = np.stack([self.robot.engine.look(places, q[k])[0][:, :3, 3] for k in some])
+        paths = np.stack([self.robot.engine.poses_at(places, q[k])[0][:, :3, 3] for k in some])
         self._trails = Trails(t[some], paths, self._tint)
         self._paths = self._add_lines("trails", self._trails.mesh, 2.5, scalars="colour", rgb=True)
 

@@ -144,7 +144,7 @@ class Geometry:
 
     def poses(self, q: ArrayLike) -> Array:
         """Poses (n_stations, 4, 4) of the stations."""
-        return self.robot.engine.look(self._look, self.robot.coordinates(q))[0]
+        return self.robot.engine.poses_at(self._look, self.robot.coordinates(q))[0]
 
     def some_points(self, q: ArrayLike, chosen: IntArray) -> Array:
         """Some of the points [m], world frame, by their indices (n,): less work than the whole shape."""

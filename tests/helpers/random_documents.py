@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from helpers.robots import BASES, random_axis
-from sorosim.constraints.loop import LAWFUL, TURNS
+from sorosim.constraints.loop import SUPPORTS_SPRINGS, TURNS
 from sorosim.model.basis import get_basis
 from sorosim.model.joint import BESIDE, COORDINATES, WITHOUT_AXIS
 from sorosim.simulation.simulate import METHODS
@@ -327,7 +327,7 @@ def _joint(draw: Draw, kind: str, a: float, loop: bool = False) -> Any:
         numbers = [short(draw.size(0.1 * size, 10 * size) / scale[d]) for d in dimensions]
         return numbers if len(numbers) > 1 else numbers[0]
 
-    if dimensions and (not loop or kind in LAWFUL):
+    if dimensions and (not loop or kind in SUPPORTS_SPRINGS):
         if draw.chance(0.35):
             options["stiffness"] = values(0.3)
             if draw.chance(0.4):
@@ -436,7 +436,7 @@ def _actuators(draw: Draw, loops: dict[str, Any], driven: dict[str, Any]) -> tup
                 add(f"{name}_motor", {"joint": where}, 3 * force * (a if dimension == "angle" else 1.0))
     for name, loop in loops.items():
         kind = next(iter(loop["joint"])) if isinstance(loop["joint"], dict) else loop["joint"]
-        if kind in LAWFUL and draw.chance(0.4):
+        if kind in SUPPORTS_SPRINGS and draw.chance(0.4):
             along = {"along": draw.pick(["angle", "slide"])} if kind == "cylindrical" else {}
             add(f"{name}_motor", {"loop": {"loop": name, **along}}, 0.1)
     return out, u

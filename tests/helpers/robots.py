@@ -11,7 +11,7 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.route import PLACE_VARIABLES, Run
 from sorosim.actuation.tendon import Tendon
-from sorosim.constraints.loop import LAWFUL, TURNS, Anchor, Loop
+from sorosim.constraints.loop import SUPPORTS_SPRINGS, TURNS, Anchor, Loop
 from sorosim.lie import exp_se3
 from sorosim.loads.point_wrench import PointWrench
 from sorosim.model import basis as bases
@@ -379,7 +379,7 @@ def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds:
     motors: dict[str, LoopForce] = {}
     for i in range(n):
         kind = kinds[i % len(kinds)]
-        axis, lawful = random_axis(rng), kind in LAWFUL
+        axis, lawful = random_axis(rng), kind in SUPPORTS_SPRINGS
         joint = Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": axis}), pitch=0.05 * (kind == "helical"))
         if lawful and rng.random() < 0.5:
             springs = {"stiffness": 3.0, "damping": 0.4, "rest": 0.2}
