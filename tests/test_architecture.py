@@ -46,7 +46,7 @@ LAYERS = (
     "sensitivity",
     "sweeps",
     "viz",
-    "branching",
+    "bifurcation",
     "opening",
     "__init__",
     "benchmark",
