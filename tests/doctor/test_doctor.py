@@ -218,7 +218,7 @@ def test_findings_are_plain_data(tmp_path):
     told = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
     content = json.loads(told.output, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert content["counts"]["odd"] == sum(f["level"] == "odd" for f in content["findings"]) > 0
-    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit"}
+    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit", "code"}
     assert told.exit_code == 0
     broken = {
         **SOUND,

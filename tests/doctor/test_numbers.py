@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import sorosim
 from sorosim.cli.main import app
 from sorosim.doctor import ODD, WRONG, examine
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.placement import DEGREES, degrees_as_radians
+from sorosim.doctor.bodies import DEGREES, degrees_as_radians
+from sorosim.doctor.context import CheckContext
 from sorosim.doctor.rods import spike
 from tests.helpers.arms import changed, rubber_arm
 
@@ -34,7 +34,7 @@ def growth(matrix):
 def test_explicit_steps_are_those_of_the_damped_motion():
     """Euler's method on the linearised motion: its fastest part is damped beyond swinging, and so is its limit."""
     step = printed_step(ARM)
-    A = Patient(sorosim.load(ARM)).linear.A
+    A = CheckContext(sorosim.load(ARM)).linearization.A
     eye = np.eye(len(A))
     # two digits are printed
     assert growth(eye + 0.94 * step * A) < 1.0 < growth(eye + 1.06 * step * A)
@@ -43,7 +43,7 @@ def test_explicit_steps_are_those_of_the_damped_motion():
 def test_explicit_steps_without_damping_are_those_of_central_differences():
     content = changed(ARM, {"materials.rubber.damping": 0})
     step = printed_step(content)
-    A = Patient(sorosim.load(content)).linear.A
+    A = CheckContext(sorosim.load(content)).linearization.A
     n = len(A) // 2
     K, eye = -A[n:, :n], np.eye(n)
     for factor, stable in ((0.94, True), (1.06, False)):
@@ -60,11 +60,11 @@ def test_what_falls_feels_no_weight():
     EI, line = 1e6 * np.pi / 4.0 * 0.003**4, 1000.0 * np.pi * 0.003**2
     exact = 4.730041**2 / (2.0 * np.pi * 0.3**2) * np.sqrt(EI / line)
     for g in (9.81, 0.0):
-        frequencies = Patient(sorosim.load(changed(content, {"gravity": [0, 0, -g]}))).frequencies
+        frequencies = CheckContext(sorosim.load(changed(content, {"gravity": [0, 0, -g]}))).frequencies
         # rotary inertia takes (pi r/L)^2 or so from it
         assert frequencies.min() == pytest.approx(exact, rel=2e-3), g
     rigid = {"joint": "free", "body": {"mass": 1, "inertia": [1, 1, 1]}}
-    assert not len(Patient(sorosim.load({"sorosim": 1, "links": {"body": rigid}})).frequencies)
+    assert not len(CheckContext(sorosim.load({"sorosim": 1, "links": {"body": rigid}})).frequencies)
 
 
 def test_a_rod_is_as_slender_in_pieces_as_in_one():
@@ -217,13 +217,13 @@ def test_what_springs_hold_in_the_air_has_their_frequencies():
     ball = {"joint": "free", "body": {"sphere": {"radius": "5 cm"}, "mass": "1 kg"}}
     block = {"t_end": 10, "dt_out": 0.5, "step": 0.5, "method": "newmark"}
     robot = sorosim.load({"sorosim": 1, "name": "moored", "links": {"ball": ball}, "loads": springs, "simulate": block})
-    patient = Patient(robot)
-    assert isinstance(patient.rest, str)
+    context = CheckContext(robot)
+    assert isinstance(context.equilibrium, str)
     weightless = sorosim.load({"sorosim": 1, "gravity": [0, 0, 0], "links": {"ball": ball}, "loads": springs})
     q = robot.initial_q
     K = -weightless.inverse_dynamics_derivatives(q, 0 * q, 0 * q).dtau_dq
     expected = np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(robot.mass_matrix(q), K)).real)) / (2 * np.pi)
-    assert max(patient.frequencies) == pytest.approx(expected.max(), rel=1e-9)
+    assert max(context.frequencies) == pytest.approx(expected.max(), rel=1e-9)
     told = [f.where for f in examine(robot) if f.level == ODD]
     assert {"simulate.dt_out", "simulate.step"} <= set(told)
 

@@ -126,6 +126,6 @@ def test_damping_by_the_factor_of_the_remedy_rings_as_long_as_it_says():
     (finding,) = told("arm", little, "damping", "rings")
     factor = float(re.search(NUMBER, finding.remedy).group())
     better = load("arm", {**little, "materials.rubber.damping": 1e-3 * factor})
-    from sorosim.doctor.patient import Patient
+    from sorosim.doctor.context import CheckContext
 
-    assert Patient(better).damping_ratio == pytest.approx(0.01, rel=0.1)
+    assert CheckContext(better).damping_ratio == pytest.approx(0.01, rel=0.1)
