@@ -139,12 +139,12 @@ def continuation(
     eq = statics(at_start, path.inputs(start), path.driven(start), begin_q, stable=False)
     path.detect_affine(eq.q, start, end)
     main = _traced(EquilibriumFamily(path, eq.q, start, abs(end - start)), eq, options, fixed)
-    found: list[Continuation] = []
+    branches_so_far: list[Continuation] = []
     try:
-        return _with_branches(main, depth, found)
+        return _with_branches(main, depth, branches_so_far)
     except KeyboardInterrupt:
-        words = f"continuation of '{robot.name}': interrupted after {len(found)} branches"
-        left = replace(main, branches=tuple(found), message=INTERRUPTED, complete=False)
+        words = f"continuation of '{robot.name}': interrupted after {len(branches_so_far)} branches"
+        left = replace(main, branches=tuple(branches_so_far), message=INTERRUPTED, complete=False)
         raise Interrupted(words, left) from None
 
 
@@ -154,14 +154,14 @@ def _traced(
     """The curve through an equilibrium at the start of the range."""
     (start, end), name = options["range"], f"continuation of '{family.path.base.name}'"
     onward = np.append(np.zeros(len(family.unknowns(eq.q, start))), np.sign(end - start))
-    found = trace(family, eq.q, start, onward, options)
-    if not found.points:
-        raise ConvergenceError(f"{name}: {found.message}{family.failure}", eq)
+    curve = trace(family, eq.q, start, onward, options)
+    if not curve.points:
+        raise ConvergenceError(f"{name}: {curve.message}{family.failure}", eq)
     last_row = -1  # at which the curve may have stopped early
-    if options["both"] and not found.message.startswith(INTERRUPTED):
-        last_row = -1 if TOO_SMALL in found.message else 0
-        found = joined(trace(family, eq.q, start, -onward, options), found)
-    out = Continuation.of(family, found, options, fixed)
+    if options["both"] and not curve.message.startswith(INTERRUPTED):
+        last_row = -1 if TOO_SMALL in curve.message else 0
+        curve = joined(trace(family, eq.q, start, -onward, options), curve)
+    out = Continuation.of(family, curve, options, fixed)
     if INTERRUPTED in out.message:
         raise Interrupted(f"{name}: interrupted after {len(out)} equilibria", out)
     if not out.complete and TOO_SMALL in out.message:
@@ -196,10 +196,10 @@ def _with_branches(
         known.append(point)
         if followed:
             continue
-        found = main.branches_at(point, {})
-        if not found:
+        leaving = main.branches_at(point, {})
+        if not leaving:
             message, complete = f"{message}; no branch was found at {point.parameter:.6g}", False
-        new += found
+        new += leaving
     branches = tuple(_with_branches(branch, depth - 1, [], known) for branch in new)
     return replace(main, branches=branches, message=message, complete=complete)
 

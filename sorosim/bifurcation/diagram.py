@@ -183,9 +183,9 @@ class Continuation:
         """
         p = number("parameter", parameter)
         with one_blas_thread(), np.errstate(all="ignore"):
-            found = [state for curve in (self.curves() if branches else [self]) for state in curve._crossings(p)]
+            states = [state for curve in (self.curves() if branches else [self]) for state in curve._crossings(p)]
         distinct: list[tuple[EquilibriumFamily, Array]] = []
-        for family, x in found:
+        for family, x in states:
             others = [y for _, y in distinct if len(y) == len(x)]
             if all(np.linalg.norm(family.metric @ (family.unwrapped(x, y) - y)) > SAME for y in others):
                 distinct.append((family, x))
@@ -251,17 +251,17 @@ class Continuation:
         for name in options:
             if name not in (known := set(self.options) - {"range", "both"}):
                 raise InputError("options", " or ".join(sorted(known)), f"'{name}'")
-        found = self.branches_at(point, options)
-        if not found:
+        curves = self.branches_at(point, options)
+        if not curves:
             hint = "try a smaller or a larger step"
             raise ConvergenceError(f"continuation of '{self.robot.name}': no branch was found at {point!r}; {hint}")
-        return found
+        return curves
 
     def branches_at(self, point: SpecialPoint, options: Mapping[str, Any]) -> tuple[Continuation, ...]:
         """The branches that leave a branch point: as `switch`, but none is no error."""
         changed = {**self.options, **checked_options(options, point.parameter)}
-        found = switched(self.family, point, changed)
-        return tuple(Continuation.of(self.family, traced, changed, self.fixed) for traced in found)
+        curves = switched(self.family, point, changed)
+        return tuple(Continuation.of(self.family, traced, changed, self.fixed) for traced in curves)
 
     # -- files and pictures ------------------------------------------------------------------------------------------
 

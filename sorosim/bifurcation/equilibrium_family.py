@@ -55,10 +55,10 @@ class EquilibriumFamily:
 
     def _metric(self, q: Array) -> Array:
         """|metric x|^2 is the mean square of how all points turn [rad] and move, over the robot's size."""
-        found = self.robot.kinematics(q)
-        places = np.concatenate([np.zeros((1, 3)), found.g[:, :3, 3]])
+        kinematics = self.robot.kinematics(q)
+        places = np.concatenate([np.zeros((1, 3)), kinematics.g[:, :3, 3]])
         extent = float(np.ptp(places, axis=0).max(initial=0.0)) or 1.0
-        J = found.J[:, :, self.free] * np.repeat([1.0, 1.0 / extent], 3)[:, None]
+        J = kinematics.J[:, :, self.free] * np.repeat([1.0, 1.0 / extent], 3)[:, None]
         rows = J.reshape(6 * len(J), self.n_free) / np.sqrt(max(len(J), 1))
         R = np.linalg.qr(rows, mode="r")
         return np.hstack([R, np.zeros((len(R), len(self.system.rows)))])
@@ -88,9 +88,9 @@ class EquilibriumFamily:
         """Unknowns at coordinates q (ndof,), with the least-squares multipliers of smallest norm."""
         if not self.robot.n_multipliers:
             return q[self.free]
-        found = self.path.equations(q, p, np.zeros(self.robot.n_multipliers))
-        A = (self.system.weight[:, None] * found.constraint[:, self.free])[self.system.rows]
-        return np.concatenate([q[self.free], scipy.linalg.lstsq(A.T, found.tau[self.free], cond=DEPENDENT)[0]])
+        eqs = self.path.equations(q, p, np.zeros(self.robot.n_multipliers))
+        A = (self.system.weight[:, None] * eqs.constraint[:, self.free])[self.system.rows]
+        return np.concatenate([q[self.free], scipy.linalg.lstsq(A.T, eqs.tau[self.free], cond=DEPENDENT)[0]])
 
     def to_coordinates(self, step: Array) -> Array:
         """A step of the unknowns and w as one (ndof + 1,) of coordinates and parameter."""
@@ -114,24 +114,24 @@ class EquilibriumFamily:
     def equations(self, x: Array, w: float) -> StaticEquations:
         """The equations and their derivatives; those of the last state are cached."""
         if self._last is None or self._last[1] != w or not np.array_equal(self._last[0], x):
-            found = self.path.equations(self.q(x, w), w * self.scale, self.system.multipliers(x))
-            self._last = np.array(x), w, found
+            eqs = self.path.equations(self.q(x, w), w * self.scale, self.system.multipliers(x))
+            self._last = np.array(x), w, eqs
         return self._last[2]
 
     def evaluate(self, x: Array, w: float) -> tuple[Array, Array, Array]:
         """Residual, and its derivatives by x and w; NaN where there is none."""
         n, free, rows = len(x), self.free, self.system.rows
         try:
-            found = self.equations(x, w)
+            eqs = self.equations(x, w)
         except (ModelError, FileError) as error:  # numbers that no robot can have are errors of its file
             self.failure = f" ({error})"
             return np.full(n, np.nan), np.full((n, n), np.nan), np.full(n, np.nan)
         weight = self.system.weight[rows]
-        residual = np.concatenate([found.tau[free], weight * found.error[rows]])
-        slope = self.scale * np.concatenate([found.tau_slope[free], weight * found.error_slope[rows]])
-        K = found.dq[np.ix_(free, free)]
+        residual = np.concatenate([eqs.tau[free], weight * eqs.error[rows]])
+        slope = self.scale * np.concatenate([eqs.tau_slope[free], weight * eqs.error_slope[rows]])
+        K = eqs.dq[np.ix_(free, free)]
         if len(rows):
-            A, E = (weight[:, None] * part[rows][:, free] for part in (found.constraint, found.error_by_q))
+            A, E = (weight[:, None] * part[rows][:, free] for part in (eqs.constraint, eqs.error_by_q))
             K = np.block([[K, -A.T], [E, np.zeros((len(rows), len(rows)))]])
         return residual, K, slope
 
@@ -139,15 +139,15 @@ class EquilibriumFamily:
 
     def _motions(self, x: Array, w: float) -> tuple[Array, Array, Array, Array]:
         """Mass, damping and stiffness of free motions, and their basis (ndof, k), loops closed."""
-        found, free = self.equations(x, w), self.free
+        eqs, free = self.equations(x, w), self.free
         Z = np.eye(self.robot.ndof)[:, free]
         if len(self.system.rows):
-            A = (self.system.weight[:, None] * found.constraint)[self.system.rows][:, free]
+            A = (self.system.weight[:, None] * eqs.constraint)[self.system.rows][:, free]
             # without a spring: as far as the inertia lets it move in a second
-            stiffness = (np.abs(found.dq) + np.abs(found.mass))[np.ix_(free, free)].max(axis=1)
+            stiffness = (np.abs(eqs.dq) + np.abs(eqs.mass))[np.ix_(free, free)].max(axis=1)
             d = 1.0 / np.sqrt(np.maximum(stiffness, np.finfo(float).tiny))
             Z = Z @ (d[:, None] * scipy.linalg.null_space(A * d, rcond=DEPENDENT))
-        M, D, K = (Z.T @ X @ Z for X in (found.mass, found.dqd, found.dq))
+        M, D, K = (Z.T @ X @ Z for X in (eqs.mass, eqs.dqd, eqs.dq))
         return M, D, K, Z
 
     def growth(self, x: Array, w: float) -> Growth:
@@ -172,11 +172,11 @@ class EquilibriumFamily:
 
     def state(self, x: Array, w: float) -> tuple[Array, Array, Array]:
         """Coordinates (ndof,), multipliers (m,) of smallest norm, generalised forces (n_driven,) of what is driven."""
-        q, multiplier, found = self.q(x, w), self.system.multipliers(x), self.equations(x, w)
+        q, multiplier, eqs = self.q(x, w), self.system.multipliers(x), self.equations(x, w)
         if len(self.system.rows) < len(multiplier):
-            size, A = self.robot.engine.loops.size, found.constraint[:, self.free]
+            size, A = self.robot.engine.loops.size, eqs.constraint[:, self.free]
             multiplier = size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0]
-        return q, multiplier, found.tau[self.partition.driven]
+        return q, multiplier, eqs.tau[self.partition.driven]
 
     def equilibrium(self, x: Array, w: float, message: str) -> Equilibrium:
         """As `sorosim.statics` would return it."""

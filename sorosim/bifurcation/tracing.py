@@ -46,15 +46,15 @@ class SpecialPoint:
     oscillation: NDArray[np.complex128] | None = None  # (ndof,) mode of flutter
 
     @classmethod
-    def of(cls, family: EquilibriumFamily, found: LocatedPoint) -> SpecialPoint:
+    def of(cls, family: EquilibriumFamily, located: LocatedPoint) -> SpecialPoint:
         """The special point in the robot's coordinates."""
-        x, w = found.point.z[:-1], float(found.point.z[-1])
-        frequency, mode = family.oscillation(x, w) if found.kind == FLUTTER else (0.0, None)
-        directions = np.array([family.to_coordinates(d) for d in found.directions]).reshape(-1, family.robot.ndof + 1)
+        x, w = located.point.z[:-1], float(located.point.z[-1])
+        frequency, mode = family.oscillation(x, w) if located.kind == FLUTTER else (0.0, None)
+        directions = np.array([family.to_coordinates(d) for d in located.directions]).reshape(-1, family.robot.ndof + 1)
         return cls(
-            found.kind, w * family.scale, family.q(x, w), found.point.s, found.row,
-            family.to_coordinates(found.point.tangent), directions if found.kind == BRANCH else directions[:0],
-            found.before, found.after, frequency, mode,
+            located.kind, w * family.scale, family.q(x, w), located.point.s, located.row,
+            family.to_coordinates(located.point.tangent), directions if located.kind == BRANCH else directions[:0],
+            located.before, located.after, frequency, mode,
         )  # fmt: skip
 
     @property
@@ -124,13 +124,13 @@ def switched(family: EquilibriumFamily, point: SpecialPoint, options: Mapping[st
         leaving /= np.linalg.norm(leaving)
         if any(leaving @ other > np.cos(SAME_DIRECTION) for other in taken):
             continue
-        found = _branch(family, curve, start, first, family.to_unknowns(direction), options)
-        if found is None:
+        branch = _branch(family, curve, start, first, family.to_unknowns(direction), options)
+        if branch is None:
             continue
-        out.append(found)
-        taken += [leaving, -leaving] if found.message.startswith(CLOSED) else [leaving]
+        out.append(branch)
+        taken += [leaving, -leaving] if branch.message.startswith(CLOSED) else [leaving]
         # as of a round column: one branch represents a continuum of them
-        axisymmetric = found.points[1].neutral_modes is not None
+        axisymmetric = branch.points[1].neutral_modes is not None
     return out
 
 
@@ -161,12 +161,12 @@ def _first_point(
         q = family.q(start.z[:-1], float(start.z[-1])) + step[:-1]
         p = start.z[-1] * family.scale + step[-1]
         with one_blas_thread(), np.errstate(all="ignore"):
-            found = curve.correct(np.append(family.unknowns(q, p), p / family.scale), curve.gram @ along)
-        if found is None:
+            corrected = curve.correct(np.append(family.unknowns(q, p), p / family.scale), curve.gram @ along)
+        if corrected is None:
             continue
         least = LEAST_PROGRESS * size * float(transverse @ curve.gram @ along)
-        if transverse @ curve.gram @ (found[0] - start.z) >= least:
-            return found[0]
+        if transverse @ curve.gram @ (corrected[0] - start.z) >= least:
+            return corrected[0]
     return None
 
 
@@ -175,12 +175,12 @@ def _branch(
 ) -> TracedCurve | None:
     """The branch through its first point, from the branch point on."""
     w = float(first[-1])
-    found = trace(family, family.q(first[:-1], w), w * family.scale, along, options)
-    if found.message == INTERRUPTED:
+    onward = trace(family, family.q(first[:-1], w), w * family.scale, along, options)
+    if onward.message == INTERRUPTED:
         raise KeyboardInterrupt
-    if not found.points:
+    if not onward.points:
         return None
-    s = curve.length(found.points[0].z - start.z)
-    points = [start._replace(tangent=along), *(point._replace(s=point.s + s) for point in found.points)]
-    later = [sp._replace(row=sp.row + 1, point=sp.point._replace(s=sp.point.s + s)) for sp in found.specials]
-    return TracedCurve(points, later, found.message, found.complete)
+    s = curve.length(onward.points[0].z - start.z)
+    points = [start._replace(tangent=along), *(point._replace(s=point.s + s) for point in onward.points)]
+    later = [sp._replace(row=sp.row + 1, point=sp.point._replace(s=sp.point.s + s)) for sp in onward.specials]
+    return TracedCurve(points, later, onward.message, onward.complete)

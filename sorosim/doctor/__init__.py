@@ -56,10 +56,10 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
     context = CheckContext(check_robot(robot))
     checks = CHECKS + CHECKS_OF_MOTION
     with one_blas_thread(), np.errstate(all="ignore"):
-        found = list(beyond_numbers(context))
-        only = (materials, rods) if found else () if context.can_be_driven else (materials, rods, driven)
+        findings = list(beyond_numbers(context))
+        only = (materials, rods) if findings else () if context.can_be_driven else (materials, rods, driven)
         for k, check in enumerate(checks):
-            if k == len(CHECKS) and any(one.level == WRONG for one in found):
+            if k == len(CHECKS) and any(one.level == WRONG for one in findings):
                 break
             if only and check not in only:
                 continue
@@ -67,12 +67,12 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
             if progress is not None:
                 progress(name, k + 1, len(checks))
             try:
-                found += list(check(context)) or [finding("nothing_odd", name)]
+                findings += list(check(context)) or [finding("nothing_odd", name)]
             except PlugInError:
                 raise
             except (ModelError, InputError) as error:
                 hint = f"{error.hint}; or look" if error.hint else "look"
                 words = f"{error.got}: expected {error.expected}"
-                found.append(finding("refused", error.where or name, words=words, hint=hint))
+                findings.append(finding("refused", error.where or name, words=words, hint=hint))
     # what is no number is left out: JSON has no word for it
-    return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in found]
+    return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

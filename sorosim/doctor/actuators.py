@@ -48,9 +48,9 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
     routed = {n: list(_route(context, f"actuators.{n}", a)) for n, a in all_of_them.items()
               if isinstance(a, Tendon | Chamber)}  # fmt: skip
     # where all of several run along the middle, it is meant so
-    meant = len(routed) > 1 and all(any(f.code == "route.middle" for f in found) for found in routed.values())
-    for found in routed.values():
-        yield from (f for f in found if not (meant and f.code == "route.middle"))
+    meant = len(routed) > 1 and all(any(f.code == "route.middle" for f in findings) for findings in routed.values())
+    for findings in routed.values():
+        yield from (f for f in findings if not (meant and f.code == "route.middle"))
 
 
 def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
@@ -121,9 +121,9 @@ def inputs(context: CheckContext) -> Iterator[Finding]:
         elif is_given and not context.inputs[:, j].any():
             yield finding("input.zero_in_run", where, 0.0, t_end=context.times[-1])
         actuator = description.actuators[name]
-        found = list(_tendon(context, where, actuator, j, least, most)) if isinstance(actuator, Tendon) else []
-        yield from found
-        if most == 0.0 or any(f.level == WRONG for f in found):
+        findings = list(_tendon(context, where, actuator, j, least, most)) if isinstance(actuator, Tendon) else []
+        yield from findings
+        if most == 0.0 or any(f.level == WRONG for f in findings):
             continue
         if isinstance(actuator, Servo):
             yield from _servo(context, where, actuator, most)

@@ -34,8 +34,8 @@ def gravity(context: CheckContext) -> Iterator[Finding]:
     if g == 0.0:
         yield finding("gravity.none", "gravity", 0.0)
         return
-    for found in judged("gravity.size", "gravity", g):
-        yield found._replace(level=NOTE) if g < MICRO else found
+    for unusual in judged("gravity.size", "gravity", g):
+        yield unusual._replace(level=NOTE) if g < MICRO else unusual
     axis = int(np.argmax(np.abs(v)))
     across = np.delete(v, axis)
     if v[axis] > 0.0 and np.abs(across).max() == 0.0:
@@ -117,9 +117,9 @@ def degrees_as_radians(R: Array) -> float:
     pitch = np.arctan2(-R[2, 0], np.hypot(R[2, 1], R[2, 2]))
     triples = [(turn,), (roll, pitch, yaw), (roll + np.pi, np.pi - pitch, yaw + np.pi)]
     for angles in triples:
-        found = [_written(float(angle)) for angle in angles]
-        if any(found) and None not in found:
-            return max(x for x in found if x is not None)
+        written = [_written(float(angle)) for angle in angles]
+        if any(written) and None not in written:
+            return max(x for x in written if x is not None)
     return 0.0
 
 

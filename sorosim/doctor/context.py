@@ -246,14 +246,14 @@ class CheckContext:
             return f"{self.rigid_body_mode}: none was looked for"
         none = np.zeros(len(self.robot.actuator_names))
         try:
-            found = statics(self.robot, none, self.driven_start, stable=False)
-            if not found.stable:
-                self.unstable_equilibrium, found = found, statics(self.robot, none, self.driven_start)
+            solution = statics(self.robot, none, self.driven_start, stable=False)
+            if not solution.stable:
+                self.unstable_equilibrium, solution = solution, statics(self.robot, none, self.driven_start)
         except SorosimError as error:
             if isinstance(error, ConvergenceError) and error.report is not None:
                 self.unbalanced_coordinate = error.report.where
             return str(error)
-        return found
+        return solution
 
     @cached_property
     def actuated_equilibrium(self) -> Equilibrium | str:
@@ -280,12 +280,12 @@ class CheckContext:
 
         What falls freely feels no weight: there it is the motion of its rods, springs and loads alone.
         """
-        found = self.equilibrium
+        equilibrium = self.equilibrium
         with warnings.catch_warnings():  # where there is no equilibrium the start is as good as any
             warnings.simplefilter("ignore", SorosimWarning)
             try:
-                if not isinstance(found, str):
-                    return self.robot.linearize(found.q, found.u, free=found.free)
+                if not isinstance(equilibrium, str):
+                    return self.robot.linearize(equilibrium.q, equilibrium.u, free=equilibrium.free)
                 robot = variant(self.robot, gravity=(0.0, 0.0, 0.0)) if self.floating_link else self.robot
                 return robot.linearize(robot.initial_q)
             except (SorosimError, np.linalg.LinAlgError):
@@ -315,8 +315,8 @@ def elastic(K: Array) -> NDArray[np.bool_]:
 
 def above_rounding(frequencies: Array) -> Array:
     """Those that are neither rounding nor infinite [Hz]."""
-    found = frequencies[np.isfinite(frequencies)]
-    return np.asarray(found[found > 1e-6 * found.max(initial=0.0)])
+    finite = frequencies[np.isfinite(frequencies)]
+    return np.asarray(finite[finite > 1e-6 * finite.max(initial=0.0)])
 
 
 def variant(robot: Robot, **changes: Any) -> Robot:

@@ -57,11 +57,11 @@ def derivatives(context: CheckContext) -> Iterator[Finding]:
         error_of = _error(analytic, function, at, steps, directions, limit)
         if not error_of <= worst:
             worst, name = error_of, label
-    rest, size = _unbalanced(robot, q, qd, u, forward.qdd)
+    residual, size = _unbalanced(robot, q, qd, u, forward.qdd)
     if not worst <= limit:
         yield finding("derivatives.wrong", "derivatives", worst, name=name)
-    elif not rest <= TOLERANCE * size:
-        yield finding("derivatives.unsolved", "dynamics", rest / size)
+    elif not residual <= TOLERANCE * size:
+        yield finding("derivatives.unsolved", "dynamics", residual / size)
     else:
         yield finding("derivatives.right", "derivatives", worst)
 
@@ -87,13 +87,13 @@ def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tupl
     No differences are needed for that, in which cond(M) would drown digits.
     """
     internal = robot.internal_force(q, qd, u)
-    rest = robot.inverse_dynamics(q, qd, qdd) - internal
+    residual = robot.inverse_dynamics(q, qd, qdd) - internal
     if robot.n_multipliers:
         across = robot.loop_rows(q).A.T
-        rest -= across @ np.linalg.lstsq(across, rest, rcond=None)[0]
+        residual -= across @ np.linalg.lstsq(across, residual, rcond=None)[0]
     forces = internal, robot.inverse_dynamics(q, qd, 0.0 * q)
     size = max(*(float(np.abs(force).max(initial=0.0)) for force in forces), 1e-300)
-    return float(np.abs(rest).max(initial=0.0)), size
+    return float(np.abs(residual).max(initial=0.0)), size
 
 
 def _differences(function: Callable[[Array], Array], at: Array, step: float, directions: Array) -> Array:

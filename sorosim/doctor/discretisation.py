@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sorosim.doctor.context import CheckContext, above_rounding, with_divisions
 from sorosim.doctor.findings import OK, Finding, finding, level_of
+from sorosim.equations.strains import places
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, ModelError, SorosimError
@@ -76,16 +77,16 @@ def discretisation(context: CheckContext) -> Iterator[Finding]:
     yield from _frequency(context, fine, T, fine_at_rest)
 
 
-def _still_finer(robot: Robot, found: Equilibrium) -> Equilibrium:
+def _still_finer(robot: Robot, fine_state: Equilibrium) -> Equilibrium:
     """Twice as many orders more, from what is known of the finer robot; that itself where nothing is found.
 
     Two orders more tell too little where they do not reach what the robot tends to: of low orders most.
     """
     try:
         finest = refined(robot, 2 * RICHER)
-        return finer(found.robot, finest, transfer(found.robot, finest), found)
+        return finer(fine_state.robot, finest, transfer(fine_state.robot, finest), fine_state)
     except SorosimError:
-        return found
+        return fine_state
 
 
 def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibrium:
@@ -94,14 +95,14 @@ def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibriu
     Raises ConvergenceError where none is found.
     """
     driven = {name: float(state.q[k]) for name, k in _driven(robot, state).items()}
-    found = statics(fine, state.u, driven, T @ state.q, stable=False)
-    if state.stable and not found.stable:  # it would leave the one nearby
+    solution = statics(fine, state.u, driven, T @ state.q, stable=False)
+    if state.stable and not solution.stable:  # it would leave the one nearby
         try:
             other = statics(fine, state.u, driven, fine.initial_q)
         except ConvergenceError:
-            return found
-        return other if other.stable else found
-    return found
+            return solution
+        return other if other.stable else solution
+    return solution
 
 
 def _driven(robot: Robot, state: Equilibrium) -> dict[str, int]:
@@ -111,12 +112,12 @@ def _driven(robot: Robot, state: Equilibrium) -> dict[str, int]:
 def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
     """The tip that moves most, against the length of the rods that lead to it."""
     reaches = lengths(coarse.robot)
-    found = Shift("", 0.0, 0.0)
+    largest = Shift("", 0.0, 0.0)
     for name, reach in reaches.items():
         distance = float(np.linalg.norm(coarse.tip(name) - fine.tip(name)))
-        if not 100.0 * distance / reach <= found.percent:
-            found = Shift(name, distance, 100.0 * distance / reach)
-    return found
+        if not 100.0 * distance / reach <= largest.percent:
+            largest = Shift(name, distance, 100.0 * distance / reach)
+    return largest
 
 
 def lengths(robot: Robot) -> dict[str, float]:
@@ -139,12 +140,12 @@ def _tip(context: CheckContext, fine: Robot, T: Array, shift: Shift, words: str,
     return finding(code, where, shift.percent, level, link=shift.link, mm=mm, words=words, remedy=remedy)
 
 
-def _advice(found: list[Gain], reach: float) -> str:
+def _advice(options: list[Gain], reach: float) -> str:
     """What to raise; by how much the tip moves then is first order, and shown if less than its reach [m]."""
-    best = max(found, key=lambda gain: gain.distance)
+    best = max(options, key=lambda gain: gain.distance)
     if not best.where:
         return "more Gauss points (`quadrature`) matter most"
-    others = [gain for gain in found if gain.where and gain.distance > 0.5 * best.distance and gain is not best]
+    others = [gain for gain in options if gain.where and gain.distance > 0.5 * best.distance and gain is not best]
     words = f"order {best.order} for {best.strain} of {best.where} matters most"
     words += f" ({1e3 * best.distance:.2g} mm)" if best.distance < reach else ""
     return words + (f", then {others[0].strain} of {others[0].where}" if others else "")
@@ -164,25 +165,21 @@ def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) ->
     tip = fine.jacobian(q, link)[3:, free]
     coarse_free = np.setdiff1d(np.arange(robot.ndof), list(driven.values())).astype(np.int64)
     base = T[np.ix_(free, coarse_free)]
-    before = _moved(K, r, n, base, tip)
-    found = [Gain("", "", 0, float(np.linalg.norm(before)))]
-    for name, layout in robot.engine.layout.links.items():
-        others = fine.engine.layout.links[name].pieces
-        for k, (piece, finer_piece) in enumerate(zip(layout.pieces, others, strict=True)):
-            part = f".divisions[{k}]" if len(layout.pieces) > 1 else ""
-            for row, strain in enumerate(STRAINS):
-                old = piece.column + np.flatnonzero(piece.division.strain.rows == row)
-                new = finer_piece.column + np.flatnonzero(finer_piece.division.strain.rows == row)
-                if len(new) == len(old):
-                    continue
-                own = np.eye(fine.ndof)[free][:, new]
-                moved = _moved(K, r, n, np.hstack([base[:, ~np.isin(coarse_free, old)], own]), tip)
-                order = getattr(finer_piece.division.strain, strain)[1]
-                found.append(Gain(f"links.{name}.rod{part}", strain, order, float(np.linalg.norm(moved - before))))
-    return found
+    before = _newton_step(K, r, n, base, tip)
+    out = [Gain("", "", 0, float(np.linalg.norm(before)))]
+    for place, finer_place in zip(places(robot), places(fine), strict=True):
+        for row, strain in enumerate(STRAINS):
+            old, new = (p.piece.column + np.flatnonzero(p.division.strain.rows == row) for p in (place, finer_place))
+            if len(new) == len(old):
+                continue
+            own = np.eye(fine.ndof)[free][:, new]
+            raised = _newton_step(K, r, n, np.hstack([base[:, ~np.isin(coarse_free, old)], own]), tip)
+            order = getattr(finer_place.division.strain, strain)[1]
+            out.append(Gain(place.where, strain, order, float(np.linalg.norm(raised - before))))
+    return out
 
 
-def _moved(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
+def _newton_step(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
     """Displacement (3,) of a tip by one Newton step within the columns of Z; multipliers of loops move freely."""
     m = len(r) - n
     W = np.block([[Z, np.zeros((n, m))], [np.zeros((m, Z.shape[1])), np.eye(m)]])
@@ -217,8 +214,8 @@ def _frequency(context: CheckContext, fine: Robot, T: Array, fine_at_rest: Equil
 
 
 def _lowest(linear: Linearization) -> float | None:
-    found = above_rounding(linear.frequencies)
-    return float(found.min()) if len(found) else None
+    frequencies = above_rounding(linear.frequencies)
+    return float(frequencies.min()) if len(frequencies) else None
 
 
 # -- the finer robot ---------------------------------------------------------------------------------------------------
@@ -257,18 +254,16 @@ def richer_basis(strain: StrainBasis, richer: int) -> StrainBasis:
 def transfer(robot: Robot, fine: Robot) -> Array:
     """T (n_fine, n): coordinates of the finer robot in the same shape, as nearly as its bases can."""
     T = np.zeros((fine.ndof, robot.ndof))
-    for name, layout in robot.engine.layout.links.items():
-        other = fine.engine.layout.links[name]
-        for i in range(layout.n_joint):
-            T[other.column + i, layout.column + i] = 1.0
-        for piece, finer in zip(layout.pieces, other.pieces, strict=True):
-            n = max(piece.n, finer.n)
+    for layout, other in zip(robot.engine.layout.links.values(), fine.engine.layout.links.values(), strict=True):
+        joint = np.arange(layout.n_joint)
+        T[other.column + joint, layout.column + joint] = 1.0
+        for piece, finer_piece in zip(layout.pieces, other.pieces, strict=True):
+            n = max(piece.n, finer_piece.n)
             x = 0.5 - 0.5 * np.cos(np.pi * (np.arange(4 * n + 4) + 0.5) / (4 * n + 4))
-            a, b = piece.division.strain.values(x), finer.division.strain.values(x)
+            a, b = piece.division.strain.values(x), finer_piece.division.strain.values(x)
             for row in range(len(STRAINS)):
-                old, new = (np.flatnonzero(p.division.strain.rows == row) for p in (piece, finer))
+                old, new = (np.flatnonzero(p.division.strain.rows == row) for p in (piece, finer_piece))
                 if len(old):
-                    T[np.ix_(finer.column + new, piece.column + old)] = np.linalg.lstsq(
-                        b[:, new], a[:, old], rcond=None
-                    )[0]
+                    block = np.linalg.lstsq(b[:, new], a[:, old], rcond=None)[0]
+                    T[np.ix_(finer_piece.column + new, piece.column + old)] = block
     return T

@@ -26,28 +26,28 @@ FAR = 1e-3  # of the size of the robot, from the equilibrium
 
 def equilibrium(context: CheckContext) -> Iterator[Finding]:
     """The equilibrium without inputs, driven coordinates fixed where they start, and that under the file's inputs."""
-    found, mode = context.equilibrium, context.rigid_body_mode
-    if isinstance(found, str):
+    state, mode = context.equilibrium, context.rigid_body_mode
+    if isinstance(state, str):
         if mode:
-            words = found if context.floating_link else f"{mode}, and nothing balances the forces there"
+            words = state if context.floating_link else f"{mode}, and nothing balances the forces there"
             yield finding("equilibrium.free", "equilibrium", words=words)
         else:
-            yield _none(context, found)
+            yield _none(context, state)
         return
-    if found.stable:
+    if state.stable:
         neutral = f", and anywhere that it drifts to: {mode}" if mode else ""
-        yield finding("equilibrium.found", "equilibrium", words=_tip(context, found) + neutral)
+        yield finding("equilibrium.found", "equilibrium", words=_tip(context, state) + neutral)
     if context.unstable_equilibrium is not None:
         yield _unstable(context, context.unstable_equilibrium)
     loads = "weight and loads" if context.gravity else "its loads"
     when = f"under {loads}" if context.robot.description.loads else "under its own weight"
-    yield from _strain(context, found, when if context.gravity or context.robot.description.loads else "without inputs")
+    yield from _strain(context, state, when if context.gravity or context.robot.description.loads else "without inputs")
     actuated = context.actuated_equilibrium
     if isinstance(actuated, Equilibrium):
         yield from _strain(context, actuated, "under the inputs of the file")
     elif actuated:
         yield finding("equilibrium.none_actuated", "equilibrium", words=actuated)
-    yield from _start(context, found)
+    yield from _start(context, state)
 
 
 def _none(context: CheckContext, why: str) -> Finding:
@@ -58,14 +58,14 @@ def _none(context: CheckContext, why: str) -> Finding:
     return finding("equilibrium.none", "equilibrium", words=why)
 
 
-def _tip(context: CheckContext, found: Equilibrium) -> str:
+def _tip(context: CheckContext, state: Equilibrium) -> str:
     rounding = DIGITS * context.extent
-    tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in found.tip())
+    tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in state.tip())
     return f"without inputs the tip rests at {tip} mm"
 
 
-def _unstable(context: CheckContext, found: Equilibrium) -> Finding:
-    linear, words = found.linearize(), _tip(context, found)
+def _unstable(context: CheckContext, state: Equilibrium) -> Finding:
+    linear, words = state.linearize(), _tip(context, state)
     if linear.growth.flutter and not linear.growth.buckling:
         return _flutter(context, linear, words)
     growth = float(linear.eigenvalues.real.max(initial=0.0))
@@ -109,20 +109,20 @@ def _fastest(context: CheckContext, linear: Linearization, word: str) -> tuple[i
     return index, context.robot.coordinate_names[index]
 
 
-def _strain(context: CheckContext, found: Equilibrium, when: str) -> Iterator[Finding]:
-    strain, place = context.largest_strain(found.q)
+def _strain(context: CheckContext, state: Equilibrium, when: str) -> Iterator[Finding]:
+    strain, place = context.largest_strain(state.q)
     if place is not None and strain > 0.0:
         young = f"a young of about {place.division.material.young * strain / STRAIN:.1g} Pa"
-        remedy = f"about {STRAIN / strain:.2g} times the inputs" if found.u.any() else young
+        remedy = f"about {STRAIN / strain:.2g} times the inputs" if state.u.any() else young
         yield from judged("equilibrium.strain", place.where, 100.0 * strain, strain, when=when, remedy=remedy)
 
 
-def _start(context: CheckContext, found: Equilibrium) -> Iterator[Finding]:
+def _start(context: CheckContext, state: Equilibrium) -> Iterator[Finding]:
     """How far the start of a run is from the equilibrium."""
     block = context.robot.description.simulate
     if not context.places or not block or "q0" in block:
         return  # rigid mechanisms are let go where they are put
-    away = float(np.linalg.norm(context.points - context.positions(found.q), axis=1).max(initial=0.0))
+    away = float(np.linalg.norm(context.points - context.positions(state.q), axis=1).max(initial=0.0))
     if away > FAR * context.extent:
         yield finding("equilibrium.start", "simulate.q0", 1e3 * away)
 
@@ -133,11 +133,11 @@ def locked(context: CheckContext) -> Iterator[Finding]:
     By E xi = F, to first order, with the wrench F that every section hands on to what is beyond it. Shear is left to
     the check of slenderness, which knows it without a load.
     """
-    found = context.equilibrium
-    if not isinstance(found, Equilibrium):
+    state = context.equilibrium
+    if not isinstance(state, Equilibrium):
         return
     zero = np.zeros(context.robot.ndof)
-    poses, wrenches = context.robot.engine.transmitted(found.q, zero, zero.copy(), found.u, 0.0, found.lam)
+    poses, wrenches = context.robot.engine.transmitted(state.q, zero, zero.copy(), state.u, 0.0, state.lam)
     for place in context.places:
         counts = place.division.strain.count_per_strain
         for row, x in enumerate(map(float, _effects(context, place, poses, wrenches)[:4])):

@@ -39,11 +39,11 @@ def quadrature(context: CheckContext) -> Iterator[Finding]:
     """Errors of stiffness and mass by too few Gauss points, against many of them."""
     for place in context.places:
         division = place.division
-        found = missed(division)
-        worst, integral = max((found.compliance, "compliance"), (found.mass, "mass"))
+        errors = missed(division)
+        worst, integral = max((errors.compliance, "compliance"), (errors.mass, "mass"))
         level = level_of("quadrature.rod", worst)
-        if level == OK and found.stiffness > STIFFEST_NOTE:
-            level, worst = NOTE, found.stiffness
+        if level == OK and errors.stiffness > STIFFEST_NOTE:
+            level, worst = NOTE, errors.stiffness
             integral = "stiffness along its stiffest shape (of what bends it, much less)"
         if level == OK:
             continue
@@ -94,8 +94,8 @@ def _mass_moments(division: Division) -> Array:
 def enough(division: Division) -> int:
     """The fewest Gauss points without a finding."""
     for n in range(_points(division), 200):
-        found = missed(replace(division, n_gauss=n))
-        if level_of("quadrature.rod", max(found.compliance, found.mass)) == OK and found.stiffness <= STIFFEST_NOTE:
+        errors = missed(replace(division, n_gauss=n))
+        if level_of("quadrature.rod", max(errors.compliance, errors.mass)) == OK and errors.stiffness <= STIFFEST_NOTE:
             return n
     return max(200, _points(division))
 

@@ -98,7 +98,7 @@ def _varying(context: CheckContext) -> Iterator[tuple[str, Callable[[Array], Arr
     """Name of each signal, and its values at times (n,). A user's function is not called before its time."""
     block, names, driven = context.robot.description.simulate, context.robot.actuator_names, context.driven_motions
     motions = (("u", names, input_motion(names, block.get("u") or {})), ("driven", driven, driven_motion(driven)))
-    found = [
+    pairs = [
         (f"simulate.{kind}.{name}", signal)
         for kind, of, motion in motions
         for name, signal in zip(of, motion.signals, strict=True)
@@ -106,8 +106,8 @@ def _varying(context: CheckContext) -> Iterator[tuple[str, Callable[[Array], Arr
     for name, load in context.robot.engine.loading.loads.items():
         law = getattr(load, "law", None)
         rows = law.rows if isinstance(law, CompiledLaw) else ()
-        found += [(f"loads.{name}", signal) for row in rows[:1] for signal in (row.varying or {}).values()]
-    for where, signal in found:
+        pairs += [(f"loads.{name}", signal) for row in rows[:1] for signal in (row.varying or {}).values()]
+    for where, signal in pairs:
         if isinstance(signal, Signal) and not isinstance(signal, CallableSignal):
             yield where, signal.sample
 

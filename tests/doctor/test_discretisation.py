@@ -141,7 +141,7 @@ def test_the_estimate_is_never_silent_about_random_rods(n):
         robot = random_rod(rng)
         rest = CheckContext(robot).equilibrium
         if isinstance(rest, str):
-            continue  # none was found: that is told too
+            continue  # none was found: that is reported too
         try:
             true = true_shift(robot, rest).percent
         except sorosim.ConvergenceError:
