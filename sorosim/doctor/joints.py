@@ -59,11 +59,10 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
         enough = {"enough": load / (0.1 * c.size), "sag": 0.1 * c.size}
         unit = "N m/rad" if c.is_angle else "N/m"
         yield finding("joint.spring", where, load / spring, stiffness=spring, stiffness_unit=unit, **enough, **words)
-    holds, meant = context.weight * (context.extent if c.is_angle else 1.0), {"unit": c.effort, "meant": c.wrong_effort}
     if friction > 0.0:
-        yield from judged(
-            "joint.friction", where, friction, friction / max(holds, 1e-300), name=c.name, most=holds, **meant
-        )
+        weight = context.weight * (context.extent if c.is_angle else 1.0)
+        efforts = {"name": c.name, "most": weight, "unit": c.effort, "meant": c.wrong_effort}
+        yield from judged("joint.friction", where, friction, friction / max(weight, 1e-300), **efforts)
     limit = joint.stops[i] if joint.stops else None
     if limit is None:
         return

@@ -2,7 +2,7 @@
 
 Between two points of the curve a change of a test function tells that there is one; it is then located. Folds: the
 tangent's part along the parameter is zero. Branch points: the determinant of [J slope; tangent] changes its sign, or
-motions begin to grow in numbers that no fold explains. Flutter: the number of growing oscillations changes. Directions
+the number of unstable motions changes by more than a fold explains. Flutter: the number of growing oscillations changes. Directions
 of other branches at a simple branch point are the roots of its bifurcation equation (Keller 1977).
 """
 
@@ -30,12 +30,12 @@ NARROW = 1e-3
 NEARLY = 1e-6
 # singular values below this part of the same farther away are zero at a branch point
 VANISHED = 1e-2
-# and below this part of the largest they are so everywhere
+# rank tolerance: below this part of the largest they are zero everywhere
 EVERYWHERE = 1e-9
 # a step in which there are several special points is halved so often; those that are still together are one, as where a
 # branch turns back at the point where it crosses another
 MOST_HALVES = 5
-# and so often where several motions begin to grow; then they begin together, as of a round column in all directions
+# and so often where several motions become unstable; those left do so together, as of a round column
 MOST_OF_A_KIND = 12
 # part of a step that points to both sides of a branch point are apart from it
 ASIDE = 0.02
@@ -108,11 +108,11 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
     tangent = _tangent(curve, a, b, share)
     left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
     beside = np.maximum(left, right)
-    # what nothing holds is singular everywhere
-    held = beside > EVERYWHERE * beside[0]
-    vanished = int(((here < VANISHED * beside) & held).sum())
+    # rigid-body modes are singular everywhere
+    regular = beside > EVERYWHERE * beside[0]
+    vanished = int(((here < VANISHED * beside) & regular).sum())
     if vanished:
-        vanished = min(max(vanished, together), int(held.sum()))
+        vanished = min(max(vanished, together), int(regular.sum()))
         point = point._replace(tangent=_in_null_space(curve, point, scales, vanished, tangent))
         return [LocatedPoint(BRANCH, point, row, _directions(curve, point, scales, vanished), a.growth, b.growth)]
     if a.growth == b.growth:
