@@ -2,8 +2,8 @@
 
 Between two points of the curve a change of a test function tells that there is one; it is then located. Folds: the
 tangent's part along the parameter is zero. Branch points: the determinant of [J slope; tangent] changes its sign, or
-the number of unstable motions changes by more than a fold explains. Flutter: the number of growing oscillations changes. Directions
-of other branches at a simple branch point are the roots of its bifurcation equation (Keller 1977).
+the number of unstable motions changes by more than a fold explains. Flutter: the number of growing oscillations
+changes. Directions of other branches at a simple branch point are the roots of its bifurcation equation (Keller 1977).
 """
 
 from __future__ import annotations
