@@ -22,7 +22,7 @@ from sorosim.errors import (
 )
 
 if TYPE_CHECKING:
-    from sorosim.branching.tracing import continuation
+    from sorosim.bifurcation.continuation import continuation
     from sorosim.doctor import examine
     from sorosim.equilibria.assembly import assemble
     from sorosim.equilibria.statics import follow, statics
@@ -71,7 +71,7 @@ __all__ = [
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.equilibria.assembly", "assemble"),
-    "continuation": ("sorosim.branching.tracing", "continuation"),
+    "continuation": ("sorosim.bifurcation.continuation", "continuation"),
     "examine": ("sorosim.doctor", "examine"),
     "export_gltf": ("sorosim.viz.together", "export_gltf"),
     "export_html": ("sorosim.viz.together", "export_html"),

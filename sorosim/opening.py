@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sorosim.branching.kept import curve_of
+from sorosim.bifurcation.diagram import Continuation, read_continuation
 from sorosim.io.results import read
 from sorosim.io.sweep_store import KIND, kind_of
 from sorosim.results.stored import opened
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
-    from sorosim.branching.diagram import Continuation
     from sorosim.results.result import Equilibrium, Run
     from sorosim.sweeps.result import SweepResult
 
@@ -30,4 +29,4 @@ def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepRes
     if kind_of(path) == KIND:
         return open_sweep(path)
     stored = read(path)
-    return curve_of(stored, path) if stored["kind"] == "continuation" else opened(stored, path)
+    return read_continuation(stored, path) if stored["kind"] == "continuation" else opened(stored, path)

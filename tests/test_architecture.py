@@ -48,7 +48,7 @@ LAYERS = (
     "sensitivity",
     "sweeps",
     "viz",
-    "branching",
+    "bifurcation",
     "opening",
     "__init__",
     "benchmark",

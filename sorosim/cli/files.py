@@ -113,7 +113,7 @@ def info(
 
 def _result_info(source: str, json: bool) -> None:
     import sorosim
-    from sorosim.branching.diagram import Continuation
+    from sorosim.bifurcation.diagram import Continuation
     from sorosim.cli.curves import curve_facts, curve_summary
     from sorosim.cli.sweeps import sweep_facts, sweep_summary
     from sorosim.io.results import read

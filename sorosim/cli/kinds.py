@@ -7,7 +7,7 @@ from typing import Any
 
 def kind_of(found: Any) -> tuple[str, str]:
     """What a result is, and what can be done with it where it is of the wrong kind."""
-    from sorosim.branching.diagram import Continuation
+    from sorosim.bifurcation.diagram import Continuation
     from sorosim.results.result import Run
     from sorosim.sweeps.result import SweepResult
 

@@ -132,7 +132,7 @@ def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
     k, where = "xyz".index(axis), links[link]
 
     def places(_: Array, q: Array, p: Array) -> Array:
-        return np.array([curve.way.shaped(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
+        return np.array([curve.path.same_shape_robot(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
 
     return _Quantity(f"{axis} of {'the tip of ' if link != 'tip' else ''}{where if link != 'tip' else 'the tip'} [m]",
                      places)  # fmt: skip
@@ -211,7 +211,7 @@ def _draw(axes: Any, found: Any, chosen: Sequence[tuple[float, Array]]) -> None:
     """Shapes from the side, over each other, with their numbers."""
     drawn = []
     for p, q in chosen:
-        geometry = Geometry(found.way.shaped(p), n_stations=24, n_around=16)
+        geometry = Geometry(found.path.same_shape_robot(p), n_stations=24, n_around=16)
         drawn.append((geometry, geometry.at(q)))
     seen = np.concatenate([shape.points for _, shape in drawn])
     plane = widest(seen, up_axis(found.robot.engine.gravity))

@@ -1,4 +1,4 @@
-"""What is asked of a continuation: names and ends, options; refused where they cannot be."""
+"""Checks of the arguments of a continuation: names and ends of what changes, options."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.branching.ways import check_name, value_of
+from sorosim.bifurcation.parameters import check_name, value_of
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import number
 
 
-def ends_of(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], list[tuple[float | None, float]]]:
-    """Names and, of each, where it begins, None for what it is now, and ends."""
+def path_ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], list[tuple[float | None, float]]]:
+    """Names and, of each, its values at the beginning, None for the present one, and at the end."""
     if isinstance(along, Mapping):
         if to is not None or begin is not None:
             hint = "the mapping has the ends: {name: (begin, end)}"
             raise InputError("to", "nothing beside a mapping", "an end", hint)
-        given = dict(along)
+        ends_by_name = dict(along)
     else:
         check_name(robot, along)
-        given = {along: to if begin is None else (begin, to)}
-    if not given:
+        ends_by_name = {along: to if begin is None else (begin, to)}
+    if not ends_by_name:
         raise InputError("along", "what changes", "an empty mapping")
     names, ends = [], []
-    for name, value in given.items():
+    for name, value in ends_by_name.items():
         names.append(check_name(robot, name))
         pair = list(value) if isinstance(value, tuple | list | np.ndarray) else [None, value]
         if len(pair) != 2:
@@ -40,8 +40,8 @@ def ends_of(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], l
     return names, ends
 
 
-def depth_of(branches: Any) -> int:
-    """How many times branches are followed."""
+def branch_depth(branches: Any) -> int:
+    """How many generations of branches are followed."""
     if isinstance(branches, bool | np.bool_):
         return int(branches)
     depth = number("branches", branches, "yes or no, or a whole number from 0 on", least=0.0, upto=100.0)
@@ -50,8 +50,8 @@ def depth_of(branches: Any) -> int:
     return int(depth)
 
 
-def checked(options: Mapping[str, Any], start: float) -> dict[str, Any]:
-    """Options of a curve that begins at a parameter, refusing what they cannot be."""
+def checked_options(options: Mapping[str, Any], start: float) -> dict[str, Any]:
+    """Options of a curve that begins at a parameter, checked (InputError)."""
     out = dict(options)
     for name in {"step", "max_step", "min_step"} & set(out):
         out[name] = float(number(name, out[name], "a length greater than 0", above=0.0))

@@ -21,7 +21,7 @@ from validation.buckling_robots import (
 )
 
 import sorosim
-from sorosim.branching.ways import unit_of
+from sorosim.bifurcation.parameters import unit_of
 from sorosim.errors import ConvergenceError, FileError, InputError
 
 ALONG = f"{LOAD}[2]"
@@ -58,7 +58,7 @@ def test_every_row_is_an_equilibrium():
         assert_allclose(eq.q, found.q[i], rtol=0, atol=1e-12)
         assert eq.stable == found.stable[i]
     # and of the robot under that load, found without continuation
-    loaded = found.way.robot(float(found.parameter[2]))
+    loaded = found.path.robot(float(found.parameter[2]))
     assert_allclose(sorosim.statics(loaded, q0=found.q[2]).q, found.q[2], rtol=0, atol=1e-9)
 
 
@@ -101,7 +101,7 @@ def test_folds_do_not_depend_on_how_the_way_is_measured():
     assert mapped.values()[-1] == -120.0
 
 
-def test_a_way_of_several_things():
+def test_a_path_of_several_things():
     # stiffness, load and elasticity by the same factor: nothing moves
     robot = column("fixed", order=3, n_gauss=8, curvature=0.5)
     start = sorosim.statics(robot)

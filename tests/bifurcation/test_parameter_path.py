@@ -1,12 +1,13 @@
-"""Derivatives of the equations of rest along ways against differences, for everything that may change."""
+"""Derivatives of the equations of family along paths against differences, for everything that may change."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.branching.rest import Rest
-from sorosim.branching.ways import Way, check_name, value_of
+from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
+from sorosim.bifurcation.parameter_path import ParameterPath
+from sorosim.bifurcation.parameters import check_name, value_of
 from sorosim.errors import InputError
 
 GRIPPER = {
@@ -38,28 +39,28 @@ SINGLE = ["u.cord", "u.wound", "u.motor", "u.closing", "driven.base", "loads.pul
           "links.arm.rod.length", "parameters.width", "loops.pin.to.at.position[2]", "gravity[2]"]  # fmt: skip
 
 
-def way_of(robot, names, rng, straight=False):
+def path_of(robot, names, rng, straight=False):
     u, driven = rng.normal(size=len(robot.actuator_names)) * 1e-2, {"base": 0.01}
     file = sorosim.scalars(robot)
     origin = [file.get(name, 0.06) for name in names]
     slope = [0.3 * (abs(value) or 1.0) for value in origin]
-    way = Way(robot, names, origin, slope, u, driven)
+    path = ParameterPath(robot, names, origin, slope, u, driven)
     if straight:
-        way.straighten(np.zeros(robot.ndof), 0.0, 1.0)
-    return way
+        path.detect_affine(np.zeros(robot.ndof), 0.0, 1.0)
+    return path
 
 
 @pytest.mark.parametrize("names", [*([name] for name in SINGLE), SINGLE], ids=[*SINGLE, "all together"])
 def test_slopes_are_the_differences_of_residuals(ring, names):
     rng = np.random.default_rng(3)
-    way = way_of(ring, names, rng)
+    path = path_of(ring, names, rng)
     q = 0.1 * rng.normal(size=ring.ndof)
     lam = rng.normal(size=ring.n_multipliers)
-    found = way.at_rest(way.place(q.copy(), 0.1), 0.1, lam)
+    found = path.equations(path.set_driven(q.copy(), 0.1), 0.1, lam)
     h = 1e-3
 
     def at(p):
-        other = way.at_rest(way.place(q.copy(), p), p, lam)
+        other = path.equations(path.set_driven(q.copy(), p), p, lam)
         return np.concatenate([other.tau, other.error])
 
     # fourth order: truncation below 1e-11 of what changes, rounding 1e-13 of the largest part
@@ -72,35 +73,35 @@ def test_slopes_are_the_differences_of_residuals(ring, names):
 
 def test_factors_are_straight_lines_and_give_the_same_equations(ring):
     names = ["loads.pull.wrench.force[2]", "gravity[2]", "u.cord"]
-    ways = [way_of(ring, names, np.random.default_rng(3), straight) for straight in (False, True)]
-    assert ways[0]._ends is None
-    assert ways[1]._ends == (0.0, 1.0)
+    paths = [path_of(ring, names, np.random.default_rng(3), straight) for straight in (False, True)]
+    assert paths[0]._affine_range is None
+    assert paths[1]._affine_range == (0.0, 1.0)
     q, lam = 0.1 * np.random.default_rng(4).normal(size=ring.ndof), np.ones(ring.n_multipliers)
     for p in (0.0, 0.4, 2.0, -1.0):
-        for one, other in zip(*(way.at_rest(q, p, lam) for way in ways), strict=True):
+        for one, other in zip(*(path.equations(q, p, lam) for path in paths), strict=True):
             assert_allclose(one, other, rtol=0, atol=1e-12 * max(np.abs(one).max(), 1e-3))
 
 
 def test_what_is_no_factor_is_made_anew(ring):
-    way = way_of(ring, ["parameters.width"], np.random.default_rng(0), straight=True)
-    assert way._ends is None
-    assert way.robot(1.0).links[1].rod.divisions[0].section.radius is not None
-    assert way.robot(0.0) is ring
+    path = path_of(ring, ["parameters.width"], np.random.default_rng(0), straight=True)
+    assert path._affine_range is None
+    assert path.robot(1.0).links[1].rod.divisions[0].section.radius is not None
+    assert path.robot(0.0) is ring
 
 
 @pytest.mark.parametrize("name", ["u.cord", "driven.base", "parameters.width"])
 def test_jacobians_of_the_unknowns_are_the_differences_of_their_residuals(ring, name):
     rng = np.random.default_rng(5)
-    way = way_of(ring, [name], rng)
-    eq = sorosim.statics(way.robot(0.0), way.inputs(0.0), way.driven(0.0))
-    rest = Rest(way, eq.q, 0.0, 2.0)
-    x = rest.start(eq.q, 0.0)
-    r, J, slope = rest.evaluate(x, 0.0)
+    path = path_of(ring, [name], rng)
+    eq = sorosim.statics(path.robot(0.0), path.inputs(0.0), path.driven(0.0))
+    family = EquilibriumFamily(path, eq.q, 0.0, 2.0)
+    x = family.unknowns(eq.q, 0.0)
+    r, J, slope = family.evaluate(x, 0.0)
     assert np.abs(r).max() < 1e-9
     h = 1e-4
     for k in range(len(x) + 1):
         step = h * np.eye(len(x) + 1)[k]
-        ends = [rest.evaluate(x + m * step[:-1], m * step[-1])[0] for m in (1, -1, 2, -2)]
+        ends = [family.evaluate(x + m * step[:-1], m * step[-1])[0] for m in (1, -1, 2, -2)]
         difference = (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
         exact = J[:, k] if k < len(x) else slope
         assert_allclose(difference, exact, rtol=0, atol=1e-7 * np.abs(exact).max() + 1e-10)
