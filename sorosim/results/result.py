@@ -117,13 +117,13 @@ class Equilibrium(Shown):
         save_equilibrium(self, path)
 
     def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Picture of the shape (matplotlib); written to `path` if given; `style`: see `sorosim.viz.styles`."""
-        from sorosim.viz.rest_plot import plot_equilibrium
+        """Picture of the shape (matplotlib); written to `path` if given; styles: `sorosim.viz.figures.find_style`."""
+        from sorosim.viz.plots import plot_equilibrium
 
         return plot_equilibrium(self, path, style)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import equilibrium_html
+        from sorosim.viz.notebook import equilibrium_html
 
         return equilibrium_html(self)
 
@@ -324,7 +324,7 @@ class Run(Filmed):
         return plot_run(self, folder, what, **options)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import run_html
+        from sorosim.viz.notebook import run_html
 
         return run_html(self)
 

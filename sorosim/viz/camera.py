@@ -27,6 +27,15 @@ class Camera(NamedTuple):
     focus: Array
     up: Array
 
+    def turned(self, centre: Array, axis: Array, angle: float) -> Camera:
+        """The same turned by an angle [rad] about an axis through a centre."""
+        position, focus = (turned(point, centre, axis, angle) for point in (self.position, self.focus))
+        return Camera(position, focus, turned(self.up, np.zeros(3), axis, angle))
+
+    def shifted(self, by: Array) -> Camera:
+        """The same displaced."""
+        return Camera(self.position + by, self.focus + by, self.up)
+
 
 def up_axis(gravity: Array) -> Array:
     """The axis of the world that is up: against gravity, z where there is none."""

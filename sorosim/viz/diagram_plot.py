@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
 from sorosim.viz.camera import up_axis
-from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
+from sorosim.viz.figures import PALETTE, UNITS, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
-from sorosim.viz.styles import chosen, styled
 
 Array = NDArray[np.float64]
 
@@ -68,8 +67,7 @@ def plot_diagram(
     values = [_quantity(found.robot, curve, name) for curve in curves for name in (x, y or _most_moved(curves))]
     pairs = list(zip(values[::2], values[1::2], strict=True))
     drawn = _shapes(found, shapes)
-    with chosen(style), styled(STYLE):
-        figure = new_figure(10.0 if drawn else 6.5, 4.8)
+    with new_figure(10.0 if drawn else 6.5, 4.8, path, style) as figure:
         grid = figure.add_gridspec(1, 2 if drawn else 1, width_ratios=[1.25, 1.0] if drawn else [1.0])
         axes = figure.add_subplot(grid[0, 0])
         seen: dict[str, Any] = {}
@@ -98,7 +96,7 @@ def plot_diagram(
                     axes.annotate(f"{k + 1}", place, xytext=(7, 6), textcoords="offset points", fontsize=9)
             _draw(figure.add_subplot(grid[0, 1]), found, drawn)
         figure.suptitle(f"{found.robot.name}: equilibria along {', '.join(found.along)}")
-        return finish(figure, path)
+    return figure
 
 
 def _word(point: Any) -> str:

@@ -1,15 +1,20 @@
-"""What all plots share: the style of figures, and how they are written.
+"""Figures of all plots: their style (ours, that for papers, matplotlib's, or a file) and how they are written.
 
-There is no pyplot, so nothing pops up and nothing is kept.
+There is no pyplot, so no window opens and no figure stays in memory.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context, rc_params_from_file
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -17,9 +22,10 @@ from numpy.typing import NDArray
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
+from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
-from sorosim.viz.styles import figure_size, line_colours, styled
-from sorosim.viz.target import written
+from sorosim.validation import describe
+from sorosim.viz.output import written
 
 Array = NDArray[np.float64]
 
@@ -46,15 +52,127 @@ STYLE: dict[Any, Any] = {
 }
 TALLEST = 60.0  # of a figure [inches]
 
+PAPER = "paper"
+SUFFIX = ".mplstyle"
+WIDE = 9.0  # figures as wide as this go over two columns [inches]
+GUTTER = 0.16  # between the columns of a page [inches]
+
+Settings = dict[Any, Any]  # matplotlib lists its names as a type
+
+_CHOSEN: ContextVar[Settings | None] = ContextVar("chosen style", default=None)
+
 UNITS = {"angle": "rad", "length": "m", "number": "-"}  # of coordinates, by their dimension
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure [inches]."""
-    wide, high = figure_size(width, min(height, TALLEST))
-    figure = Figure(figsize=(wide, high), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+def find_style(style: str | os.PathLike[str]) -> Settings:
+    """What a style sets.
+
+    Parameters
+    ----------
+    style : str or path-like
+        "paper", a name of `matplotlib.style.available`, or a file that ends in .mplstyle.
+
+    Raises
+    ------
+    InputError
+        There is no such style.
+    FileError
+        The file cannot be read, or sets nothing.
+    """
+    if not isinstance(style, str | os.PathLike):
+        raise InputError("style", f"'{PAPER}', a style of matplotlib or a {SUFFIX} file", describe(style))
+    name = os.fspath(style)
+    if name == PAPER:
+        with resources.as_file(resources.files("sorosim.viz").joinpath(f"{PAPER}{SUFFIX}")) as path:
+            return _from_file(path)
+    if name.endswith(SUFFIX):
+        return _from_file(Path(name))
+    from matplotlib.style import library  # here, for matplotlib makes another one when it reads styles anew
+
+    if name not in library:
+        expected = f"'{PAPER}', the name of a style of matplotlib, or a file that ends in {SUFFIX}"
+        raise InputError("style", expected, f"'{name}'", nearest(name, [PAPER, *library]))
+    return {**library[name]}
+
+
+def _from_file(path: Path) -> Settings:
+    try:
+        settings: Settings = {**rc_params_from_file(path, use_default_template=False)}
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(str(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not settings:
+        raise FileError(str(path), "expected settings such as 'font.size: 8', got none that matplotlib knows")
+    return settings
+
+
+@contextmanager
+def chosen(style: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Draw figures in a style; None: in ours."""
+    token = _CHOSEN.set(None if style is None else find_style(style))
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def _styled() -> Any:
+    """Matplotlib's settings: ours, but for what the chosen style sets otherwise."""
+    return rc_context(STYLE | (_CHOSEN.get() or {}))
+
+
+def line_colours(usual: tuple[str, ...]) -> tuple[str, ...]:
+    """Colours of lines: those of the chosen style, where it has some."""
+    cycle = (_CHOSEN.get() or {}).get("axes.prop_cycle")
+    colours = cycle.by_key().get("color") if cycle is not None else None
+    return tuple(colours) if colours else usual
+
+
+def figure_size(width: float, height: float) -> tuple[float, float]:
+    """Size of a figure [inches] that is so large in our style.
+
+    The width that the chosen style gives figures is that of a column. Letters do not shrink with it, so figures become
+    less flat: heights shrink by the root of what widths do.
+    """
+    size = (_CHOSEN.get() or {}).get("figure.figsize")
+    if size is None:
+        return width, height
+    column = float(size[0])
+    wanted = 2.0 * column + GUTTER if width >= WIDE else column
+    return wanted, height * (wanted / width) ** 0.5
+
+
+@contextmanager
+def new_figure(
+    width: float, height: float, path: str | os.PathLike[str] | None = None,
+    style: str | os.PathLike[str] | None = None,
+) -> Iterator[Figure]:  # fmt: skip
+    """An empty figure [inches] to draw in, in a style if one is given; it is written if there is a path."""
+    with chosen(style) if style is not None else nullcontext(), _styled():
+        wide, high = figure_size(width, min(height, TALLEST))
+        figure = Figure(figsize=(wide, high), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+        if path is not None:
+            save(figure, path)
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure."""
+    with written(path, [f".{name}" for name in FORMATS]) as draft, _styled():
+        figure.savefig(draft)
+
+
+def plot_lines(axes: Any, t: Array, lines: Mapping[str, Array], label: str) -> None:
+    """Draw lines by name over all of the time axis."""
+    for k, (name, values) in enumerate(lines.items()):
+        axes.plot(t, values, label=name, **line_style(k), **mark(t))
+    axes.set_ylabel(label)
+    axes.margins(x=0.0)
+
+
+def legend_beside(axes: Any, ncols: int = 1) -> None:
+    """A legend at the right of axes."""
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=ncols)
 
 
 def mark(t: Array) -> dict[str, Any]:
@@ -78,11 +196,3 @@ def kind_of_inputs(robot: Robot, shown: Sequence[int]) -> str:
         if all(isinstance(actuator, kind) for actuator in actuators):
             return word
     return "input"
-
-
-def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """Write a figure, if there is a path."""
-    if path is not None:
-        with written(path, [f".{name}" for name in FORMATS]) as draft, styled(STYLE):
-            figure.savefig(draft)
-    return figure

@@ -18,7 +18,7 @@ from sorosim.errors import InputError
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.robot import Robot
 from sorosim.viz.camera import farthest
-from sorosim.viz.skins import Skin, link_skins
+from sorosim.viz.surfaces import link_surfaces
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -105,10 +105,11 @@ class Geometry:
                 self.centrelines[link.name], self.rings[link.name] = tables
                 build.end(ROD, link.name)
                 continue
-            for skin in link_skins(link, int(n_around)):
+            for surface in link_surfaces(link, int(n_around)):
                 build.begin()
-                build.skin(self.frames[link.name], skin)
-                build.end(BODY, link.name, skin.convex, skin.colour)
+                index = build.points(self.frames[link.name], surface.points, surface.normals)
+                build.triangles(*index[surface.faces.T])
+                build.end(BODY, link.name, surface.convex, surface.colour)
         for name, actuator in robot.description.actuators.items():
             if tendons and isinstance(actuator, Tendon):
                 build.begin()
@@ -127,7 +128,10 @@ class Geometry:
 
     def at(self, q: ArrayLike) -> Shape:
         """The robot at coordinates q (ndof,)."""
-        g = self.poses(q)
+        return self.shape(self.poses(q))
+
+    def shape(self, g: Array) -> Shape:
+        """The robot with its stations at poses g (n_stations, 4, 4)."""
         R = g[self.station, :3, :3]
         points = np.einsum("kij,kj->ki", R, self.local) + g[self.station, :3, 3]
         normals = np.einsum("kij,kj->ki", R, self.normal)
@@ -141,6 +145,11 @@ class Geometry:
         fine = length > self._tiny * np.linalg.norm(along, axis=1)
         normals[at[fine]] = across[fine] / length[fine, None]
         return Shape(g, points, normals)
+
+    def local_normals(self, g: Array) -> Array:
+        """Normals (n_points, 3) in the frames of their stations, where these are at poses g."""
+        normals: Array = np.einsum("kji,kj->ki", g[self.station, :3, :3], self.shape(g).normals)
+        return normals
 
     def poses(self, q: ArrayLike) -> Array:
         """Poses (n_stations, 4, 4) of the stations."""
@@ -219,11 +228,6 @@ class _Builder:
         self.normal.append(np.broadcast_to(normal, local.shape).reshape(count, 3))
         self.size += count
         return np.arange(self.size - count, self.size, dtype=np.int64).reshape(shape)
-
-    def skin(self, station: int, skin: Skin) -> None:
-        """Add triangles that are fixed in a station."""
-        index = self.points(station, skin.points, skin.normals)
-        self.triangles(*index[skin.faces.T])
 
     def triangles(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> None:
         """Add triangles of points a, b, c, arrays of one shape."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,14 @@ from numpy.typing import NDArray
 from sorosim import __version__
 from sorosim.errors import InputError
 from sorosim.validation import describe, positive
-from sorosim.viz.arrow_track import ArrowTrack, arrow_track
-from sorosim.viz.arrows import solids
-from sorosim.viz.camera import largest
-from sorosim.viz.drawn import CORD, RIGID, SOFT
-from sorosim.viz.geometry import BODY, TENDON, Part
-from sorosim.viz.look import Look
-from sorosim.viz.rig import Rig, Track, frame_times, without_flips
-from sorosim.viz.target import check_times, written
-from sorosim.viz.together import Together, together
-from sorosim.viz.touching import CLEAR as PANE
-from sorosim.viz.touching import GLASS, STONE, standing
+from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_tracks, arrow_triangles, colour_code
+from sorosim.viz.colours import part_colour
+from sorosim.viz.geometry import ROD, Part
+from sorosim.viz.motion import MotionGroup, as_group
+from sorosim.viz.options import DrawingOptions
+from sorosim.viz.output import written
+from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE
+from sorosim.viz.visuals import COARSE, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of, without_flips
 
 Array = NDArray[np.float64]
 
@@ -37,11 +35,11 @@ MAGIC, JSON_CHUNK, BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 POINTS, INDICES = 34962, 34963  # targets of buffer views
 COMPONENT = {"<f4": 5126, "<u2": 5123, "<u4": 5125}
 SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
-CLEAR = 0.45  # opacity of rods in which tendons are seen
+ROD_OPACITY = 0.45  # of rods in which tendons are seen
 
 
 def export_gltf(
-    result: Any, path: str | os.PathLike[str], *, t: float | None = None, fps: float = 30.0, **look: Any
+    result: Any, path: str | os.PathLike[str], *, t: float | None = None, fps: float = 30.0, **options: Any
 ) -> None:
     """Write a run, or one moment, as a binary glTF 2.0 file, which Blender and other 3D programs open.
 
@@ -55,9 +53,9 @@ def export_gltf(
         One time [s]: a static file. Default: the whole motion, animated.
     fps : float
         States per second; between them positions go straight and rotations by the shortest way.
-    **look
-        As for `sorosim.viz.look.Look`: tendons, contacts, loads, joints, gravity. Arrows are as long as in pictures,
-        and as thick as they are long. `view` says from where several robots stand side by side.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: tendons, contacts, loads, joints, gravity. Arrows are as long as in
+        pictures, and as thick as they are long. `view` says from where several robots stand side by side.
 
     Raises
     ------
@@ -71,66 +69,58 @@ def export_gltf(
     Lengths are metres, and up is y, as glTF has it: the root node turns the robot's vertical there. The scale of arrows
     is the name of the node that holds them.
     """
-    rate, shown = positive("fps", fps), together(result)
-    for name in look:
-        if name in Look.__dataclass_fields__ and name not in KNOWN:
+    rate, shown = positive("fps", fps), as_group(result)
+    for name in options:
+        if name in DrawingOptions.__dataclass_fields__ and name not in KNOWN:
             raise InputError("options", f"what a glTF file can hold: {', '.join(KNOWN)}", f"'{name}'")
-    known = shown.check_look(look)
+    checked = shown.check_options(options)
     if t is not None and np.ndim(t):
         raise InputError("t", "one time", describe(t), "leave it out for the whole motion")
     animated = t is None and shown.timed and len(shown.t) > 1
-    if animated:
-        n = (shown.t[-1] - shown.t[0]) * rate
-        if n > MOST_FRAMES:
-            raise InputError("fps", f"at most {MOST_FRAMES} states of the motion", f"{n:.2g}", "less fps")
-        times = frame_times(shown, rate, MOST_FRAMES)
-    else:
-        times = check_times(shown, t)
+    if animated and (n := (shown.t[-1] - shown.t[0]) * rate) > MOST_FRAMES:
+        raise InputError("fps", f"at most {MOST_FRAMES} states of the motion", f"{n:.2g}", "less fps")
+    times = shown.frame_times(rate, MOST_FRAMES) if animated else shown.check_times(t)
     with written(path, GLTF) as draft:
-        draft.write_bytes(_scene(shown, known, times, animated).file())
+        draft.write_bytes(_scene(shown, checked, times, animated).file())
 
 
-def _scene(shown: Together, look: Look, times: Array, animated: bool) -> _Scene:
+def _scene(shown: MotionGroup, options: DrawingOptions, times: Array, animated: bool) -> _Scene:
     """Robots, what they may touch, and arrows."""
-    scene = _Scene(shown.robot.name if not shown.several else ", ".join(shown.names), shown.up, times, animated)
-    offsets, seen = shown.offsets(look.view), list[Array]()
-    tendons = look.tendons and not shown.several
-    names = shown.names if shown.several else ("",)
-    for motion, name, tint, offset in zip(shown.motions, names, shown.tints, offsets, strict=True):
-        rig = Rig(motion.robot, motion.q[0], tendons)
-        track = rig.track(motion, times)
-        base = scene.node(0, name=name, translation=_rounded(offset)) if shown.several else 0
-        _Robot(scene, base, rig, track, tint)
-        points = rig.seen(track if animated else rig.track(motion, shown.moments))
-        seen.append(points + offset)
-        for obstacle in standing(motion.robot, points) if look.contacts else ():
-            paint = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)
-            scene.node(base, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
-    _add_arrows(scene, arrow_track(shown, look, times, offsets, largest(seen)))
+    scene = _Scene(", ".join(shown.names) if shown.several else shown.robot.name, shown.up, times, animated)
+    visuals = visuals_of(shown, options.view, COARSE, options.tendons and not shown.several)
+    robots = [visual.frames(times, options.forces) for visual in visuals]
+    for visual, frames, name in zip(visuals, robots, shown.names or ("",), strict=True):
+        base = scene.node(0, name=name) if shown.several else 0
+        _Robot(scene, base, visual, frames)
+    stage = Stage(visuals, [visual.fit() for visual in visuals], shown.up)
+    for obstacle in stage.obstacles if options.contacts else ():
+        paint = (GLASS, GLASS_OPACITY) if obstacle.transparent else (STONE, 1.0)
+        scene.node(0, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
+    scale, _ = arrow_scale(visuals, options.forces, stage.size)
+    wrenches = [[frame.wrenches for frame in frames] for frames in robots]
+    _add_arrows(scene, scale, arrow_tracks(scale, wrenches, len(times)))
     return scene
 
 
-def _add_arrows(scene: _Scene, track: ArrowTrack) -> None:
+def _add_arrows(scene: _Scene, scale: ArrowScale, arrows: ArrowTracks) -> None:
     """Each arrow is a node that is moved, turned and scaled; where nothing acts its scale is zero."""
-    if not track.slots:
+    if not arrows.tracks:
         return
-    group = scene.node(0, name=track.legend)
-    lengths = np.linalg.norm(track.vector, axis=-1)
+    group = scene.node(0, name=scale.label)
+    lengths = np.linalg.norm(arrows.vector, axis=-1)
     # a mesh one metre long for each colour and number of heads, thick as pictures have the longest
-    width = min(track.width / float(lengths.max()), 0.2)
+    width = min(scale.width / float(lengths.max()), 0.2)
     meshes: dict[tuple[str, int], int] = {}
-    for k, slot in enumerate(track.slots):
-        if (slot.colour, slot.heads) not in meshes:
-            unit = solids(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), width, slot.heads)
-            meshes[slot.colour, slot.heads] = scene.mesh(f"arrow {slot.kind}", (slot.colour, 1.0), *unit)
-        scale = np.repeat(lengths[:, k, None], 3, axis=1)
-        turn = _pointing(track.vector[:, k])
-        tables = {"translation": track.start[:, k], "rotation": turn, "scale": scale}
-        node = scene.node(
-            group, name=f"{slot.kind} {slot.name}", mesh=meshes[slot.colour, slot.heads],
-            **{path: _rounded(table[0]) for path, table in tables.items()},
-        )  # fmt: skip
-        scene.animate(node, tables, slot.steady)
+    for k, track in enumerate(arrows.tracks):
+        kind = track.kind, track.heads
+        if kind not in meshes:
+            unit = arrow_triangles(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), width, track.heads)
+            meshes[kind] = scene.mesh(f"arrow {track.kind}", (colour_code(track.kind), 1.0), *unit)
+        scales = np.repeat(lengths[:, k, None], 3, axis=1)
+        tables = {"translation": arrows.start[:, k], "rotation": _pointing(arrows.vector[:, k]), "scale": scales}
+        first = {path: _rounded(table[0]) for path, table in tables.items()}
+        node = scene.node(group, name=f"{track.kind} {track.name}", mesh=meshes[kind], **first)
+        scene.animate(node, tables, track.steady)
 
 
 def _pointing(vectors: Array) -> Array:
@@ -194,7 +184,7 @@ class _Scene:
         siblings.append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
-    def mesh(self, name: str, look: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
+    def mesh(self, name: str, paint: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
         """Add a mesh of a colour and an opacity; returns its number."""
         add = self.store.add
         primitive = {
@@ -203,7 +193,7 @@ class _Scene:
                 "NORMAL": add(normals, "<f4", POINTS),
             },
             "indices": add(faces.ravel(), "<u4", INDICES),
-            "material": self.materials.setdefault(look, len(self.materials)),
+            "material": self.materials.setdefault(paint, len(self.materials)),
         }
         self.meshes.append({"name": name, "primitives": [primitive]})
         return len(self.meshes) - 1
@@ -219,7 +209,7 @@ class _Scene:
             "nodes": self.nodes,
             "meshes": self.meshes,
             "skins": self.skins,
-            "materials": [_material(*look) for look in self.materials],
+            "materials": [_material(*paint) for paint in self.materials],
             "animations": [animation] if animation else [],
             "accessors": self.store.accessors,
             "bufferViews": self.store.views,
@@ -247,39 +237,39 @@ class _Robot:
     joints alone.
     """
 
-    def __init__(self, scene: _Scene, base: int, rig: Rig, track: Track, tint: str) -> None:
-        self.scene, self.base, self.rig, self.track, self.tint = scene, base, rig, track, tint
+    def __init__(self, scene: _Scene, base: int, visual: RobotVisual, frames: Sequence[Frame]) -> None:
+        self.scene, self.base, self.visual, self.geometry = scene, base, visual, visual.geometry
+        g = np.stack([frame.g for frame in frames])
+        self.position, self.rotation, self.first = g[..., :3, 3], quaternions(g), visual.geometry.shape(g[0])
+        self.normals = self.geometry.local_normals(g[0])
         self.joints: dict[int, int] = {}  # station -> node
-        self._first = rig.geometry.at(track.q[0])
-        for part in rig.geometry.parts:
+        for part in self.geometry.parts:
             self._add(part)
 
     def _joint(self, station: int) -> int:
         """The node of a station."""
         if station not in self.joints:
-            link, s = self.rig.geometry.places[station]
-            tables = {"translation": self.track.position[:, station], "rotation": self.track.turn[:, station]}
+            link, s = self.geometry.places[station]
+            tables = {"translation": self.position[:, station], "rotation": self.rotation[:, station]}
             first = {path: _rounded(table[0]) for path, table in tables.items()}
             self.joints[station] = self.scene.node(self.base, name=f"{link} {s:.4g}", **first)
             self.scene.animate(self.joints[station], tables)
         return self.joints[station]
 
     def _add(self, part: Part) -> None:
-        used, index = np.unique(self.rig.geometry.station[part.points], return_inverse=True)
+        used, index = np.unique(self.geometry.station[part.points], return_inverse=True)
+        translucent = part.kind == ROD and self.geometry.tendons and not self.visual.tint
+        paint = self.visual.tint or part_colour(part), ROD_OPACITY if translucent else 1.0
+        at, faces = part.points, part.faces - part.points.start
         if len(used) == 1:
-            mesh = self._mesh_of(part, self.rig.local, self.rig.normal)
+            mesh = self.scene.mesh(part.name, paint, self.geometry.local[at], self.normals[at], faces)
             self.scene.node(self._joint(int(used[0])), name=part.name, mesh=mesh)
             return
-        mesh = self._mesh_of(part, self._first.points, self._first.normals)
+        mesh = self.scene.mesh(part.name, paint, self.first.points[at], self.first.normals[at], faces)
         if self.scene.animated:
             self.scene.node(None, name=part.name, mesh=mesh, skin=self._skin(part, mesh, used, index))
         else:
             self.scene.node(self.base, name=part.name, mesh=mesh)
-
-    def _mesh_of(self, part: Part, points: Array, normals: Array) -> int:
-        look = (self.tint, 1.0) if self.tint else _look(part, bool(self.rig.geometry.tendons))
-        at = part.points
-        return self.scene.mesh(part.name, look, points[at], normals[at], part.faces - at.start)
 
     def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
         """Bind each point of a mesh to the one of the stations `used` that `index` names."""
@@ -287,7 +277,7 @@ class _Robot:
         attributes["JOINTS_0"] = add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
         attributes["WEIGHTS_0"] = add(np.tile([1.0, 0.0, 0.0, 0.0], (len(index), 1)), "<f4", POINTS)
         # matrices stand in the file column by column, their last rows exact
-        inverse = np.linalg.inv(self._first.g[used])
+        inverse = np.linalg.inv(self.first.g[used])
         inverse[:, 3] = [0.0, 0.0, 0.0, 1.0]
         matrices = add(inverse.transpose(0, 2, 1).reshape(-1, 16), "<f4")
         joints = [self._joint(int(station)) for station in used]
@@ -307,13 +297,6 @@ def _upright(up: Array) -> list[float]:
 
 def _rounded(values: Array) -> list[float]:
     return [float(value) for value in np.asarray(values, dtype=np.float32)]
-
-
-def _look(part: Part, tendons: bool) -> tuple[str, float]:
-    """Colour and opacity of a part."""
-    if part.kind == BODY:
-        return part.colour or RIGID, 1.0
-    return (CORD, 1.0) if part.kind == TENDON else (SOFT, CLEAR if tendons else 1.0)
 
 
 def _material(colour: str, opacity: float) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError
-from sorosim.validation import positive
-from sorosim.viz.ghosts import FADE, TIME, check_ghosts, snapshots, time_colours, time_words
+from sorosim.errors import InputError, nearest
+from sorosim.validation import describe, positive
+from sorosim.viz.motion import MotionGroup, as_group, sample
+from sorosim.viz.output import PICTURES, check_size, written
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
-from sorosim.viz.target import PICTURES, check_size, check_times, sample, written
-from sorosim.viz.together import Together, together
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
@@ -28,11 +27,15 @@ Progress = Callable[[int, int], None]
 MOVIES = (".mp4", ".gif")
 SIDE_VIEW = ".svg"
 MOST_IMAGES = 100_000
+FADE, TIME = "fade", "time"
+GHOSTS = (FADE, TIME)
+PALEST = 0.28  # opacity of the oldest moment
+TIME_COLOURS, FIRST, LAST = "viridis", 0.08, 0.93
 
 
 def still(
     result: Any, path: str | os.PathLike[str], *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
-    size: Sequence[int] = (1280, 720), **look: Any,
+    size: Sequence[int] = (1280, 720), **options: Any,
 ) -> None:  # fmt: skip
     """Write a picture of an equilibrium, or of a run at one time or several.
 
@@ -47,9 +50,9 @@ def still(
         How several times are told apart: earlier ones are paler, or each has the colour of its time.
     size : (int, int)
         Width and height [pixels].
-    **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
-        joints, gravity, follow, orbit, title. A side view knows trails and tips only.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
+        loads, joints, gravity, follow, orbit, title. A side view knows trails and tips only.
 
     Raises
     ------
@@ -58,45 +61,103 @@ def still(
     FileError
         The file cannot be written.
     """
-    shown = together(result)
-    times = np.sort(check_times(shown, t))
+    shown = as_group(result)
+    times = np.sort(shown.check_times(t))
     check_ghosts(ghosts, shown)
-    shown.check_look(look)
+    shown.check_options(options)
     if str(path).lower().endswith(SIDE_VIEW):
-        _flat(shown, path, times, ghosts, look)
+        _write_side_view(shown, path, times, ghosts, options)
         return
     many = len(times) > 1
     for name in ("follow", "orbit"):
-        if many and look.get(name):
+        if many and options.get(name):
             raise InputError(name, "one time only", f"{len(times)} times", "the camera stands still in such a picture")
-    fitted = times if many and not look.get("trails") else None
-    with written(path, (*PICTURES, SIDE_VIEW)) as draft, shown.scene(size, look) as scene:
-        scene.fit_runs(shown.motions, fitted)
+    fitted = times if many and not options.get("trails") else None
+    with written(path, (*PICTURES, SIDE_VIEW)) as draft, Scene(shown, size=size, **options) as scene:
+        scene.fit_motions(fitted)
         if not many:
             scene.update(*shown.state(float(times[0])))
             scene.still(draft)
             return
         import imageio.v3
 
-        imageio.v3.imwrite(draft, snapshots(scene, shown, times, ghosts))
+        imageio.v3.imwrite(draft, _snapshots(scene, shown, times, ghosts))
 
 
-def _flat(
-    shown: Together, path: str | os.PathLike[str], times: Array, ghosts: str, look: Mapping[str, Any]
-) -> None:  # fmt: skip
+def check_ghosts(ghosts: str, shown: MotionGroup) -> str:
+    """Return how moments are told apart, refusing what is unknown."""
+    if ghosts not in GHOSTS:
+        raise InputError("ghosts", " or ".join(GHOSTS), describe(ghosts), nearest(str(ghosts), GHOSTS))
+    if ghosts == TIME and shown.several:
+        raise InputError("ghosts", FADE, f"'{ghosts}'", "the colours of several runs tell them apart")
+    return ghosts
+
+
+def opacities(n: int) -> Array:
+    """Opacity of each of n moments, the last one 1."""
+    return np.linspace(PALEST, 1.0, n) if n > 1 else np.ones(n)
+
+
+def time_colours(n: int) -> list[str]:
+    """Codes of the colours of n moments."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    scale = colormaps[TIME_COLOURS]
+    return [to_hex(scale(x)) for x in np.linspace(FIRST, LAST, n)]
+
+
+def time_labels(times: Sequence[float] | Array) -> list[str]:
+    """Such as "t = 0.5 s"."""
+    return [f"t = {t:.4g} s" for t in times]
+
+
+def _snapshots(scene: Scene, shown: MotionGroup, times: Array, ghosts: str) -> Image:
+    """The picture of several moments, later ones over earlier ones; the scene must be fitted.
+
+    Layers of pictures, not translucent solids: of each moment only its outside is seen, and the last one is whole.
+    """
+    colours = time_colours(len(times)) if ghosts == TIME else []
+    if colours:
+        scene.tint(colours[-1])
+        scene.add_legend(list(zip(time_labels(times), colours, strict=True)))
+    clock = "" if colours else f"t = {', '.join(f'{t:.4g}' for t in times)} s"
+
+    def drawn(k: int) -> Image:
+        if colours:
+            scene.tint(colours[k])
+        scene.update(*shown.state(float(times[k])))
+        scene.annotations.write("clock", clock)
+        return scene.fine_image()
+
+    last = drawn(len(times) - 1)
+    scene.show_robots(False)
+    empty = scene.fine_image().astype(float)
+    scene.show_robots(True)
+    out = empty.copy()
+    for k, opacity in enumerate(opacities(len(times)) if not colours else np.ones(len(times))):
+        layer = (drawn(k) if k < len(times) - 1 else last).astype(float)
+        changed = np.any(layer != empty, axis=2, keepdims=True)
+        out += np.where(changed, opacity * (layer - out), 0.0)
+    return scene.reduced(np.asarray(np.rint(out), dtype=np.uint8))
+
+
+def _write_side_view(
+    shown: MotionGroup, path: str | os.PathLike[str], times: Array, ghosts: str, options: Mapping[str, Any]
+) -> None:
     """Write a side view, as SVG."""
-    for name in look:
+    for name in options:
         if name not in ("trails", "tips"):
             raise InputError("options", "trails or tips of a side view", f"'{name}'", "write a .png file")
     if shown.several:
         raise InputError("path", "a .png file for several runs", f"'{path}'")
     motion = shown.motions[0]
     path_of_tip = None
-    if look.get("trails"):
-        link = (look.get("tips") or [motion.robot.tip_link])[0]
+    if options.get("trails"):
+        link = (options.get("tips") or [motion.robot.tip_link])[0]
         path_of_tip = np.stack([motion.robot.pose(q, link)[:3, 3] for q in motion.q])
     colours = time_colours(len(times)) if ghosts == TIME else None
-    labels = time_words(times) if motion.timed and (colours or len(times) > 1) else None
+    labels = time_labels(times) if motion.timed and (colours or len(times) > 1) else None
     text = side_view(motion.robot, list(sample(motion, times)[0]), path_of_tip, colours=colours, labels=labels)
     if not text:
         raise InputError("path", "a .png file", f"'{path}'", "the robot has nothing to draw, or too much for this")
@@ -106,7 +167,7 @@ def _flat(
 
 def movie(
     run: Any, path: str | os.PathLike[str], *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
-    progress: Progress | None = None, **look: Any,
+    progress: Progress | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write a run as a movie, .mp4 or .gif by the suffix of the path.
 
@@ -122,9 +183,9 @@ def movie(
         Width and height [pixels]; odd numbers grow by one.
     progress : callable, optional
         Called as ``progress(done, total)`` after each picture.
-    **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
-        joints, gravity, follow, orbit, title.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
+        loads, joints, gravity, follow, orbit, title.
 
     Raises
     ------
@@ -133,9 +194,9 @@ def movie(
     FileError
         The file cannot be written.
     """
-    rate, speed, shown = positive("fps", fps), positive("speed", speed), together(run)
+    rate, speed, shown = positive("fps", fps), positive("speed", speed), as_group(run)
     t, (width, height) = shown.t, check_size(size)
-    shown.check_look(look)
+    shown.check_options(options)
     if not shown.timed:
         raise InputError("run", "a run", "an equilibrium", "still draws equilibria")
     even = (width + width % 2, height + height % 2)
@@ -148,12 +209,12 @@ def movie(
             most = f"a movie of at most {MOST_IMAGES} pictures"
             raise InputError("speed", most, f"{n:.2g}", "a larger speed, or less fps")
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
-        with shown.scene(even, look) as scene:
-            scene.fit_runs(shown.motions)
+        with Scene(shown, size=even, **options) as scene:
+            scene.fit_motions()
             write(draft, _images(scene, shown, times, progress), rate, even)
 
 
-def _images(scene: Scene, shown: Together, times: Array, progress: Progress | None) -> Iterator[Image]:
+def _images(scene: Scene, shown: MotionGroup, times: Array, progress: Progress | None) -> Iterator[Image]:
     for k, now in enumerate(times):
         scene.update(*shown.state(float(now)))
         yield scene.image()

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from sorosim.robot import Robot
 from sorosim.viz.camera import AXES, grid_step, level_axes, up_axis
+from sorosim.viz.colours import CORD, part_colour
 from sorosim.viz.geometry import ROD, TENDON, Geometry, Part, Shape
 
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
 LABELS, FOOT = 90.0, 320.0  # widths of a column of labels and of the line below
-SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#882e72"
+EARLIER, PATH = "#b9bec6", "#882e72"
 MOST_PARTS, MOST_TRIANGLES = 150, 1000  # of a picture that stays small
 
 
@@ -70,7 +71,7 @@ def side_view(
 
     lines = []
     for k, shape in enumerate(shapes):
-        colour = colours[k] if colours else GHOST if k < len(shapes) - 1 and not labels else ""
+        colour = colours[k] if colours else EARLIER if k < len(shapes) - 1 and not labels else ""
         drawn = _drawn(geometry, shape, plane, place, colour)
         opacity = (k + 1) / len(shapes) if labels and not colours else 1.0
         lines += [f'<g opacity="{opacity:.2f}">', *drawn, "</g>"] if opacity < 1.0 else drawn
@@ -117,7 +118,7 @@ def _drawn(geometry: Geometry, shape: Shape, plane: Plane, place: Callable[[Arra
     for k in np.argsort(depth):
         part = solid[int(k)]
         outlines = outlines_of(geometry, part, shape, plane, place)
-        colour = tint if tint else SOFT if part.kind == ROD else part.colour or RIGID
+        colour = tint or part_colour(part)
         d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
         lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
     if not tint:

@@ -1,4 +1,4 @@
-"""Letters in a scene: heading, clock, how it plays, the grid's step, the scale of arrows, the keys, a legend."""
+"""Annotations of a scene: texts such as heading and clock, a legend, a scalar bar."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from sorosim.viz.options import UNITS
 
 INK = "#30343a"
 SQUARE = "\u25a0"
@@ -30,7 +32,7 @@ def in_font(text: Any, name: str = "DejaVuSans") -> Any:
     return text
 
 
-class Words:
+class Annotations:
     """Texts of a scene by the names of `PLACES`, all empty at first."""
 
     def __init__(self, plotter: Any) -> None:
@@ -45,16 +47,16 @@ class Words:
         frame.SetBackgroundOpacity(0.88)
         frame.SetLineSpacing(1.15)
 
-    def say(self, name: str, words: str) -> None:
+    def write(self, name: str, words: str) -> None:
         """Write a text."""
         self._texts[name].input = words
 
-    def raise_to(self, name: str, y: float) -> None:
+    def move_to(self, name: str, y: float) -> None:
         """Move a text to another height, as a part of the picture."""
         self._texts[name].position = (PLACES[name][0], y)
 
-    def said(self, name: str) -> str:
-        """A text as it is."""
+    def text(self, name: str) -> str:
+        """The present text."""
         return str(self._texts[name].input)
 
     def scale(self, factor: float) -> None:
@@ -90,3 +92,34 @@ class Legend:
         for row in self._rows:
             for actor in row:
                 self._plotter.remove_actor(actor, render=False)
+
+
+def narrowness(size: Sequence[int]) -> float:
+    """How many times the part of a window of a size is that letters need at its side, 1 in one of 16 to 9."""
+    return min(16.0 / 9.0 * size[1] / size[0], 3.0)
+
+
+class ScalarBar:
+    """The colours of a quantity beside their numbers, with its unit."""
+
+    def __init__(self, plotter: Any, mapper: Any, quantity: str, labels: int) -> None:
+        place = {"position_x": 0.89, "position_y": 0.3, "width": 0.06, "height": 0.42}
+        style = {"vertical": True, "fmt": "%.4g", "color": INK, "n_labels": labels}
+        self.title = f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]"
+        self._plotter = plotter
+        self._actor = plotter.add_scalar_bar(title=f"{self.title}\n", mapper=mapper, **place, **style)
+        self._actor.SetTextPad(6)
+        in_font(self._actor.GetTitleTextProperty())
+        in_font(self._actor.GetLabelTextProperty())
+
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        part = narrowness(size)
+        self._actor.SetPosition(1.0 - 0.11 * part, 0.3)
+        self._actor.SetWidth(0.06 * part)
+        self._actor.GetTitleTextProperty().SetFontSize(round(16.0 * factor))
+        self._actor.GetLabelTextProperty().SetFontSize(round(16.0 * factor))
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        self._plotter.remove_scalar_bar(f"{self.title}\n", render=False)

@@ -1,4 +1,4 @@
-"""How robots and results show themselves in Jupyter: a small table beside a side view."""
+"""Robots and results in notebooks: a small table beside a side view."""
 
 from __future__ import annotations
 

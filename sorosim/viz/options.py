@@ -1,4 +1,4 @@
-"""What a picture shows and how: the options that stills, movies and the player share."""
+"""Options of drawings, which pictures, films, windows, pages and files share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError, nearest
 from sorosim.robot import Robot
-from sorosim.validation import describe, number
+from sorosim.validation import describe, flag, number
 from sorosim.viz.camera import check_view
 
 PLAIN, TENSION = "plain", "tension"
@@ -21,7 +19,7 @@ UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumera
 
 
 @dataclass(frozen=True)
-class Look:
+class DrawingOptions:
     """What is drawn beside the links, in which colours, and from where.
 
     Parameters
@@ -73,7 +71,7 @@ class Look:
     orbit: float = 0.0
     title: str | None = None
 
-    def changed(self, robot: Robot, options: Mapping[str, Any], links: Sequence[str] | None = None) -> Look:
+    def changed(self, robot: Robot, options: Mapping[str, Any], links: Sequence[str] | None = None) -> DrawingOptions:
         """The same but for some options, refusing what this robot cannot show.
 
         Trails may be left by some `links`; default: by those of the robot.
@@ -87,9 +85,9 @@ class Look:
         for name, value in options.items():
             if name not in known:
                 raise InputError("options", "the name of an option", f"'{name}'", nearest(name, known))
-            if name in SWITCHES and not isinstance(value, bool | np.bool_):
-                raise InputError(name, "True or False", describe(value))
-        new = Look(**(asdict(self) | dict(options)))
+            if name in TOGGLES:
+                flag(name, value)
+        new = DrawingOptions(**(asdict(self) | dict(options)))
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
@@ -119,12 +117,12 @@ class Look:
 
     @property
     def forces(self) -> tuple[str, ...]:
-        """Kinds of wrenches that are drawn, see `sorosim.viz.forces`."""
+        """Kinds of wrenches that are drawn, see `sorosim.viz.wrenches`."""
         return tuple(name for name in FORCES if getattr(self, name))
 
 
-FORCES = ("loads", "gravity", "joints", "contacts")
-SWITCHES = ("tendons", "floor", "axes", "frames", "trails", *FORCES)
+LOADS, GRAVITY, JOINTS, CONTACTS = FORCES = ("loads", "gravity", "joints", "contacts")
+TOGGLES = ("tendons", "floor", "axes", "frames", "trails", *FORCES)
 
 
 def has_tendons(robot: Robot) -> bool:
@@ -132,7 +130,7 @@ def has_tendons(robot: Robot) -> bool:
     return any(isinstance(actuator, Tendon) for actuator in robot.description.actuators.values())
 
 
-def varying_colours(robot: Robot) -> tuple[str, ...]:
+def available_colours(robot: Robot) -> tuple[str, ...]:
     """What colours can show of a robot: plain, the tension if there are tendons, the strains that may vary."""
     bases = [
         piece.division for link in robot.links if link.rod for piece in robot.engine.layout.links[link.name].pieces
