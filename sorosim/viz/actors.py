@@ -8,19 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.viz import colours
 from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_triangles
-from sorosim.viz.colours import (
-    AXIS_COLOURS,
-    CORD,
-    RIGID,
-    SHADOW,
-    SOFT,
-    SOFT_INSIDE,
-    SOFT_OUTSIDE,
-    StrainField,
-    colour_map,
-    rgb,
-)
+from sorosim.viz.colours import StrainField, colour_map, rgb
 from sorosim.viz.geometry import BODY, ROD, TENDON, Part
 from sorosim.viz.offscreen import load_pyvista
 from sorosim.viz.options import STRAINS, TENSION, DrawingOptions
@@ -71,8 +61,8 @@ class Triads:
 
     def __init__(self, stations: ArrayLike) -> None:
         self._stations, self.length = np.array(stations, dtype=np.int64), 0.1
-        colours = [rgb(colour) for colour in AXIS_COLOURS] * len(self._stations)
-        self.mesh = _lines(np.arange(2 * len(colours)).reshape(-1, 2), colours)
+        rows = [rgb(colour) for colour in colours.AXIS_COLOURS] * len(self._stations)
+        self.mesh = _lines(np.arange(2 * len(rows)).reshape(-1, 2), rows)
 
     def update(self, g: Array) -> None:
         """Take the poses from those of all stations (n, 4, 4)."""
@@ -99,11 +89,11 @@ class Trails:
         _move(self.mesh, np.swapaxes(points, 0, 1).reshape(-1, 3))
 
 
-def _lines(index: NDArray[np.int64], colours: Sequence[tuple[int, ...]]) -> Any:
+def _lines(index: NDArray[np.int64], codes: Sequence[tuple[int, ...]]) -> Any:
     """A mesh of lines (n, m) through points, all at the origin at first, each line in a colour."""
     lines = np.column_stack([np.full(len(index), index.shape[1]), index])
     mesh = load_pyvista().PolyData(np.zeros((index.size, 3)), lines=lines.ravel())
-    mesh.cell_data["colour"] = np.array(colours, dtype=np.uint8)
+    mesh.cell_data["colour"] = np.array(codes, dtype=np.uint8)
     return mesh
 
 
@@ -186,19 +176,21 @@ class RobotActors:
         if self._rods is not None:
             # rods in which tendons are seen: a translucent outside before the pale inside of the far wall
             mesh = self._rods.mesh
-            self._add("inside", mesh, color=SOFT_INSIDE, lighting=False, culling="front", scalars=None)
+            self._add("inside", mesh, color=colours.SOFT_INSIDE, lighting=False, culling="front", scalars=None)
             self._add("outside", mesh, scalars="value", cmap=colour_map(STRAINS[0]), culling="back", **MATT)
         self._bodies: dict[str, Surface] = {}
         for colour in dict.fromkeys(part.colour for part in parts if part.kind == BODY):
             body = surface(BODY, colour=colour)
             assert body is not None
-            self._bodies[colour or RIGID] = body
-            self._add(f"bodies {colour or RIGID}", body.mesh, color=colour or RIGID, scalars=None, **MATT)
+            self._bodies[colour or colours.RIGID] = body
+            self._add(
+                f"bodies {colour or colours.RIGID}", body.mesh, color=colour or colours.RIGID, scalars=None, **MATT
+            )
         if self._tendons is not None:
             style = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
-            self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = CORD
+            self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = colours.CORD
         if self._shaded is not None:
-            self._add("shadow", self._shaded.mesh, color=SHADOW, lighting=False, scalars=None)
+            self._add("shadow", self._shaded.mesh, color=colours.SHADOW, lighting=False, scalars=None)
         every = (self._rods, *self._bodies.values(), self._tendons)
         self.surfaces = [one for one in every if one is not None]
 
@@ -214,7 +206,7 @@ class RobotActors:
             outside.mapper.scalar_visibility = strained
             shading = MATT | (DATA if strained else {})
             outside.prop.ambient, outside.prop.diffuse = shading["ambient"], shading["diffuse"]
-            outside.prop.color = tint or (SOFT_OUTSIDE if translucent else SOFT)
+            outside.prop.color = tint or (colours.SOFT_OUTSIDE if translucent else colours.SOFT)
             outside.prop.opacity = 0.4 if translucent else 1.0
             self._show("outside", shown)
             self._show("inside", shown and translucent)
@@ -285,8 +277,8 @@ def _arrow_meshes(scale: ArrowScale, wrenches: Wrenches) -> Iterator[tuple[str, 
         points, normals, faces = arrow_triangles(starts, vectors, scale.width, heads)
         mesh = load_pyvista().PolyData.from_regular_faces(points, faces)
         mesh.point_data.active_normals = normals
-        colours = np.array([COLOURS[wrenches.kind[row]] for row in rows], dtype=np.uint8)
-        mesh.point_data["colour"] = np.repeat(colours, len(points) // len(rows), axis=0)
+        codes = np.array([COLOURS[wrenches.kind[row]] for row in rows], dtype=np.uint8)
+        mesh.point_data["colour"] = np.repeat(codes, len(points) // len(rows), axis=0)
         yield ("forces", "moments")[heads - 1], mesh
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sorosim.viz.camera import round_up
 from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
+from sorosim.viz.surfaces import revolved
 from sorosim.viz.wrenches import Wrenches
 
 Array = NDArray[np.float64]
@@ -205,17 +206,6 @@ def arrow_shape(heads: int) -> ArrowShape:
     step[step[:, 2] > 0.0, 1:] = [1.0, 0.0]  # the shaft is straight, however long
     normal = np.stack([step[:, 1], -step[:, 0]], axis=-1)
     normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
-
-    angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
-    around = np.stack([np.cos(angle), np.sin(angle), np.ones(AROUND)], axis=1)
-    both = np.broadcast_to(normal[:, None], (*outline.shape[:2], 2))
-    points, normals = (x[..., None, [0, 0, 1]] * around for x in (outline[..., :2], both))
-
-    index = np.arange(points.size // 3).reshape(points.shape[:-1])
-    low_row, high_row = index[:, 0], index[:, 1]
-    low_next, high_next = np.roll(low_row, -1, axis=-1), np.roll(high_row, -1, axis=-1)
-    triangles = [np.stack([low_row, low_next, high_next], -1), np.stack([low_row, high_next, high_row], -1)]
-    return ArrowShape(
-        points.reshape(-1, 3), np.repeat(outline[..., 2].ravel(), AROUND), normals.reshape(-1, 3),
-        np.concatenate([part.reshape(-1, 3) for part in triangles]), 0.6 / (HEAD * heads),
-    )  # fmt: skip
+    lines = zip(outline[..., :2], np.repeat(normal[:, None], 2, axis=1), strict=True)
+    points, normals, faces, *_ = revolved(list(lines), AROUND)
+    return ArrowShape(points, np.repeat(outline[..., 2].ravel(), AROUND), normals, faces, 0.6 / (HEAD * heads))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,18 @@ def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
     )  # half their height: the name is along the axis
     axis.set_tick_params(pad=(gap + half) / by_pad - TICK_OFFSET)
     axis.labelpad = (2.0 * gap + 2.0 * half + letters) / by_label_pad - LABEL_OFFSET
+
+
+def solid_axes(
+    figure: Figure, where: Any, geometry: Geometry, shapes: Iterable[tuple[Shape, Colour]], *points: Array
+) -> tuple[Any, Any]:
+    """As `axes_3d`, around shapes, later ones drawn over earlier ones in their colours, and further points (n, 3)."""
+    rows = list(shapes)
+    seen = np.concatenate([*points, *(visible_points(geometry, shape) for shape, _ in rows)])
+    axes, room = axes_3d(figure, where, geometry.robot, seen)
+    for k, (shape, colour) in enumerate(rows):
+        draw_solid(axes, geometry, shape, colour, 10 + k)
+    return axes, room
 
 
 def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int) -> None:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
-from sorosim.validation import describe
+from sorosim.viz.checks import check_name
 
 Array = NDArray[np.float64]
 
@@ -53,10 +52,7 @@ def level_axes(up: Array) -> tuple[Array, Array]:
 
 def check_view(view: str) -> str:
     """Return the name of a view, refusing unknown ones."""
-    known = (*VIEWS, *AXES)
-    if view not in known:
-        raise InputError("view", "the name of a view", describe(view), nearest(str(view), known))
-    return view
+    return check_name("view", view, (*VIEWS, *AXES), "the name of a view")
 
 
 def level_view(view: str, up: Array) -> str:

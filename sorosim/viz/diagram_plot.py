@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.collections import PolyCollection
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
 from sorosim.viz.camera import up_axis
+from sorosim.viz.checks import PathLike
 from sorosim.viz.figures import PALETTE, UNITS, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
@@ -34,14 +34,9 @@ STILL = 1e-6
 
 
 def plot_diagram(
-    found: Any,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    x: str = "parameter",
-    y: str | None = None,
-    shapes: Sequence[tuple[float, Array]] | int | None = None,
-    style: str | os.PathLike[str] | None = None,
-) -> Figure:
+    found: Any, path: PathLike | None = None, *, x: str = "parameter", y: str | None = None,
+    shapes: Sequence[tuple[float, Array]] | int | None = None, style: PathLike | None = None,
+) -> Figure:  # fmt: skip
     """Diagram of a continuation and its branches: stable lines solid, buckling dashed, flutter dotted; special points.
 
     Parameters
@@ -72,7 +67,7 @@ def plot_diagram(
         axes = figure.add_subplot(grid[0, 0])
         seen: dict[str, Any] = {}
         for k, (curve, (right, up)) in enumerate(zip(curves, pairs, strict=True)):
-            for kind, s, q, p in _runs(curve):
+            for kind, s, q, p in _pieces(curve):
                 dashes, width = LINES[kind]
                 axes.plot(right.of(s, q, p), up.of(s, q, p), dashes, color=PALETTE[0] if k == 0 else PALETTE[4],
                           linewidth=width, zorder=3)  # fmt: skip
@@ -104,11 +99,11 @@ def _word(point: Any) -> str:
     return words.get(point.kind, "stability changes")
 
 
-class _Quantity:
-    """What an axis shows: a function of arclength, coordinates and parameter, row by row."""
+class _Quantity(NamedTuple):
+    """What an axis shows."""
 
-    def __init__(self, label: str, of: Callable[[Array, Array, Array], Array]) -> None:
-        self.label, self.of = label, of
+    label: str
+    of: Callable[[Array, Array, Array], Array]  # of arclength, coordinates and parameter, row by row
 
 
 def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
@@ -132,8 +127,7 @@ def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
     def places(_: Array, q: Array, p: Array) -> Array:
         return np.array([curve.way.shaped(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
 
-    return _Quantity(f"{axis} of {'the tip of ' if link != 'tip' else ''}{where if link != 'tip' else 'the tip'} [m]",
-                     places)  # fmt: skip
+    return _Quantity(f"{axis} of the tip{'' if link == 'tip' else f' of {where}'} [m]", places)
 
 
 def _label(curve: Any) -> str:
@@ -159,29 +153,24 @@ def _most_moved(curves: Sequence[Any]) -> str:
     return str(robot.coordinate_names[int(np.argmax(spans))]) if spans.any() else "tip z"
 
 
-def _runs(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
+def _pieces(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
     """Pieces of a curve of one kind, cut at its special points: kind, arclengths, coordinates, parameters."""
-    kinds = curve.kind
-    s, q, p = [curve.arclength[0]], [curve.q[0]], [curve.parameter[0]]
-    kind = kinds[min(1, len(curve) - 1)]
-    for i in range(len(curve) - 1):
-        inside = [point for point in curve.points if point.row == i]
-        for point in inside:
-            state = point.arclength, point.q, point.parameter
-            for rows, value in zip((s, q, p), state, strict=True):
-                rows.append(value)
-            after = _kind(point.after) if kind != "unknown" else kind
-            if after != kind:
-                yield kind, np.array(s), np.array(q), np.array(p)
-                kind, s, q, p = after, [state[0]], [state[1]], [state[2]]
-        for rows, value in zip(
-            (s, q, p), (curve.arclength[i + 1], curve.q[i + 1], curve.parameter[i + 1]), strict=True
-        ):
-            rows.append(value)
-        if kinds[i + 1] != kind and i + 1 < len(curve) - 1:
-            yield kind, np.array(s), np.array(q), np.array(p)
-            kind, s, q, p = kinds[i + 1], s[-1:], q[-1:], p[-1:]
-    yield kind, np.array(s), np.array(q), np.array(p)
+    kinds, rows = curve.kind, list(zip(curve.arclength, curve.q, curve.parameter, strict=True))
+    pieces = [(kinds[min(1, len(curve) - 1)], rows[:1])]
+
+    def add(row: Any, after: str) -> None:
+        pieces[-1][1].append(row)
+        if after != pieces[-1][0]:
+            pieces.append((after, [row]))
+
+    for i in range(1, len(curve)):
+        for point in (point for point in curve.points if point.row == i - 1):
+            known = pieces[-1][0] != "unknown"
+            add((point.arclength, point.q, point.parameter), _kind(point.after) if known else "unknown")
+        add(rows[i], kinds[i] if i < len(curve) - 1 else pieces[-1][0])
+    for kind, states in pieces:
+        s, q, p = (np.array(column) for column in zip(*states, strict=True))
+        yield kind, s, q, p
 
 
 def _kind(growth: Any) -> str:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
 from sorosim.validation import describe
-from sorosim.viz.output import written
+from sorosim.viz.checks import PathLike, written
 
 Array = NDArray[np.float64]
 
@@ -33,26 +34,9 @@ Array = NDArray[np.float64]
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 DASHES = ("-", "--", ":", "-.")
 FORMATS = ("png", "pdf", "svg", "jpg", "tif")
-STYLE: dict[Any, Any] = {
-    "font.size": 10.0,
-    "axes.titlesize": 10.5,
-    "legend.fontsize": 9.0,
-    "legend.frameon": False,
-    "axes.grid": True,
-    "grid.color": "#e3e6ea",
-    "grid.linewidth": 0.7,
-    "axes.edgecolor": "#5b6168",
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.4,
-    "savefig.dpi": 200,
-    "pdf.fonttype": 42,  # letters stay letters
-    "text.parse_math": False,  # names may hold dollars
-}
 TALLEST = 60.0  # of a figure [inches]
 
-PAPER = "paper"
+OURS, PAPER = "sorosim", "paper"
 SUFFIX = ".mplstyle"
 WIDE = 9.0  # figures as wide as this go over two columns [inches]
 GUTTER = 0.16  # between the columns of a page [inches]
@@ -64,7 +48,7 @@ _CHOSEN: ContextVar[Settings | None] = ContextVar("chosen style", default=None)
 UNITS = {"angle": "rad", "length": "m", "number": "-"}  # of coordinates, by their dimension
 
 
-def find_style(style: str | os.PathLike[str]) -> Settings:
+def find_style(style: PathLike) -> Settings:
     """What a style sets.
 
     Parameters
@@ -83,8 +67,7 @@ def find_style(style: str | os.PathLike[str]) -> Settings:
         raise InputError("style", f"'{PAPER}', a style of matplotlib or a {SUFFIX} file", describe(style))
     name = os.fspath(style)
     if name == PAPER:
-        with resources.as_file(resources.files("sorosim.viz").joinpath(f"{PAPER}{SUFFIX}")) as path:
-            return _from_file(path)
+        return _own(PAPER)
     if name.endswith(SUFFIX):
         return _from_file(Path(name))
     from matplotlib.style import library  # here, for matplotlib makes another one when it reads styles anew
@@ -105,8 +88,14 @@ def _from_file(path: Path) -> Settings:
     return settings
 
 
+@lru_cache
+def _own(name: str) -> Settings:
+    with resources.as_file(resources.files("sorosim.viz").joinpath(f"{name}{SUFFIX}")) as path:
+        return _from_file(path)
+
+
 @contextmanager
-def chosen(style: str | os.PathLike[str] | None) -> Iterator[None]:
+def chosen(style: PathLike | None) -> Iterator[None]:
     """Draw figures in a style; None: in ours."""
     token = _CHOSEN.set(None if style is None else find_style(style))
     try:
@@ -117,14 +106,7 @@ def chosen(style: str | os.PathLike[str] | None) -> Iterator[None]:
 
 def _styled() -> Any:
     """Matplotlib's settings: ours, but for what the chosen style sets otherwise."""
-    return rc_context(STYLE | (_CHOSEN.get() or {}))
-
-
-def line_colours(usual: tuple[str, ...]) -> tuple[str, ...]:
-    """Colours of lines: those of the chosen style, where it has some."""
-    cycle = (_CHOSEN.get() or {}).get("axes.prop_cycle")
-    colours = cycle.by_key().get("color") if cycle is not None else None
-    return tuple(colours) if colours else usual
+    return rc_context(_own(OURS) | (_CHOSEN.get() or {}))
 
 
 def figure_size(width: float, height: float) -> tuple[float, float]:
@@ -143,9 +125,8 @@ def figure_size(width: float, height: float) -> tuple[float, float]:
 
 @contextmanager
 def new_figure(
-    width: float, height: float, path: str | os.PathLike[str] | None = None,
-    style: str | os.PathLike[str] | None = None,
-) -> Iterator[Figure]:  # fmt: skip
+    width: float, height: float, path: PathLike | None = None, style: PathLike | None = None
+) -> Iterator[Figure]:
     """An empty figure [inches] to draw in, in a style if one is given; it is written if there is a path."""
     with chosen(style) if style is not None else nullcontext(), _styled():
         wide, high = figure_size(width, min(height, TALLEST))
@@ -156,7 +137,7 @@ def new_figure(
             save(figure, path)
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: PathLike) -> None:
     """Write a figure."""
     with written(path, [f".{name}" for name in FORMATS]) as draft, _styled():
         figure.savefig(draft)
@@ -181,8 +162,9 @@ def mark(t: Array) -> dict[str, Any]:
 
 
 def line_style(k: int) -> dict[str, Any]:
-    """Colour and dashes of the line with number k of a panel."""
-    colours = line_colours(PALETTE)
+    """Colour and dashes of the line with number k of a panel; colours are those of the chosen style, if it has some."""
+    cycle = (_CHOSEN.get() or {}).get("axes.prop_cycle")
+    colours = (cycle.by_key().get("color") if cycle is not None else None) or PALETTE
     return {"color": colours[k % len(colours)], "linestyle": DASHES[k // len(colours) % len(DASHES)]}
 
 

@@ -86,7 +86,7 @@ class Geometry:
 
     def __init__(self, robot: Robot, n_stations: int = 40, n_around: int = 32, tendons: bool = True) -> None:
         for name, value, least in (("n_stations", n_stations, 2), ("n_around", n_around, 4)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(name, f"a whole number of {least} or more", repr(value))
         self.robot = robot
         self.centrelines: dict[str, IntArray] = {}
@@ -99,22 +99,19 @@ class Geometry:
         self.tips = {name: int(build.stations(name, [1.0])[0]) for name in leaves}
         for link in robot.links:
             if link.rod is not None:
-                build.begin()
                 layout = robot.engine.layout.links[link.name]
-                tables = _add_rod(build, layout, int(n_stations), int(n_around))
+                tables = _add_rod(build, layout, n_stations, n_around)
                 self.centrelines[link.name], self.rings[link.name] = tables
-                build.end(ROD, link.name)
+                build.end_part(ROD, link.name)
                 continue
-            for surface in link_surfaces(link, int(n_around)):
-                build.begin()
+            for surface in link_surfaces(link, n_around):
                 index = build.points(self.frames[link.name], surface.points, surface.normals)
                 build.triangles(*index[surface.faces.T])
-                build.end(BODY, link.name, surface.convex, surface.colour)
+                build.end_part(BODY, link.name, surface.convex, surface.colour)
         for name, actuator in robot.description.actuators.items():
             if tendons and isinstance(actuator, Tendon):
-                build.begin()
-                self.tendons[name] = _add_tendon(build, robot, actuator, 2 * int(n_stations))
-                build.end(TENDON, name)
+                self.tendons[name] = _add_tendon(build, robot, actuator, 2 * n_stations)
+                build.end_part(TENDON, name)
 
         self.parts = tuple(build.parts)
         self.n_points = build.size
@@ -132,9 +129,8 @@ class Geometry:
 
     def shape(self, g: Array) -> Shape:
         """The robot with its stations at poses g (n_stations, 4, 4)."""
-        R = g[self.station, :3, :3]
-        points = np.einsum("kij,kj->ki", R, self.local) + g[self.station, :3, 3]
-        normals = np.einsum("kij,kj->ki", R, self.normal)
+        points = _placed(g[self.station], self.local)
+        normals = np.einsum("kij,kj->ki", g[self.station, :3, :3], self.normal)
 
         # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
         # one of them vanishes and the section's own direction stays
@@ -157,26 +153,22 @@ class Geometry:
 
     def some_points(self, q: ArrayLike, chosen: IntArray) -> Array:
         """Some of the points [m], world frame, by their indices (n,): less work than the whole shape."""
-        g = self.poses(q)
-        at = g[self.station[chosen]]
-        points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self.local[chosen]) + at[:, :3, 3]
-        return points
+        return _placed(self.poses(q)[self.station[chosen]], self.local[chosen])
 
     @cached_property
     def outermost(self) -> IntArray:
         """Points by which a picture knows what it must hold: of bodies the farthest ones, of the rest every seventh."""
         # seven is no divisor of the numbers around
-        found = [np.arange(p.points.start, p.points.stop) for p in self.parts if p.kind != BODY]
-        chosen = [np.concatenate(found)[::7]] if found else [np.zeros(0, dtype=np.int64)]
-        bodies = [part.points for part in self.parts if part.kind == BODY]
-        return np.concatenate(chosen + [points.start + farthest(self.local[points]) for points in bodies])
+        soft = [np.arange(p.points.start, p.points.stop) for p in self.parts if p.kind != BODY]
+        bodies = [p.points.start + farthest(self.local[p.points]) for p in self.parts if p.kind == BODY]
+        return np.concatenate([np.concatenate([np.zeros(0, dtype=np.int64), *soft])[::7], *bodies])
 
     def tip_stations(self, links: Sequence[str] | None = None) -> IntArray:
         """Stations of the tips of rods or the frames of rigid links by name; default: of links that carry no other."""
         if links is None:
             return np.array(list(self.tips.values()), dtype=np.int64)
-        found = [self.centrelines[name][-1] if name in self.centrelines else self.frames[name] for name in links]
-        return np.array(found, dtype=np.int64)
+        stations = [self.centrelines[name][-1] if name in self.centrelines else self.frames[name] for name in links]
+        return np.array(stations, dtype=np.int64)
 
     def ring_points(self, shape: Shape, rod: str) -> Array:
         """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""
@@ -189,9 +181,13 @@ class Geometry:
     def tendon_points(self, shape: Shape, tendon: str) -> Array:
         """Points (n, 3) of a tendon's line [m], world frame."""
         stations, d = self.tendons[tendon]
-        g = shape.g[stations]
-        points: Array = np.einsum("kij,kj->ki", g[:, :3, :3], d) + g[:, :3, 3]
-        return points
+        return _placed(shape.g[stations], d)
+
+
+def _placed(g: Array, points: Array) -> Array:
+    """Points (n, 3), each given in the frame of its pose (n, 4, 4), in the world."""
+    placed: Array = np.einsum("kij,kj->ki", g[:, :3, :3], points) + g[:, :3, 3]
+    return placed
 
 
 class _Builder:
@@ -206,13 +202,12 @@ class _Builder:
         self.parts: list[Part] = []
         self.size = 0
         self._faces: list[IntArray] = []
-        self._start = 0
 
-    def begin(self) -> None:
-        self._start, self._faces = self.size, []
-
-    def end(self, kind: str, name: str, *more: Any) -> None:
-        self.parts.append(Part(kind, name, slice(self._start, self.size), np.concatenate(self._faces), *more))
+    def end_part(self, kind: str, name: str, *more: Any) -> None:
+        """What was added since the last one is a part."""
+        start = self.parts[-1].points.stop if self.parts else 0
+        self.parts.append(Part(kind, name, slice(start, self.size), np.concatenate(self._faces), *more))
+        self._faces = []
 
     def stations(self, link: str, s: ArrayLike) -> IntArray:
         """Indices (n,) of the stations at s (n,) of a link; those that are not there yet are added."""

@@ -6,7 +6,6 @@ A joint is a section. Every point belongs to one, so the skin is exact at the st
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +17,11 @@ from sorosim import __version__
 from sorosim.errors import InputError
 from sorosim.validation import describe, positive
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_tracks, arrow_triangles, colour_code
+from sorosim.viz.checks import PathLike, written
 from sorosim.viz.colours import part_colour
 from sorosim.viz.geometry import ROD, Part
 from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import DrawingOptions
-from sorosim.viz.output import written
 from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE
 from sorosim.viz.visuals import COARSE, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of, without_flips
 
@@ -38,9 +37,7 @@ SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 ROD_OPACITY = 0.45  # of rods in which tendons are seen
 
 
-def export_gltf(
-    result: Any, path: str | os.PathLike[str], *, t: float | None = None, fps: float = 30.0, **options: Any
-) -> None:
+def export_gltf(result: Any, path: PathLike, *, t: float | None = None, fps: float = 30.0, **options: Any) -> None:
     """Write a run, or one moment, as a binary glTF 2.0 file, which Blender and other 3D programs open.
 
     Parameters

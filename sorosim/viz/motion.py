@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import describe, number
 from sorosim.viz.camera import up_axis
+from sorosim.viz.checks import check_name
 from sorosim.viz.options import PLAIN, DrawingOptions
 
 Array = NDArray[np.float64]
@@ -235,8 +236,7 @@ def motion_group(results: Sequence[Any], layout: str = OVERLAY, names: Sequence[
     if not isinstance(results, Sequence) or isinstance(results, str) or not results:
         hint = "the file comes first, then the list" if isinstance(results, str) else ""
         raise InputError("runs", "a list of runs or equilibria", describe(results), hint)
-    if layout not in LAYOUTS:
-        raise InputError("layout", " or ".join(LAYOUTS), describe(layout), nearest(str(layout), LAYOUTS))
+    check_name("layout", layout, LAYOUTS, " or ".join(LAYOUTS))
     motions = tuple(motion_of(result) for result in results)
     if names is None:
         names = numbered([motion.robot.name for motion in motions])

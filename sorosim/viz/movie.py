@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
-from sorosim.validation import describe, positive
+from sorosim.errors import InputError
+from sorosim.validation import positive
+from sorosim.viz.checks import PICTURES, PathLike, check_name, check_size, written
 from sorosim.viz.motion import MotionGroup, as_group, sample
-from sorosim.viz.output import PICTURES, check_size, written
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
 
@@ -34,7 +33,7 @@ TIME_COLOURS, FIRST, LAST = "viridis", 0.08, 0.93
 
 
 def still(
-    result: Any, path: str | os.PathLike[str], *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
+    result: Any, path: PathLike, *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
     size: Sequence[int] = (1280, 720), **options: Any,
 ) -> None:  # fmt: skip
     """Write a picture of an equilibrium, or of a run at one time or several.
@@ -63,7 +62,9 @@ def still(
     """
     shown = as_group(result)
     times = np.sort(shown.check_times(t))
-    check_ghosts(ghosts, shown)
+    check_name("ghosts", ghosts, GHOSTS, " or ".join(GHOSTS))
+    if ghosts == TIME and shown.several:
+        raise InputError("ghosts", FADE, f"'{ghosts}'", "the colours of several runs tell them apart")
     shown.check_options(options)
     if str(path).lower().endswith(SIDE_VIEW):
         _write_side_view(shown, path, times, ghosts, options)
@@ -82,15 +83,6 @@ def still(
         import imageio.v3
 
         imageio.v3.imwrite(draft, _snapshots(scene, shown, times, ghosts))
-
-
-def check_ghosts(ghosts: str, shown: MotionGroup) -> str:
-    """Return how moments are told apart, refusing what is unknown."""
-    if ghosts not in GHOSTS:
-        raise InputError("ghosts", " or ".join(GHOSTS), describe(ghosts), nearest(str(ghosts), GHOSTS))
-    if ghosts == TIME and shown.several:
-        raise InputError("ghosts", FADE, f"'{ghosts}'", "the colours of several runs tell them apart")
-    return ghosts
 
 
 def opacities(n: int) -> Array:
@@ -142,9 +134,7 @@ def _snapshots(scene: Scene, shown: MotionGroup, times: Array, ghosts: str) -> I
     return scene.reduced(np.asarray(np.rint(out), dtype=np.uint8))
 
 
-def _write_side_view(
-    shown: MotionGroup, path: str | os.PathLike[str], times: Array, ghosts: str, options: Mapping[str, Any]
-) -> None:
+def _write_side_view(shown: MotionGroup, path: PathLike, times: Array, ghosts: str, options: Mapping[str, Any]) -> None:
     """Write a side view, as SVG."""
     for name in options:
         if name not in ("trails", "tips"):
@@ -166,7 +156,7 @@ def _write_side_view(
 
 
 def movie(
-    run: Any, path: str | os.PathLike[str], *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
+    run: Any, path: PathLike, *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
     progress: Progress | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write a run as a movie, .mp4 or .gif by the suffix of the path.

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sorosim.actuation.tendon import Tendon
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import describe, flag, number
 from sorosim.viz.camera import check_view
+from sorosim.viz.checks import check_name
 
 PLAIN, TENSION = "plain", "tension"
 CENTRE_OF_MASS = "centre of mass"
@@ -81,23 +82,21 @@ class DrawingOptions:
         InputError
             An option or its value is unknown, or the robot has nothing to show by it.
         """
-        known = [field.name for field in fields(self)]
+        names = [field.name for field in fields(self)]
         for name, value in options.items():
-            if name not in known:
-                raise InputError("options", "the name of an option", f"'{name}'", nearest(name, known))
+            check_name("options", name, names, "the name of an option")
             if name in TOGGLES:
                 flag(name, value)
         new = DrawingOptions(**(asdict(self) | dict(options)))
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
+        own = [link.name for link in robot.links]
         if options.get("tips") is not None:
-            _check_tips([link.name for link in robot.links] if links is None else links, new.tips)
+            _check_tips(own if links is None else links, new.tips)
         if new.follow is not None:
-            known_links = [CENTRE_OF_MASS, *(link.name for link in robot.links)]
-            if new.follow not in known_links:
-                hint = nearest(str(new.follow), known_links)
-                raise InputError("follow", f"the name of a link, or '{CENTRE_OF_MASS}'", describe(new.follow), hint)
+            expected = f"the name of a link, or '{CENTRE_OF_MASS}'"
+            check_name("follow", new.follow, [CENTRE_OF_MASS, *own], expected)
             if new.follow == CENTRE_OF_MASS and not robot.engine.weight[:, 3, 3].sum() > 0.0:
                 raise InputError("follow", "the name of a link", f"'{new.follow}'", "this robot has no mass")
         number("orbit", new.orbit)
@@ -132,10 +131,8 @@ def has_tendons(robot: Robot) -> bool:
 
 def available_colours(robot: Robot) -> tuple[str, ...]:
     """What colours can show of a robot: plain, the tension if there are tendons, the strains that may vary."""
-    bases = [
-        piece.division for link in robot.links if link.rod for piece in robot.engine.layout.links[link.name].pieces
-    ]
-    rows = {int(row) for division in bases for row in division.strain.rows}
+    pieces = (piece for layout in robot.engine.layout.links.values() for piece in layout.pieces)
+    rows = {int(row) for piece in pieces for row in piece.division.strain.rows}
     strains = [name for k, name in enumerate(STRAINS) if k in rows]
     return (*((TENSION,) if has_tendons(robot) else ()), *strains, PLAIN)
 
@@ -144,14 +141,11 @@ def _check_tips(names: Sequence[str], tips: Any) -> None:
     if isinstance(tips, str) or not isinstance(tips, Sequence) or not tips:
         raise InputError("tips", "names of links", describe(tips))
     for name in tips:
-        if name not in names:
-            raise InputError("tips", "names of links", describe(name), nearest(str(name), names))
+        check_name("tips", name, names, "names of links")
 
 
 def _check_colour(robot: Robot, colour: Any) -> None:
-    known = (PLAIN, *UNITS)
-    if colour not in known:
-        raise InputError("colour", "what colours show", describe(colour), nearest(str(colour), known))
+    check_name("colour", colour, (PLAIN, *UNITS), "what colours show")
     if colour == TENSION and not has_tendons(robot):
         raise InputError("colour", "a strain or plain", f"'{colour}'", "this robot has no tendons")
     if colour in STRAINS and not any(link.rod for link in robot.links):

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from sorosim.validation import flag, positive
 from sorosim.viz.annotations import INK, narrowness
+from sorosim.viz.checks import check_size
 from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.offscreen import require_screen
 from sorosim.viz.options import PLAIN, TOGGLES, DrawingOptions, available_colours
-from sorosim.viz.output import check_size
 from sorosim.viz.scene import Scene
 
 Array = NDArray[np.float64]

@@ -1,13 +1,13 @@
 """Plots of runs, equilibria and modes, as matplotlib figures.
 
-Every function returns its `matplotlib.figure.Figure`, and writes it where it is given a path.
+Every function returns its `matplotlib.figure.Figure`, and writes it where it is histories a path.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -21,28 +21,17 @@ from matplotlib.patches import Patch
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.errors import FileError, InputError, nearest
+from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
 from sorosim.results.modes import ModeRun, mode, shares, spoken
 from sorosim.robot import Robot
 from sorosim.validation import describe
-from sorosim.viz.axes3d import axes_3d, coarse_geometry, draw_solid, settle, visible_points
+from sorosim.viz import figures
+from sorosim.viz.axes3d import axes_3d, coarse_geometry, settle, solid_axes
+from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.colours import part_colour
-from sorosim.viz.figures import (
-    FORMATS,
-    PALETTE,
-    UNITS,
-    chosen,
-    find_style,
-    kind_of_inputs,
-    legend_beside,
-    line_style,
-    mark,
-    new_figure,
-    plot_lines,
-    save,
-)
+from sorosim.viz.figures import FORMATS, PALETTE, UNITS, kind_of_inputs, legend_beside, line_style, mark, plot_lines
 from sorosim.viz.motion import run_times, sample
 from sorosim.viz.options import STRAINS
 
@@ -58,17 +47,15 @@ AMPLITUDE = 0.15  # of a picture, larger than that of a film
 REST, OUT, BACK = (0.66, 0.68, 0.72, 0.8), to_rgb(PALETTE[1]), (*to_rgb(PALETTE[0]), 0.5)
 CLOSER = 1.25
 LINE = 42  # letters of a line below the number of a mode
+ENERGIES = ("kinetic", "elastic", "gravity", "total", "work", "dissipated")
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
 def _shown_link(run: Any, link: str | None) -> str:
-    """The link that is shown: the one that is given, or the last that has a body and whose tip moves."""
+    """The link that is shown: the one that is histories, or the last that has a body and whose tip moves."""
     robot: Robot = run.robot
     if link is not None:
-        names = [known.name for known in robot.links]
-        if link not in names:
-            raise InputError("link", "the name of a link", f"'{link}'", nearest(str(link), names))
-        return link
+        return check_name("link", link, [known.name for known in robot.links], "the name of a link")
     if len(run.t) < 2:
         return robot.tip_link
     rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))
@@ -79,11 +66,11 @@ def _shown_link(run: Any, link: str | None) -> str:
     return next(moving, robot.tip_link)
 
 
-def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) -> Figure:
     """Tip of a link (of a rod, or a rigid link's frame; default: the last that moves) over time, and its path."""
     t, name = run_times(run), _shown_link(run, link)
     tip = np.asarray(run.tip(name))
-    with new_figure(10.0, 4.8, path) as figure:
+    with figures.new_figure(10.0, 4.8, path) as figure:
         grid = figure.add_gridspec(3, 2, width_ratios=[1.0, 1.15])
         first = None
         for k, letter in enumerate("xyz"):
@@ -108,7 +95,7 @@ def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | N
     return figure
 
 
-def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | None = None) -> Figure:
     """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
     wanted = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
@@ -122,11 +109,8 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.Path
     tip = np.asarray(run.tip(link))
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
-    with new_figure(8.6, 5.4, path) as figure:
-        held = np.concatenate([tip, *(visible_points(geometry, shape) for shape in shapes)])
-        axes, room = axes_3d(figure, 111, robot, held)
-        for k, (shape, colour) in enumerate(zip(shapes, colours, strict=True)):
-            draw_solid(axes, geometry, shape, colour, 10 + k)
+    with figures.new_figure(8.6, 5.4, path) as figure:
+        axes, room = solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
         axes.plot(*tip.T, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
         pairs = zip(at, colours, strict=True)
         handles: list[Any] = [Patch(color=colour, label=f"t = {x:.3g} s") for x, colour in pairs]
@@ -137,7 +121,7 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.Path
     return figure
 
 
-def plot_coordinates(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
     """Coordinates over time: a panel for each strain of each rod, and one for all joints of a kind.
 
     Lines are broken where a rotation vector changes to that of the same rotation a whole turn away.
@@ -158,7 +142,7 @@ def plot_coordinates(run: Any, path: str | os.PathLike[str] | None = None) -> Fi
     rows = [[key for key in panels if key[0] == owner] for owner in owners]
     columns = 4 if max(map(len, rows)) == 4 else 3
     rows = [row[k : k + columns] for row in rows for k in range(0, len(row), columns)]
-    with new_figure(3.5 * columns, 0.8 + 2.0 * len(rows), path) as figure:
+    with figures.new_figure(3.5 * columns, 0.8 + 2.0 * len(rows), path) as figure:
         grid = figure.add_gridspec(len(rows), columns)
         most = 0
         for r, row in enumerate(rows):
@@ -191,53 +175,46 @@ def _chart_changes(run: Any) -> dict[int, Any]:
     return {i: rows for own, rows in changes for i in range(own.start, own.stop)}
 
 
-def plot_tensions(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_tensions(run: Any, path: PathLike | None = None) -> Figure:
     """Inputs of the actuators over time, a panel for each unit."""
-    t, names = run_times(run), run.robot.actuator_names
+    t, names, units = run_times(run), run.robot.actuator_names, run.robot.actuator_units
     if not names:
         raise InputError("run", "a robot with actuators", "one without")
-    u = np.asarray(run.u).reshape(len(t), len(names))
-    lines = dict(zip(names, u.T, strict=True))
-    return _by_unit(t, lines, run.robot.actuator_units, lambda shown: kind_of_inputs(run.robot, shown), path)
+    lines = dict(zip(names, np.asarray(run.u).reshape(len(t), len(names)).T, strict=True))
+    kinds = {unit: kind_of_inputs(run.robot, [i for i, other in enumerate(units) if other == unit]) for unit in units}
+    return _by_unit(t, lines, units, kinds, path)
 
 
-def plot_driven(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_driven(run: Any, path: PathLike | None = None) -> Figure:
     """Generalised forces that driven coordinates needed over time, a panel for each unit; see `Robot.joint_wrench`."""
     t, forces = run_times(run), getattr(run, "driven", {})
     if not forces:
         raise InputError("run", "a run with driven coordinates", "one without")
-    return _by_unit(t, forces, run.robot.driven_units(forces), lambda shown: "generalised force", path)
+    units = run.robot.driven_units(forces)
+    return _by_unit(t, forces, units, dict.fromkeys(units, "generalised force"), path)
 
 
 def _by_unit(
-    t: Array,
-    lines: Mapping[str, Array],
-    units: Sequence[str],
-    what: Callable[[list[int]], str],
-    path: str | os.PathLike[str] | None,
+    t: Array, lines: Mapping[str, Array], units: Sequence[str], kinds: Mapping[str, str], path: PathLike | None
 ) -> Figure:
-    """Lines by name over time, a panel for each unit; `what` says what those of a panel are."""
-    kinds, names, values = list(dict.fromkeys(units)), list(lines), list(lines.values())
-    with new_figure(7.5, 0.6 + 2.8 * len(kinds), path) as figure:
-        for r, unit in enumerate(kinds):
+    """Lines by name over time, a panel for each unit; `kinds` says what those of a unit are."""
+    with figures.new_figure(7.5, 0.6 + 2.8 * len(kinds), path) as figure:
+        for r, (unit, kind) in enumerate(kinds.items()):
             axes = figure.add_subplot(len(kinds), 1, r + 1)
-            shown = [i for i in range(len(names)) if units[i] == unit]
-            plot_lines(axes, t, {names[i]: values[i] for i in shown}, f"{what(shown)} [{unit}]")
+            shown = {name: line for (name, line), own in zip(lines.items(), units, strict=True) if own == unit}
+            plot_lines(axes, t, shown, f"{kind} [{unit}]")
             axes.set_xlabel("t [s]")
             legend_beside(axes, 1 + len(shown) // 16)
     return figure
 
 
-def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
     """Energy over time, with work and dissipation where the run has them, and what their balance misses."""
     t, energy = run_times(run), run.energy()
-    curves = {name: np.asarray(getattr(energy, name)) for name in ("kinetic", "elastic", "gravity", "total")}
-    for name in ("work", "dissipated"):
-        value = getattr(energy, name, None)
-        if value is not None and np.shape(value) == t.shape:
-            curves[name] = np.asarray(value)
+    histories = {name: np.asarray(getattr(energy, name, None)) for name in ENERGIES}
+    curves = {name: value for name, value in histories.items() if value.shape == t.shape}
     balanced = "work" in curves and "dissipated" in curves
-    with new_figure(7.5, 5.2 if balanced else 3.6, path) as figure:
+    with figures.new_figure(7.5, 5.2 if balanced else 3.6, path) as figure:
         grid = figure.add_gridspec(2 if balanced else 1, 1, height_ratios=[2.4, 1.0] if balanced else [1.0])
         axes = figure.add_subplot(grid[0])
         for k, (name, values) in enumerate(curves.items()):
@@ -249,36 +226,31 @@ def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
         if balanced:
             axes.tick_params(labelbottom=False)
             axes = figure.add_subplot(grid[1], sharex=axes)
-            total = curves["total"]
-            axes.plot(
-                t, total - total[0] + curves["dissipated"] - curves["work"], color=line_style(1)["color"], **mark(t)
-            )
+            missing = curves["total"] - curves["total"][0] + curves["dissipated"] - curves["work"]
+            axes.plot(t, missing, color=line_style(1)["color"], **mark(t))
             axes.set_ylabel("unaccounted [J]")
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
     return figure
 
 
-def plot_sensor(run: Any, name: str, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_sensor(run: Any, name: str, path: PathLike | None = None) -> Figure:
     """What a sensor gave over time, a panel for each quantity."""
     run_times(run)
-    if name not in run.robot.sensor_names:
-        raise InputError("sensor", "the name of a sensor", f"'{name}'", nearest(str(name), run.robot.sensor_names))
+    check_name("sensor", name, run.robot.sensor_names, "the name of a sensor")
     readings, sensor = run.readings[name], run.robot.instruments.sensors[name]
-    panels: dict[tuple[str, str], list[int]] = {}
-    first = 0
+    channels = iter(zip(readings.channels, readings.values.T, strict=True))
+    panels: dict[str, dict[str, Array]] = {}
     for group in run.robot.instruments.readers[name].groups:
-        panels.setdefault((group.label, group.unit), []).extend(range(first, first + len(group.names)))
-        first += len(group.names)
-    with new_figure(7.5, 0.8 + 2.3 * len(panels), path) as figure:
+        panels.setdefault(f"{group.label} [{group.unit}]", {}).update(islice(channels, len(group.names)))
+    with figures.new_figure(7.5, 0.8 + 2.3 * len(panels), path) as figure:
         above = None
-        for r, ((label, unit), shown) in enumerate(panels.items()):
+        for r, (label, lines) in enumerate(panels.items()):
             above = axes = figure.add_subplot(len(panels), 1, r + 1, sharex=above)
-            lines = {readings.channels[i]: readings.values[:, i] for i in shown}
-            plot_lines(axes, readings.t, lines, f"{label} [{unit}]")
+            plot_lines(axes, readings.t, lines, label)
             axes.tick_params(labelbottom=r == len(panels) - 1)
-            if len(shown) > 1:
-                legend_beside(axes, 1 + len(shown) // 13)
+            if len(lines) > 1:
+                legend_beside(axes, 1 + len(lines) // 13)
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
         figure.suptitle(f"{name}: {sensor.kind.replace('_', ' ')} {sensor.target}")
@@ -296,13 +268,10 @@ PLOTS: dict[str, Callable[[Any], Figure]] = {
 
 
 def plot_run(
-    run: Any,
-    folder: str | os.PathLike[str] | None = None,
-    what: str | Sequence[str] = "all",
-    formats: str | Sequence[str] = "png",
-    style: str | os.PathLike[str] | None = None,
-) -> dict[str, Figure]:
-    """Plots of a run by name; written to a folder, which is made where there is none, if one is given.
+    run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", formats: str | Sequence[str] = "png",
+    style: PathLike | None = None,
+) -> dict[str, Figure]:  # fmt: skip
+    """Plots of a run by name; written to a folder, which is made where there is none, if one is histories.
 
     Parameters
     ----------
@@ -325,20 +294,21 @@ def plot_run(
     """
     run_times(run)
     if style is not None:
-        find_style(style)
+        figures.find_style(style)
     plots = PLOTS | {f"{SENSOR}{name}": partial(plot_sensor, name=name) for name in run.robot.sensor_names}
     names = [what] if isinstance(what, str) else list(what)
     suffixes = [formats] if isinstance(formats, str) else list(formats)
     if names == ["all"]:
-        has = {"coordinates": run.robot.ndof > 0, "tensions": bool(run.robot.actuator_names)}
-        has["driven"] = bool(getattr(run, "driven", {}))
+        has = {
+            "coordinates": run.robot.ndof,
+            "tensions": run.robot.actuator_names,
+            "driven": getattr(run, "driven", {}),
+        }
         names = [name for name in plots if has.get(name, True)]
     for name in names:
-        if name not in plots:
-            raise InputError("plot", "the name of a plot", f"'{name}'", nearest(str(name), ["all", *plots]))
+        check_name("plot", name, ["all", *plots], "the name of a plot")
     for suffix in suffixes:
-        if suffix not in FORMATS:
-            raise InputError("formats", "a format of plots", f"'{suffix}'", nearest(str(suffix), FORMATS))
+        check_name("formats", suffix, FORMATS, "a format of plots")
     if folder is not None:
         check_path(folder)
         if Path(folder).suffix.lower().removeprefix(".") in FORMATS:
@@ -348,18 +318,16 @@ def plot_run(
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
-    figures = {}
-    with chosen(style):
+    drawn = {}
+    with figures.chosen(style):
         for name in names:
-            figures[name] = plots[name](run)
+            drawn[name] = plots[name](run)
             for suffix in suffixes if folder is not None else ():
-                save(figures[name], Path(str(folder)) / f"{name}.{suffix}")
-    return figures
+                figures.save(drawn[name], Path(str(folder)) / f"{name}.{suffix}")
+    return drawn
 
 
-def plot_all(
-    run: Any, folder: str | os.PathLike[str], formats: str | Sequence[str] = ("png",), **options: Any
-) -> list[Path]:
+def plot_all(run: Any, folder: PathLike, formats: str | Sequence[str] = ("png",), **options: Any) -> list[Path]:
     """Write all plots of a run, or those that options (of `plot_run`) name, into a folder; returns the files."""
     suffixes = [formats] if isinstance(formats, str) else list(formats)
     drawn = plot_run(run, folder, formats=suffixes, **options)
@@ -379,9 +347,7 @@ def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
     return np.concatenate(X), np.concatenate(xi)
 
 
-def plot_equilibrium(
-    eq: Any, path: str | os.PathLike[str] | None = None, style: str | os.PathLike[str] | None = None
-) -> Figure:
+def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | None = None) -> Figure:
     """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit."""
     robot, q = eq.robot, np.asarray(eq.q, dtype=float)
     geometry = coarse_geometry(robot)
@@ -390,13 +356,11 @@ def plot_equilibrium(
     u = np.asarray(eq.u if getattr(eq, "u", None) is not None else [], dtype=float).ravel()
     units = list(dict.fromkeys(robot.actuator_units)) if u.size else []
     beside = [*(["angular", "linear"] if rods else []), *units]
-    with new_figure(10.5 if beside else 7.0, max(5.6, 1.8 * len(beside)), path, style) as figure:
+    with figures.new_figure(10.5 if beside else 7.0, max(5.6, 1.8 * len(beside)), path, style) as figure:
         widths = [1.5, 1.0] if beside else [1.0]
         grid = figure.add_gridspec(max(1, len(beside)), len(widths), width_ratios=widths)
-        held = np.concatenate([visible_points(geometry, shape) for shape in shapes])
-        axes, room = axes_3d(figure, grid[:, 0], robot, held)
-        draw_solid(axes, geometry, shapes[0], (*AT_ZERO, 0.5), 10)
-        draw_solid(axes, geometry, shapes[1], lambda part: to_rgb(part_colour(part)), 11)
+        colours = (*AT_ZERO, 0.5), lambda part: to_rgb(part_colour(part))
+        axes, room = solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
         for name in geometry.tendons:
             line = line_style(robot.actuator_names.index(name))
             axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
@@ -427,10 +391,7 @@ def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:
 
 
 def plot_modes(
-    lin: Any,
-    path: str | os.PathLike[str] | None = None,
-    modes: Sequence[int] | None = None,
-    style: str | os.PathLike[str] | None = None,
+    lin: Any, path: PathLike | None = None, modes: Sequence[int] | None = None, style: PathLike | None = None
 ) -> Figure:
     """Mode shapes: the robot at rest (grey), farthest out (colour) and, of what oscillates, on the other side (pale).
 
@@ -451,17 +412,15 @@ def plot_modes(
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in wanted]
     geometry = coarse_geometry(lin.robot)
     columns = min(3, len(runs))
-    with new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
+    with figures.new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
         panels = []
         for i, (k, run) in enumerate(zip(wanted, runs, strict=True)):
             shapes = [geometry.at(q) for q in (lin.q, *_extremes(run))]
-            points = np.concatenate([visible_points(geometry, shape) for shape in shapes])
-            axes, room = axes_3d(figure, grid[i // columns, i % columns], lin.robot, points)
+            colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
+            where = grid[i // columns, i % columns]
+            axes, room = solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
             axes.set_axis_off()
-            for layer, (shape, colour) in enumerate(zip(shapes, (REST, BACK, OUT)[:: 1 if len(shapes) == 3 else 2],
-                                                        strict=True)):  # fmt: skip
-                draw_solid(axes, geometry, shape, colour, 10 + layer)
             room.set_title(f"{run.message}\n{_wrapped(spoken(shares(lin, k)))}", fontsize=9.0)
             panels.append((axes, room))
         turning = "steady motion" if lin.qd.any() else "equilibrium"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,11 +13,11 @@ from sorosim.viz.actors import FRAME_LENGTH, RobotActors, floor_meshes, obstacle
 from sorosim.viz.annotations import INK, Annotations, Legend, ScalarBar, in_font, narrowness
 from sorosim.viz.arrows import ArrowScale
 from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
+from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, written
 from sorosim.viz.colours import AXIS_COLOURS
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
 from sorosim.viz.options import CENTRE_OF_MASS, DrawingOptions
-from sorosim.viz.output import LARGEST_SIDE, PICTURES, check_size, written
 from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
 from sorosim.viz.wrenches import centre_of_mass
 
@@ -361,7 +360,7 @@ class Scene:
 
         return fine if self._finer == 1 else np.asarray(Image.fromarray(fine).reduce(self._finer))
 
-    def still(self, path: str | os.PathLike[str], size: Sequence[int] | None = None) -> None:
+    def still(self, path: PathLike, size: Sequence[int] | None = None) -> None:
         """Write the picture to a file, in another size if wanted.
 
         Raises

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from sorosim.viz import gltf, player, web
 from sorosim.viz import movie as one
+from sorosim.viz.checks import PathLike
 from sorosim.viz.motion import OVERLAY, motion_group
 
-Path = str | os.PathLike[str]
 Names = Sequence[str] | None
+Runs = Sequence[Any]
 
 
 def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
@@ -39,21 +39,21 @@ def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: A
     player.play(motion_group(runs, layout, names), **options)
 
 
-def movie(path: Path, runs: Sequence[Any], *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
+def movie(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write several runs as one movie; see `play`, and `sorosim.viz.movie.movie` for the options."""
     one.movie(motion_group(runs, layout, names), path, **options)
 
 
-def still(path: Path, runs: Sequence[Any], *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
+def still(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write a picture of several runs or equilibria; see `play`, and `sorosim.viz.movie.still` for the options."""
     one.still(motion_group(runs, layout, names), path, **options)
 
 
-def export_html(path: Path, runs: Sequence[Any], *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
+def export_html(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write a page with several runs or equilibria; see `play`, and `sorosim.viz.web.export_html` for the options."""
     web.export_html(motion_group(runs, layout, names), path, **options)
 
 
-def export_gltf(path: Path, runs: Sequence[Any], *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
+def export_gltf(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write a glTF file of several runs or equilibria; see `play`; for options `sorosim.viz.gltf.export_gltf`."""
     gltf.export_gltf(motion_group(runs, layout, names), path, **options)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from sorosim.robot import Robot
 from sorosim.viz.camera import AXES, grid_step, level_axes, up_axis
@@ -152,18 +153,9 @@ def _line(points: Array, colour: str) -> str:
 
 
 def _hull(points: Array) -> Array:
-    """Convex hull of points (n, 2), all turning the same way (monotone chain)."""
-    ordered = [(float(x), float(y)) for x, y in points[np.lexsort(points.T[::-1])]]
-
-    def half(along: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-        kept: list[tuple[float, float]] = []
-        for x, y in along:
-            while len(kept) > 1:
-                (ax, ay), (bx, by) = kept[-2:]
-                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0.0:
-                    break
-                kept.pop()
-            kept.append((x, y))
-        return kept[:-1]
-
-    return np.array([*half(ordered), *half(ordered[::-1])] or ordered)
+    """Convex hull of points (n, 2), counter-clockwise; the ends of what is flat."""
+    try:
+        return points[ConvexHull(points).vertices]
+    except QhullError:
+        order = np.lexsort(points.T[::-1])
+        return points[order[[0, -1]]]

@@ -81,7 +81,9 @@ def inertia_ellipsoid(body: RigidBody, n_around: int) -> Triangles:
 def shape_surface(shape: Shape, n_around: int) -> Triangles:
     """The surface of a shape in its own frame; round ones have `n_around` points around."""
     if isinstance(shape, Box):
-        return _box(np.array(shape.size))
+        from trimesh.creation import box
+
+        return _sharp_edged(box(shape.size))
     if isinstance(shape, Mesh):
         return _mesh(shape)
     if isinstance(shape, Sphere):
@@ -94,17 +96,17 @@ def shape_surface(shape: Shape, n_around: int) -> Triangles:
         arc = _arc(n_around)
         ends = [arc[arc[:, 1] <= 0.0], np.flip(arc[arc[:, 1] <= 0.0], axis=0) * [1.0, -1.0]]
         line = np.concatenate([r * ends[0] - [0.0, h], r * ends[1] + [0.0, h]])
-        return _revolved([(line, np.concatenate(ends))], n_around)
+        return revolved([(line, np.concatenate(ends))], n_around)
     base = np.array([[0.0, -h], [r, -h]]), np.array([[0.0, -1.0]] * 2)
     if isinstance(shape, Cone):
         slope = np.array([2.0 * h, r]) / np.hypot(2.0 * h, r)
         # triangles that end in the tip are shaded unevenly: they are kept small
         left = np.append(0.5 ** np.arange(TIP_ROWS), 0.0)[:, None]
         line = left * [r, -2.0 * h] + [0.0, h]
-        return _revolved([base, (line, np.broadcast_to(slope, line.shape))], n_around)
+        return revolved([base, (line, np.broadcast_to(slope, line.shape))], n_around)
     side = np.array([[r, -h], [r, h]]), np.array([[1.0, 0.0]] * 2)
     top = np.array([[r, h], [0.0, h]]), np.array([[0.0, 1.0]] * 2)
-    return _revolved([base, side, top], n_around)
+    return revolved([base, side, top], n_around)
 
 
 def _arc(n_around: int) -> Array:
@@ -118,11 +120,11 @@ def _arc(n_around: int) -> Array:
 def _ball(n_around: int) -> Triangles:
     """A sphere of radius 1 with its poles on the z axis."""
     arc = _arc(n_around)
-    return _revolved([(arc, arc)], n_around)
+    return revolved([(arc, arc)], n_around)
 
 
-def _revolved(pieces: list[tuple[Array, Array]], n_around: int) -> Triangles:
-    """Surface of lines (m, 2) of r and z around the z axis, with their normals (m, 2); they go from below to above."""
+def revolved(pieces: list[tuple[Array, Array]], n_around: int) -> Triangles:
+    """Surface of revolution about z of lines (m, 2) of r and z, which go upwards, with their normals (m, 2)."""
     angle = 2.0 * np.pi * np.arange(n_around) / n_around
     around = np.stack([np.cos(angle), np.sin(angle), np.ones(n_around)], axis=1)
     k = np.arange(n_around)
@@ -145,40 +147,34 @@ def _revolved(pieces: list[tuple[Array, Array]], n_around: int) -> Triangles:
     return Triangles(np.concatenate(points), np.concatenate(normals), np.concatenate(faces))
 
 
-def _box(size: Array) -> Triangles:
-    """Four points for each side, so that edges are sharp."""
-    square = np.array([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
-    corners = np.concatenate([sign * np.roll(square, k, axis=1) for k in range(3) for sign in (1, -1)])
-    normals = np.concatenate([np.tile(sign * np.eye(3)[k - 1], (4, 1)) for k in range(3) for sign in (1, -1)])
-    first = 4 * np.arange(6)[:, None]
-    # the mirror image goes round the other way
-    turn = np.where(np.arange(6)[:, None] % 2, [0, 2, 1], [0, 1, 2])
-    other = np.where(np.arange(6)[:, None] % 2, [0, 3, 2], [0, 2, 3])
-    return Triangles(0.5 * size * corners, normals, np.concatenate([first + turn, first + other]))
-
-
 def _mesh(mesh: Mesh) -> Triangles:
     """A mesh, smooth but for its edges; a surface that is not closed is drawn from both sides."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
     from trimesh import Trimesh
 
-    solid = Trimesh(mesh.vertices, mesh.faces, process=False)
-    adjacent = solid.face_adjacency[solid.face_adjacency_angles < EDGE_ANGLE]
-    graph = coo_array((np.ones(len(adjacent)), adjacent.T), shape=(len(mesh.faces),) * 2)
-    _, group = connected_components(graph, directed=False)
-    # a vertex becomes one point for each smooth group of triangles around it
-    corners = np.stack([mesh.faces, np.tile(group[:, None], 3)], axis=-1).reshape(-1, 2)
-    pairs, index = np.unique(corners, axis=0, return_inverse=True)
-    points, faces = mesh.vertices[pairs[:, 0]], index.reshape(-1, 3).astype(np.int64)
-    normals = np.array(Trimesh(points, faces, process=False).vertex_normals)
+    points, normals, faces, *_ = surface = _sharp_edged(Trimesh(mesh.vertices, mesh.faces, process=False), False)
     try:
         _ = mesh.moments
     except ModelError:
         back = len(points) + faces[:, ::-1]
         points, normals = np.tile(points, (2, 1)), np.concatenate([normals, -normals])
-        faces = np.concatenate([faces, back])
-    return Triangles(points, normals, faces, False)
+        return Triangles(points, normals, np.concatenate([faces, back]), False)
+    return surface
+
+
+def _sharp_edged(mesh: Any, convex: bool = True) -> Triangles:
+    """The surface of a trimesh, smooth but for its edges."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from trimesh import Trimesh
+
+    adjacent = mesh.face_adjacency[mesh.face_adjacency_angles < EDGE_ANGLE]
+    graph = coo_array((np.ones(len(adjacent)), adjacent.T), shape=(len(mesh.faces),) * 2)
+    _, group = connected_components(graph, directed=False)
+    # a vertex becomes one point for each smooth group of triangles around it
+    corners = np.stack([mesh.faces, np.tile(group[:, None], 3)], axis=-1).reshape(-1, 2)
+    kinds, index = np.unique(corners, axis=0, return_inverse=True)
+    points, faces = np.array(mesh.vertices)[kinds[:, 0]], index.reshape(-1, 3).astype(np.int64)
+    return Triangles(points, np.array(Trimesh(points, faces, process=False).vertex_normals), faces, convex)
 
 
 # -- obstacles -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError, nearest
 from sorosim.sweeps.units import units_of
 from sorosim.viz.axes3d import axes_3d, settle
+from sorosim.viz.checks import PathLike
 from sorosim.viz.figures import PALETTE, legend_beside, new_figure
 
 Array = NDArray[np.float64]
@@ -27,12 +27,9 @@ UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 
 def plot_sweep(
-    sweep: Any,
-    path: str | os.PathLike[str] | None = None,
-    y: str | None = None,
-    output: str | None = None,
-    style: str | os.PathLike[str] | None = None,
-) -> Figure:
+    sweep: Any, path: PathLike | None = None, y: str | None = None, output: str | None = None,
+    style: PathLike | None = None,
+) -> Figure:  # fmt: skip
     """A sweep as lines along one parameter, as maps over the two of a grid, or as a workspace.
 
     Parameters
@@ -130,13 +127,9 @@ def _draw_maps(figure: Figure, sweep: Any, shown: list[str]) -> None:
         values = table[column].reshape(shape)[np.ix_(*order)].T
         image = axes.pcolormesh(x[order[0]], y[order[1]], values, cmap=COLOURS, shading="nearest")
         figure.colorbar(image, ax=axes, label=f"{column}{_unit(sweep, column)}")
-        if (
-            "stable" in sweep.columns
-            and not (stable := np.asarray(sweep.columns["stable"], dtype=bool))[sweep.ok].all()
-        ):
-            loose = np.where(sweep.ok & ~stable, 1.0, np.nan).reshape(shape)[np.ix_(*order)].T
-            marks = np.argwhere(loose == 1.0)
-            axes.plot(x[order[0]][marks[:, 1]], y[order[1]][marks[:, 0]], "x", color="white", markersize=4.0)
+        stable = np.asarray(sweep.columns.get("stable", sweep.ok), dtype=bool)
+        i, j = np.nonzero((sweep.ok & ~stable).reshape(shape)[np.ix_(*order)].T)
+        axes.plot(x[order[0]][j], y[order[1]][i], "x", color="white", markersize=4.0)
         axes.set_xlabel(f"{sweep.names[0]}{_unit(sweep, sweep.names[0])}")
         axes.set_ylabel(f"{sweep.names[1]}{_unit(sweep, sweep.names[1])}")
         for axis, name, at in ((axes.xaxis, sweep.names[0], x), (axes.yaxis, sweep.names[1], y)):

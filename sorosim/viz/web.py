@@ -7,7 +7,6 @@ The page holds the points of all surfaces, each in the frame of its station, and
 from __future__ import annotations
 
 import json
-import os
 import re
 from base64 import b64encode
 from collections.abc import Sequence
@@ -22,11 +21,11 @@ from sorosim.errors import InputError
 from sorosim.validation import positive
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_shape, arrow_tracks, colour_code
 from sorosim.viz.camera import level_view
+from sorosim.viz.checks import PathLike, written
 from sorosim.viz.colours import StrainField, colour_map, part_colour
 from sorosim.viz.geometry import ROD, TENDON
 from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import PLAIN, STRAINS, TENSION, UNITS, DrawingOptions
-from sorosim.viz.output import written
 from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE, Obstacle
 from sorosim.viz.visuals import COARSE, Floor, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
 
@@ -42,7 +41,7 @@ NOT_IN_PAGES = ("floor", "axes", "frames", "follow", "orbit")  # options of pict
 KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
 
-def export_html(result: Any, path: str | os.PathLike[str], *, fps: float = 30.0, **options: Any) -> None:
+def export_html(result: Any, path: PathLike, *, fps: float = 30.0, **options: Any) -> None:
     """Write a run or an equilibrium as one page for browsers.
 
     The page plays, has a slider, and is turned, shifted and zoomed by mouse or fingers.

@@ -1,24 +1,26 @@
-"""Files that drawings are written to, and sizes of pictures."""
+"""Checks of names, of files that drawings are written to, and of sizes of pictures."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sorosim.errors import InputError
+from sorosim.errors import InputError, nearest
 from sorosim.io.writing import check_path, check_target, unwritable
+from sorosim.validation import describe
 
 LARGEST_SIDE = 8192  # pixels
+PathLike = str | os.PathLike[str]
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 
 
 @contextmanager
-def written(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Iterator[Path]:
+def written(path: PathLike, suffixes: Sequence[str]) -> Iterator[Path]:
     """Give a draft to write; it replaces ``path`` when the block ends well, and is removed when it does not.
 
     Raises
@@ -44,6 +46,13 @@ def written(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Iterator[P
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def check_name(where: str, name: Any, known: Collection[str], expected: str) -> str:
+    """Return one of the known names, refusing anything else."""
+    if not isinstance(name, str) or name not in known:
+        raise InputError(where, expected, describe(name), nearest(str(name), known))
+    return name
 
 
 def check_size(size: Any) -> tuple[int, int]:
