@@ -17,8 +17,8 @@ from sorosim.engine.loading import Sliding, Stuck
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
+from sorosim.results.drawable import Drawable
 from sorosim.results.readings import Readings, readings_along
-from sorosim.results.showing import Filmed, Shown
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
 from sorosim.validation import number
@@ -58,7 +58,7 @@ class EnergyHistory(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Shown):
+class Equilibrium(Drawable):
     """A state of rest."""
 
     robot: Robot
@@ -168,7 +168,7 @@ class Checkpoints(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Filmed):
+class Run(Drawable):
     """A motion."""
 
     robot: Robot
@@ -316,6 +316,12 @@ class Run(Filmed):
         from sorosim.io.export import write_mat
 
         write_mat(self, path)
+
+    def movie(self, path: str | Path, **options: Any) -> None:
+        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
+        from sorosim.viz.movie import movie
+
+        movie(self, path, **options)
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
         """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""

@@ -174,7 +174,7 @@ class RobotActors:
 
         self._rods, self._tendons, self._shaded = surface(ROD), surface(TENDON), surface(ROD, BODY)
         if self._rods is not None:
-            # rods in which tendons are seen: a translucent outside before the pale inside of the far wall
+            # rods in which tendons are visible: a translucent outside before the pale inside of the far wall
             mesh = self._rods.mesh
             self._add("inside", mesh, color=colours.SOFT_INSIDE, lighting=False, culling="front", scalars=None)
             self._add("outside", mesh, scalars="value", cmap=colour_map(STRAINS[0]), culling="back", **MATT)
@@ -182,10 +182,9 @@ class RobotActors:
         for colour in dict.fromkeys(part.colour for part in parts if part.kind == BODY):
             body = surface(BODY, colour=colour)
             assert body is not None
-            self._bodies[colour or colours.RIGID] = body
-            self._add(
-                f"bodies {colour or colours.RIGID}", body.mesh, color=colour or colours.RIGID, scalars=None, **MATT
-            )
+            code = colour or colours.RIGID
+            self._bodies[code] = body
+            self._add(f"bodies {code}", body.mesh, color=code, scalars=None, **MATT)
         if self._tendons is not None:
             style = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
             self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = colours.CORD
@@ -196,8 +195,8 @@ class RobotActors:
 
     # -- how they are drawn ----------------------------------------------------------------------------------------
 
-    def apply(self, options: DrawingOptions, floor: bool, shown: bool = True) -> None:
-        """Follow the options; `floor`: whether there is one; `shown`: whether the robot itself is visible."""
+    def apply(self, options: DrawingOptions, floor: bool, visible: bool = True) -> None:
+        """Follow the options; `floor`: whether there is one; `visible`: whether the robot itself is visible."""
         tint = self.visual.tint
         strained = self.visual.quantity(options) in STRAINS
         translucent = self._tendons is not None and options.tendons and not strained and not tint
@@ -208,28 +207,28 @@ class RobotActors:
             outside.prop.ambient, outside.prop.diffuse = shading["ambient"], shading["diffuse"]
             outside.prop.color = tint or (colours.SOFT_OUTSIDE if translucent else colours.SOFT)
             outside.prop.opacity = 0.4 if translucent else 1.0
-            self._show("outside", shown)
-            self._show("inside", shown and translucent)
+            self._show("outside", visible)
+            self._show("inside", visible and translucent)
         for colour in self._bodies:
             self._actor(f"bodies {colour}").prop.color = tint or colour
-            self._show(f"bodies {colour}", shown)
-        self._show("tendons", shown and options.tendons and not tint)
-        self._show("frames", shown and options.frames)
-        self._show("shadow", shown and options.floor and floor)
+            self._show(f"bodies {colour}", visible)
+        self._show("tendons", visible and options.tendons and not tint)
+        self._show("frames", visible and options.frames)
+        self._show("shadow", visible and options.floor and floor)
         motion = self.visual.motion
         if self._trails is None and motion is not None and motion.timed and (trails := self.visual.trails(options)):
             self._trails = Trails(self.visual, trails)
             self._add_lines("trails", self._trails.mesh)
-        self._show("trails", shown and options.trails)
+        self._show("trails", visible and options.trails)
 
-    def _show(self, name: str, shown: bool) -> None:
+    def _show(self, name: str, visible: bool) -> None:
         if (actor := self._actor(name)) is not None:
-            actor.visibility = shown
+            actor.visibility = visible
 
-    def show_arrows(self, shown: bool) -> None:
+    def show_arrows(self, visible: bool) -> None:
         """Show the arrows, or hide them."""
-        self._show("forces", shown)
-        self._show("moments", shown)
+        self._show("forces", visible)
+        self._show("moments", visible)
 
     def set_colours(self, options: DrawingOptions) -> tuple[Any, str, int] | None:
         """Set the range of its colours; returns what a bar of them needs: mapper, quantity, number of labels."""

@@ -56,10 +56,10 @@ def check_name(where: str, name: Any, known: Collection[str], expected: str) -> 
 
 
 def check_size(size: Any) -> tuple[int, int]:
-    """Return the width and height of a picture, refusing what is none."""
+    """Return the width and height of a picture, refusing anything else."""
     expected = f"width and height [pixels], whole numbers from 16 to {LARGEST_SIDE}"
-    given = list(size) if isinstance(size, Sequence | np.ndarray) and not isinstance(size, str) else [size]
-    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in given)
-    if len(given) != 2 or not whole or not all(16 <= n <= LARGEST_SIDE for n in given):
+    sides = list(size) if isinstance(size, Sequence | np.ndarray) and not isinstance(size, str) else [size]
+    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in sides)
+    if len(sides) != 2 or not whole or not all(16 <= n <= LARGEST_SIDE for n in sides):
         raise InputError("size", expected, repr(size))
-    return int(given[0]), int(given[1])
+    return int(sides[0]), int(sides[1])

@@ -12,7 +12,7 @@ from sorosim.viz.options import STRAINS, TENSION
 Array = NDArray[np.float64]
 
 SOFT, RIGID, CORD, SHADOW = "#ee9170", "#93a3b8", "#3b3f46", "#dde0e5"
-SOFT_OUTSIDE, SOFT_INSIDE = "#e07c5c", "#f3c9b6"  # of rods in which tendons are seen
+SOFT_OUTSIDE, SOFT_INSIDE = "#e07c5c", "#f3c9b6"  # of rods in which tendons are visible
 AXIS_COLOURS = ("#d55e00", "#009e73", "#0072b2")  # of x, y, z
 TRAIL_COLOURS = ("#882e72", "#009e73", "#56b4e9", "#e69f00", "#cc79a7", "#30343a")
 TENSION_MAP, STRAIN_MAP = "viridis", "coolwarm"  # from nothing upwards; about zero

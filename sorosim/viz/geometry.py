@@ -37,7 +37,7 @@ class Part(NamedTuple):
     kind: str  # ROD, BODY or TENDON
     name: str  # of the link, or of the tendon's actuator
     points: slice  # its points among all
-    faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise seen from outside
+    faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise from outside
     convex: bool = False  # surely; of a rod it may change
     colour: str = ""  # code of the colour of a body that has one of its own
 
@@ -157,7 +157,7 @@ class Geometry:
 
     @cached_property
     def outermost(self) -> IntArray:
-        """Points by which a picture knows what it must hold: of bodies the farthest ones, of the rest every seventh."""
+        """Points that a picture must contain: of bodies the farthest ones, of the rest every seventh."""
         # seven is no divisor of the numbers around
         soft = [np.arange(p.points.start, p.points.stop) for p in self.parts if p.kind != BODY]
         bodies = [p.points.start + farthest(self.local[p.points]) for p in self.parts if p.kind == BODY]
@@ -211,8 +211,8 @@ class _Builder:
 
     def stations(self, link: str, s: ArrayLike) -> IntArray:
         """Indices (n,) of the stations at s (n,) of a link; those that are not there yet are added."""
-        wanted = [(link, float(value)) for value in np.clip(np.atleast_1d(np.asarray(s, dtype=float)), 0.0, 1.0)]
-        return np.array([self.places.setdefault(place, len(self.places)) for place in wanted], dtype=np.int64)
+        places = [(link, float(value)) for value in np.clip(np.atleast_1d(np.asarray(s, dtype=float)), 0.0, 1.0)]
+        return np.array([self.places.setdefault(place, len(self.places)) for place in places], dtype=np.int64)
 
     def points(self, station: ArrayLike, local: Array, normal: Array) -> IntArray:
         """Add points of shape (..., 3); returns their indices (...)."""
@@ -330,10 +330,8 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
                 first = 1
             else:
                 close()
-        places = (piece.start + X[first:]) / length
-        pending.append(
-            (build.stations(layout.link.name, places), outer[first:], None if inner is None else inner[first:])
-        )
+        stations = build.stations(layout.link.name, (piece.start + X[first:]) / length)
+        pending.append((stations, outer[first:], None if inner is None else inner[first:]))
     close()
     return np.concatenate(lines), np.concatenate(rings)
 
@@ -364,10 +362,8 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
             X = np.linspace(start, end, max(2, int(np.ceil(n_stations * (end - start) / length))))
             d, slope = run.route(layout, piece, X)
             size = max(size, _size(piece))
-            going_on = (
-                bool(routes) and start > run.start * length and np.allclose(routes[-1][-1], d[0], atol=1e-9 * size)
-            )
-            first = 1 if going_on else 0
+            inside = routes and start > run.start * length
+            first = 1 if inside and np.allclose(routes[-1][-1], d[0], atol=1e-9 * size) else 0
             stations.append(build.stations(run.rod, X[first:] / length))
             routes.append(d[first:])
             slopes.append(slope[first:])

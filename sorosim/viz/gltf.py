@@ -34,7 +34,7 @@ MAGIC, JSON_CHUNK, BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 POINTS, INDICES = 34962, 34963  # targets of buffer views
 COMPONENT = {"<f4": 5126, "<u2": 5123, "<u4": 5125}
 SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
-ROD_OPACITY = 0.45  # of rods in which tendons are seen
+ROD_OPACITY = 0.45  # of rods in which tendons are visible
 
 
 def export_gltf(result: Any, path: PathLike, *, t: float | None = None, fps: float = 30.0, **options: Any) -> None:
@@ -66,30 +66,30 @@ def export_gltf(result: Any, path: PathLike, *, t: float | None = None, fps: flo
     Lengths are metres, and up is y, as glTF has it: the root node turns the robot's vertical there. The scale of arrows
     is the name of the node that holds them.
     """
-    rate, shown = positive("fps", fps), as_group(result)
+    rate, group = positive("fps", fps), as_group(result)
     for name in options:
         if name in DrawingOptions.__dataclass_fields__ and name not in KNOWN:
             raise InputError("options", f"what a glTF file can hold: {', '.join(KNOWN)}", f"'{name}'")
-    checked = shown.check_options(options)
+    checked = group.check_options(options)
     if t is not None and np.ndim(t):
         raise InputError("t", "one time", describe(t), "leave it out for the whole motion")
-    animated = t is None and shown.timed and len(shown.t) > 1
-    if animated and (n := (shown.t[-1] - shown.t[0]) * rate) > MOST_FRAMES:
+    animated = t is None and group.timed and len(group.t) > 1
+    if animated and (n := (group.t[-1] - group.t[0]) * rate) > MOST_FRAMES:
         raise InputError("fps", f"at most {MOST_FRAMES} states of the motion", f"{n:.2g}", "less fps")
-    times = shown.frame_times(rate, MOST_FRAMES) if animated else shown.check_times(t)
+    times = group.frame_times(rate, MOST_FRAMES) if animated else group.check_times(t)
     with written(path, GLTF) as draft:
-        draft.write_bytes(_scene(shown, checked, times, animated).file())
+        draft.write_bytes(_scene(group, checked, times, animated).file())
 
 
-def _scene(shown: MotionGroup, options: DrawingOptions, times: Array, animated: bool) -> _Scene:
+def _scene(group: MotionGroup, options: DrawingOptions, times: Array, animated: bool) -> _Scene:
     """Robots, what they may touch, and arrows."""
-    scene = _Scene(", ".join(shown.names) if shown.several else shown.robot.name, shown.up, times, animated)
-    visuals = visuals_of(shown, options.view, COARSE, options.tendons and not shown.several)
+    scene = _Scene(", ".join(group.names) if group.several else group.robot.name, group.up, times, animated)
+    visuals = visuals_of(group, options.view, COARSE, options.tendons and not group.several)
     robots = [visual.frames(times, options.forces) for visual in visuals]
-    for visual, frames, name in zip(visuals, robots, shown.names or ("",), strict=True):
-        base = scene.node(0, name=name) if shown.several else 0
+    for visual, frames, name in zip(visuals, robots, group.names or ("",), strict=True):
+        base = scene.node(0, name=name) if group.several else 0
         _Robot(scene, base, visual, frames)
-    stage = Stage(visuals, [visual.fit() for visual in visuals], shown.up)
+    stage = Stage(visuals, [visual.fit() for visual in visuals], group.up)
     for obstacle in stage.obstacles if options.contacts else ():
         paint = (GLASS, GLASS_OPACITY) if obstacle.transparent else (STONE, 1.0)
         scene.node(0, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
@@ -133,40 +133,14 @@ def _pointing(vectors: Array) -> Array:
     return without_flips(quaternion)
 
 
-class _File:
-    """Collects buffers, and what of the JSON refers to them."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.views: list[dict[str, Any]] = []
-        self.accessors: list[dict[str, Any]] = []
-
-    def add(self, values: NDArray[Any], kind: str, target: int | None = None, bounds: bool = False) -> int:
-        """Store values (n,) or (n, m); returns the number of their accessor."""
-        stored = np.ascontiguousarray(values, dtype=kind)
-        self.data += b"\0" * (-len(self.data) % 4)
-        view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self.data), "byteLength": stored.nbytes}
-        if target is not None:
-            view["target"] = target
-        self.data += stored.tobytes()
-        self.views.append(view)
-        n = 1 if stored.ndim == 1 else stored.shape[1]
-        accessor: dict[str, Any] = {
-            "bufferView": len(self.views) - 1, "componentType": COMPONENT[kind], "count": len(stored),
-            "type": SHAPES[n],
-        }  # fmt: skip
-        if bounds:
-            table = stored.reshape(len(stored), -1)
-            accessor |= {"min": table.min(axis=0).tolist(), "max": table.max(axis=0).tolist()}
-        self.accessors.append(accessor)
-        return len(self.accessors) - 1
-
-
 class _Scene:
     """Nodes, meshes, skins, materials and one animation. The root turns the vertical to y."""
 
     def __init__(self, name: str, up: Array, times: Array, animated: bool) -> None:
-        self.times, self.animated, self.store = times, animated, _File()
+        self.times, self.animated = times, animated
+        self.data = bytearray()
+        self.views: list[dict[str, Any]] = []
+        self.accessors: list[dict[str, Any]] = []
         self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _upright(up)}]
         self.beside: list[int] = []  # nodes beside the root
         self.meshes: list[dict[str, Any]] = []
@@ -181,23 +155,39 @@ class _Scene:
         siblings.append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
+    def add(self, values: NDArray[Any], kind: str, target: int | None = None, bounds: bool = False) -> int:
+        """Store values (n,) or (n, m); returns the number of their accessor."""
+        stored = np.ascontiguousarray(values, dtype=kind)
+        self.data += b"\0" * (-len(self.data) % 4)
+        view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self.data), "byteLength": stored.nbytes}
+        if target is not None:
+            view["target"] = target
+        self.data += stored.tobytes()
+        self.views.append(view)
+        n = 1 if stored.ndim == 1 else stored.shape[1]
+        accessor: dict[str, Any] = {"bufferView": len(self.views) - 1, "componentType": COMPONENT[kind]}
+        accessor |= {"count": len(stored), "type": SHAPES[n]}
+        if bounds:
+            table = stored.reshape(len(stored), -1)
+            accessor |= {"min": table.min(axis=0).tolist(), "max": table.max(axis=0).tolist()}
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
     def mesh(self, name: str, paint: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
         """Add a mesh of a colour and an opacity; returns its number."""
-        add = self.store.add
+        add = self.add
         primitive = {
-            "attributes": {
-                "POSITION": add(points, "<f4", POINTS, bounds=True),
-                "NORMAL": add(normals, "<f4", POINTS),
-            },
+            "attributes": {"POSITION": add(points, "<f4", POINTS, True), "NORMAL": add(normals, "<f4", POINTS)},
             "indices": add(faces.ravel(), "<u4", INDICES),
             "material": self.materials.setdefault(paint, len(self.materials)),
         }
         self.meshes.append({"name": name, "primitives": [primitive]})
         return len(self.meshes) - 1
 
-    def animate(self, node: int, tables: dict[str, Array], blended: bool = True) -> None:
+    def animate(self, node: int, tables: dict[str, Array], interpolated: bool = True) -> None:
         """Let a node follow tables (n, ...) over the times, those that change."""
-        self.channels += [(node, path, table, blended) for path, table in tables.items() if np.ptp(table, axis=0).any()]
+        moving = {path: table for path, table in tables.items() if np.ptp(table, axis=0).any()}
+        self.channels += [(node, path, table, interpolated) for path, table in moving.items()]
 
     def file(self) -> bytes:
         """The bytes of the file."""
@@ -208,21 +198,21 @@ class _Scene:
             "skins": self.skins,
             "materials": [_material(*paint) for paint in self.materials],
             "animations": [animation] if animation else [],
-            "accessors": self.store.accessors,
-            "bufferViews": self.store.views,
-            "buffers": [{"byteLength": len(self.store.data) + -len(self.store.data) % 4}] if self.store.data else [],
+            "accessors": self.accessors,
+            "bufferViews": self.views,
+            "buffers": [{"byteLength": len(self.data) + -len(self.data) % 4}] if self.data else [],
         }
         content: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"sorosim {__version__}"}, "scene": 0}
         content["scenes"] = [{"name": self.nodes[0]["name"], "nodes": [0, *self.beside]}]
         content |= {name: values for name, values in lists.items() if values}  # glTF has no empty lists
-        return _binary(content, bytes(self.store.data))
+        return _binary(content, bytes(self.data))
 
     def _animation(self) -> dict[str, Any]:
-        when = self.store.add(self.times - self.times[0], "<f4", bounds=True)
+        when = self.add(self.times - self.times[0], "<f4", bounds=True)
         samplers, channels = [], []
-        for k, (node, path, values, blended) in enumerate(self.channels):
-            way = "LINEAR" if blended else "STEP"
-            samplers.append({"input": when, "output": self.store.add(values, "<f4"), "interpolation": way})
+        for k, (node, path, values, interpolated) in enumerate(self.channels):
+            method = "LINEAR" if interpolated else "STEP"
+            samplers.append({"input": when, "output": self.add(values, "<f4"), "interpolation": method})
             channels.append({"sampler": k, "target": {"node": node, "path": path}})
         return {"name": "motion", "channels": channels, "samplers": samplers}
 
@@ -270,7 +260,7 @@ class _Robot:
 
     def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
         """Bind each point of a mesh to the one of the stations `used` that `index` names."""
-        add, attributes = self.scene.store.add, self.scene.meshes[mesh]["primitives"][0]["attributes"]
+        add, attributes = self.scene.add, self.scene.meshes[mesh]["primitives"][0]["attributes"]
         attributes["JOINTS_0"] = add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
         attributes["WEIGHTS_0"] = add(np.tile([1.0, 0.0, 0.0, 0.0], (len(index), 1)), "<f4", POINTS)
         # matrices stand in the file column by column, their last rows exact
@@ -304,7 +294,7 @@ def _material(colour: str, opacity: float) -> dict[str, Any]:
     material: dict[str, Any] = {"name": colour, "pbrMetallicRoughness": surface | {"roughnessFactor": 0.7}}
     if opacity < 1.0:
         material["alphaMode"] = "BLEND"
-    if colour == GLASS:  # seen from either side
+    if colour == GLASS:  # visible from both sides
         material["doubleSided"] = True
     return material
 

@@ -60,29 +60,26 @@ def still(
     FileError
         The file cannot be written.
     """
-    shown = as_group(result)
-    times = np.sort(shown.check_times(t))
+    group = as_group(result)
+    times = np.sort(group.check_times(t))
     check_name("ghosts", ghosts, GHOSTS, " or ".join(GHOSTS))
-    if ghosts == TIME and shown.several:
+    if ghosts == TIME and group.several:
         raise InputError("ghosts", FADE, f"'{ghosts}'", "the colours of several runs tell them apart")
-    shown.check_options(options)
+    group.check_options(options)
     if str(path).lower().endswith(SIDE_VIEW):
-        _write_side_view(shown, path, times, ghosts, options)
+        _write_side_view(group, path, times, ghosts, options)
         return
     many = len(times) > 1
     for name in ("follow", "orbit"):
         if many and options.get(name):
             raise InputError(name, "one time only", f"{len(times)} times", "the camera stands still in such a picture")
     fitted = times if many and not options.get("trails") else None
-    with written(path, (*PICTURES, SIDE_VIEW)) as draft, Scene(shown, size=size, **options) as scene:
-        scene.fit_motions(fitted)
-        if not many:
-            scene.update(*shown.state(float(times[0])))
-            scene.still(draft)
-            return
+    with written(path, (*PICTURES, SIDE_VIEW)) as draft, Scene(group, size=size, **options) as scene:
         import imageio.v3
 
-        imageio.v3.imwrite(draft, _snapshots(scene, shown, times, ghosts))
+        scene.fit_motions(fitted)
+        scene.update(*group.state(float(times[0])))
+        imageio.v3.imwrite(draft, _snapshots(scene, group, times, ghosts) if many else scene.image())
 
 
 def opacities(n: int) -> Array:
@@ -104,44 +101,45 @@ def time_labels(times: Sequence[float] | Array) -> list[str]:
     return [f"t = {t:.4g} s" for t in times]
 
 
-def _snapshots(scene: Scene, shown: MotionGroup, times: Array, ghosts: str) -> Image:
+def _snapshots(scene: Scene, group: MotionGroup, times: Array, ghosts: str) -> Image:
     """The picture of several moments, later ones over earlier ones; the scene must be fitted.
 
     Layers of pictures, not translucent solids: of each moment only its outside is seen, and the last one is whole.
     """
-    colours = time_colours(len(times)) if ghosts == TIME else []
-    if colours:
-        scene.tint(colours[-1])
+    colours, opacity = time_colours(len(times)), np.ones(len(times))
+    clock = ""
+    if ghosts == TIME:
         scene.add_legend(list(zip(time_labels(times), colours, strict=True)))
-    clock = "" if colours else f"t = {', '.join(f'{t:.4g}' for t in times)} s"
+    else:
+        opacity, clock = opacities(len(times)), f"t = {', '.join(f'{t:.4g}' for t in times)} s"
 
-    def drawn(k: int) -> Image:
-        if colours:
+    def layer(k: int) -> Image:
+        if ghosts == TIME:
             scene.tint(colours[k])
-        scene.update(*shown.state(float(times[k])))
+        scene.update(*group.state(float(times[k])))
         scene.annotations.write("clock", clock)
         return scene.fine_image()
 
-    last = drawn(len(times) - 1)
+    last = layer(len(times) - 1)
     scene.show_robots(False)
     empty = scene.fine_image().astype(float)
     scene.show_robots(True)
     out = empty.copy()
-    for k, opacity in enumerate(opacities(len(times)) if not colours else np.ones(len(times))):
-        layer = (drawn(k) if k < len(times) - 1 else last).astype(float)
-        changed = np.any(layer != empty, axis=2, keepdims=True)
-        out += np.where(changed, opacity * (layer - out), 0.0)
+    for k in range(len(times)):
+        picture = (layer(k) if k < len(times) - 1 else last).astype(float)
+        changed = np.any(picture != empty, axis=2, keepdims=True)
+        out += np.where(changed, opacity[k] * (picture - out), 0.0)
     return scene.reduced(np.asarray(np.rint(out), dtype=np.uint8))
 
 
-def _write_side_view(shown: MotionGroup, path: PathLike, times: Array, ghosts: str, options: Mapping[str, Any]) -> None:
+def _write_side_view(group: MotionGroup, path: PathLike, times: Array, ghosts: str, options: Mapping[str, Any]) -> None:
     """Write a side view, as SVG."""
     for name in options:
         if name not in ("trails", "tips"):
             raise InputError("options", "trails or tips of a side view", f"'{name}'", "write a .png file")
-    if shown.several:
+    if group.several:
         raise InputError("path", "a .png file for several runs", f"'{path}'")
-    motion = shown.motions[0]
+    motion = group.motions[0]
     path_of_tip = None
     if options.get("trails"):
         link = (options.get("tips") or [motion.robot.tip_link])[0]
@@ -184,10 +182,10 @@ def movie(
     FileError
         The file cannot be written.
     """
-    rate, speed, shown = positive("fps", fps), positive("speed", speed), as_group(run)
-    t, (width, height) = shown.t, check_size(size)
-    shown.check_options(options)
-    if not shown.timed:
+    rate, speed, group = positive("fps", fps), positive("speed", speed), as_group(run)
+    t, (width, height) = group.t, check_size(size)
+    group.check_options(options)
+    if not group.timed:
         raise InputError("run", "a run", "an equilibrium", "still draws equilibria")
     even = (width + width % 2, height + height % 2)
     with written(path, MOVIES) as draft:
@@ -199,14 +197,14 @@ def movie(
             most = f"a movie of at most {MOST_IMAGES} pictures"
             raise InputError("speed", most, f"{n:.2g}", "a larger speed, or less fps")
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
-        with Scene(shown, size=even, **options) as scene:
+        with Scene(group, size=even, **options) as scene:
             scene.fit_motions()
-            write(draft, _images(scene, shown, times, progress), rate, even)
+            write(draft, _images(scene, group, times, progress), rate, even)
 
 
-def _images(scene: Scene, shown: MotionGroup, times: Array, progress: Progress | None) -> Iterator[Image]:
+def _images(scene: Scene, group: MotionGroup, times: Array, progress: Progress | None) -> Iterator[Image]:
     for k, now in enumerate(times):
-        scene.update(*shown.state(float(now)))
+        scene.update(*group.state(float(now)))
         yield scene.image()
         if progress is not None:
             progress(k + 1, len(times))
@@ -226,9 +224,9 @@ def _encoder() -> str:
 
 def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:
     """Write H.264 in the pixel format that browsers play, its index in front."""
-    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
-    wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
-    command = [_encoder(), "-y", "-loglevel", "error", *given, *wanted]
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
+    target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
+    command = [_encoder(), "-y", "-loglevel", "error", *source, *target]
     # a session of its own: Ctrl-C is for us
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as coder:
         assert coder.stdin is not None  # for the type checker
@@ -245,9 +243,9 @@ def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int,
         finally:
             with suppress(OSError):
                 coder.stdin.close()
-        words = coder.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        message = coder.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
         if coder.wait() != 0:
-            raise OSError(f"ffmpeg ended early ({words or 'without a word'}); is the disk full?")
+            raise OSError(f"ffmpeg ended early ({message or 'without a message'}); is the disk full?")
 
 
 def _write_gif(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:

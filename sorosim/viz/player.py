@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.validation import flag, positive
-from sorosim.viz.annotations import INK, narrowness
 from sorosim.viz.checks import check_size
-from sorosim.viz.motion import MotionGroup, as_group
+from sorosim.viz.motion import as_group
 from sorosim.viz.offscreen import require_screen
-from sorosim.viz.options import PLAIN, TOGGLES, DrawingOptions, available_colours
-from sorosim.viz.scene import Scene
+from sorosim.viz.options import PLAIN, TOGGLES, available_colours
+from sorosim.viz.scene import INK, Scene, narrowness
 
 Array = NDArray[np.float64]
 
@@ -30,7 +29,7 @@ class Key(NamedTuple):
     """A key and what it does."""
 
     name: str  # as VTK calls it
-    shown: str  # in the help
+    label: str  # in the help
     action: str
     description: str
     timed: bool = False  # it needs a motion
@@ -189,14 +188,14 @@ class Playback:
         """Whether it plays, and how fast."""
         if not self.timed:
             return ""
-        words = ["playing" if self.playing else "paused", f"speed {self.speed:.3g}", "loop" if self.loop else ""]
-        return "   ".join(word for word in words if word)
+        texts = ["playing" if self.playing else "paused", f"speed {self.speed:.3g}", "loop" if self.loop else ""]
+        return "   ".join(filter(None, texts))
 
     @property
     def help_text(self) -> str:
         """The keys, one a line."""
-        width = max(len(key.shown) for key in self.keys)
-        return "\n".join(f"{key.shown:>{width}}  {key.description}" for key in self.keys)
+        width = max(len(key.label) for key in self.keys)
+        return "\n".join(f"{key.label:>{width}}  {key.description}" for key in self.keys)
 
 
 def play(
@@ -224,19 +223,7 @@ def play(
     SorosimError
         There is no screen.
     """
-    # mistakes are reported before a window opens
-    _check(result, speed, loop, options)
-    check_size(size)
-    require_screen()
     Player(result, speed=speed, loop=loop, size=size, **options).show()
-
-
-def _check(result: Any, speed: float, loop: bool, options: Mapping[str, Any]) -> tuple[MotionGroup, DrawingOptions]:
-    """The motions and options of a player, refusing what it cannot do."""
-    shown = as_group(result)
-    positive("speed", speed)
-    flag("loop", loop)
-    return shown, shown.check_options(options)
 
 
 class Player:
@@ -252,14 +239,18 @@ class Player:
         self, result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720),
         off_screen: bool = False, **options: Any,
     ) -> None:  # fmt: skip
-        self.motion, known = _check(result, speed, loop, options)
-        robot = self.motion.robot
+        self.motion = as_group(result)
+        known = self.motion.check_options(options)
+        robot, several = self.motion.robot, self.motion.several
         self.state = Playback(
-            self.motion.t if self.motion.timed else None, speed=speed, loop=bool(loop), view=known.view,
-            colours=(PLAIN,) if self.motion.several else available_colours(robot),
-            colour=PLAIN if self.motion.several else known.colour_of(robot),
+            self.motion.t if self.motion.timed else None, speed=speed, loop=flag("loop", loop), view=known.view,
+            colours=(PLAIN,) if several else available_colours(robot),
+            colour=PLAIN if several else known.colour_of(robot),
             **{name: bool(getattr(known, name)) for name in TOGGLES},
         )  # fmt: skip
+        if not off_screen:  # after all checks
+            check_size(size)
+            require_screen()
         self._last: float | None = None  # when `tick` was called last
         self.scene = Scene(self.motion, size=size, off_screen=off_screen, **options)
         # room for the slider, and for the bar that a key may bring
@@ -278,12 +269,12 @@ class Player:
         place = {"pointa": (0.25, 0.085), "pointb": (0.75, 0.085)}
         style = {"color": INK, "style": "modern", "fmt": "%.2f s", "interaction_event": "always"}
         slider = self.scene.plotter.add_slider_widget(self._slid, span, value=state.t, **place, **style)
-        shown = slider.GetRepresentation()
-        shown.SetTubeWidth(0.004)
-        shown.SetSliderWidth(0.02)
-        shown.SetSliderLength(0.008)
-        shown.SetEndCapLength(0.0)
-        shown.ShowSliderLabelOff()  # the clock tells it
+        bar = slider.GetRepresentation()
+        bar.SetTubeWidth(0.004)
+        bar.SetSliderWidth(0.02)
+        bar.SetSliderLength(0.008)
+        bar.SetEndCapLength(0.0)
+        bar.ShowSliderLabelOff()  # the clock tells it
         return slider
 
     def _listen(self) -> None:

@@ -28,10 +28,22 @@ from sorosim.results.modes import ModeRun, mode, shares, spoken
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz import figures
-from sorosim.viz.axes3d import axes_3d, coarse_geometry, settle, solid_axes
 from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.colours import part_colour
-from sorosim.viz.figures import FORMATS, PALETTE, UNITS, kind_of_inputs, legend_beside, line_style, mark, plot_lines
+from sorosim.viz.figures import (
+    FORMATS,
+    PALETTE,
+    UNITS,
+    axes_3d,
+    coarse_geometry,
+    kind_of_inputs,
+    legend_beside,
+    line_style,
+    mark,
+    plot_lines,
+    settle,
+    solid_axes,
+)
 from sorosim.viz.motion import run_times, sample
 from sorosim.viz.options import STRAINS
 
@@ -52,7 +64,7 @@ SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
 def _shown_link(run: Any, link: str | None) -> str:
-    """The link that is shown: the one that is histories, or the last that has a body and whose tip moves."""
+    """The link that is shown: `link` if there is one, or the last that has a body and whose tip moves."""
     robot: Robot = run.robot
     if link is not None:
         return check_name("link", link, [known.name for known in robot.links], "the name of a link")
@@ -98,8 +110,8 @@ def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) ->
 def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | None = None) -> Figure:
     """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
-    wanted = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
-    at = np.atleast_1d(np.asarray(wanted, dtype=float))
+    chosen = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
+    at = np.atleast_1d(np.asarray(chosen, dtype=float))
     outside = (at < stored[0] - 1e-9) | (at > stored[-1] + 1e-9) | ~np.isfinite(at)
     if at.size == 0 or at.ndim != 1 or outside.any():
         got = f"{at[outside][0]:g}" if at.ndim == 1 and outside.any() else f"shape {at.shape}"
@@ -162,8 +174,8 @@ def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
                     most = max(most, len(shown))
         if most > 1:
             handles = [Line2D([], [], label=f"{k}", **line_style(k)) for k in range(most)]
-            words = "index of the strain's coordinate"
-            figure.legend(handles=handles, loc="outside lower center", ncols=min(most, 12), title=words)
+            title = "index of the strain's coordinate"
+            figure.legend(handles=handles, loc="outside lower center", ncols=min(most, 12), title=title)
     return figure
 
 
@@ -299,11 +311,8 @@ def plot_run(
     names = [what] if isinstance(what, str) else list(what)
     suffixes = [formats] if isinstance(formats, str) else list(formats)
     if names == ["all"]:
-        has = {
-            "coordinates": run.robot.ndof,
-            "tensions": run.robot.actuator_names,
-            "driven": getattr(run, "driven", {}),
-        }
+        has = {"coordinates": run.robot.ndof, "tensions": run.robot.actuator_names}
+        has["driven"] = getattr(run, "driven", {})
         names = [name for name in plots if has.get(name, True)]
     for name in names:
         check_name("plot", name, ["all", *plots], "the name of a plot")
@@ -406,16 +415,16 @@ def plot_modes(
     """
     if not (modes is None or np.iterable(modes)):
         raise InputError("modes", "a list of numbers of modes", describe(modes))
-    wanted = list(range(1, max(min(MODES, len(lin.damped)), 1) + 1)) if modes is None else list(modes)
-    if not 0 < len(wanted) <= MOST_MODES:
-        raise InputError("modes", f"numbers of 1 to {MOST_MODES} modes", f"{len(wanted)} of them")
-    runs = [mode(lin, k, amplitude=AMPLITUDE) for k in wanted]
+    chosen = list(range(1, max(min(MODES, len(lin.damped)), 1) + 1)) if modes is None else list(modes)
+    if not 0 < len(chosen) <= MOST_MODES:
+        raise InputError("modes", f"numbers of 1 to {MOST_MODES} modes", f"{len(chosen)} of them")
+    runs = [mode(lin, k, amplitude=AMPLITUDE) for k in chosen]
     geometry = coarse_geometry(lin.robot)
     columns = min(3, len(runs))
     with figures.new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
         panels = []
-        for i, (k, run) in enumerate(zip(wanted, runs, strict=True)):
+        for i, (k, run) in enumerate(zip(chosen, runs, strict=True)):
             shapes = [geometry.at(q) for q in (lin.q, *_extremes(run))]
             colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
             where = grid[i // columns, i % columns]
@@ -433,9 +442,9 @@ def plot_modes(
     return figure
 
 
-def _wrapped(words: str) -> str:
-    """Words in lines that end at commas."""
-    return fill(words.replace(" ", "\xa0").replace(",\xa0", ", "), LINE).replace("\xa0", " ")
+def _wrapped(text: str) -> str:
+    """A text in lines that end at commas."""
+    return fill(text.replace(" ", "\xa0").replace(",\xa0", ", "), LINE).replace("\xa0", " ")
 
 
 def _extremes(run: ModeRun) -> list[Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.robot import Robot
 from sorosim.viz.actors import FRAME_LENGTH, RobotActors, floor_meshes, obstacle_mesh
-from sorosim.viz.annotations import INK, Annotations, Legend, ScalarBar, in_font, narrowness
 from sorosim.viz.arrows import ArrowScale
 from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
 from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, written
 from sorosim.viz.colours import AXIS_COLOURS
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
-from sorosim.viz.options import CENTRE_OF_MASS, DrawingOptions
+from sorosim.viz.options import CENTRE_OF_MASS, UNITS, DrawingOptions
 from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
 from sorosim.viz.wrenches import centre_of_mass
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 
+INK = "#30343a"
+SQUARE = "\u25a0"
+# place (parts of the picture), size (points in a picture 720 pixels high), horizontal and vertical justification
+PLACES: dict[str, tuple[float, float, float, str, str]] = {
+    "heading": (0.02, 0.965, 21.0, "left", "top"),
+    "clock": (0.02, 0.915, 18.0, "left", "top"),
+    "status": (0.02, 0.870, 15.0, "left", "top"),
+    "grid": (0.98, 0.025, 15.0, "right", "bottom"),
+    "scale": (0.98, 0.06, 15.0, "right", "bottom"),
+    "note": (0.5, 0.025, 15.0, "center", "bottom"),
+    "help": (0.035, 0.80, 15.0, "left", "top"),
+}
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
@@ -36,7 +49,7 @@ class Scene:
 
     Parameters
     ----------
-    shown : Robot or MotionGroup
+    drawn : Robot or MotionGroup
         A robot at coordinates that `update` is given, or robots along their motions.
     size : (int, int)
         Width and height of the picture [pixels].
@@ -51,27 +64,27 @@ class Scene:
     margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
 
     def __init__(
-        self, shown: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **options: Any
+        self, drawn: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **options: Any
     ) -> None:
-        if isinstance(shown, MotionGroup):
-            self.robot, self._up, self.options = shown.robot, shown.up, shown.check_options(options)
-            visuals, several = visuals_of(shown, self.options.view), shown.several
+        if isinstance(drawn, MotionGroup):
+            self.robot, self._up, self.options = drawn.robot, drawn.up, drawn.check_options(options)
+            visuals, several = visuals_of(drawn, self.options.view), drawn.several
         else:
-            self.robot, self._up = shown, up_axis(shown.engine.gravity)
-            self.options = DrawingOptions().changed(shown, options)
-            visuals, several = [RobotVisual(shown)], False
+            self.robot, self._up = drawn, up_axis(drawn.engine.gravity)
+            self.options = DrawingOptions().changed(drawn, options)
+            visuals, several = [RobotVisual(drawn)], False
         self.size, self._off_screen, self._visible = check_size(size), off_screen, True
         self._stage: Stage | None = None
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
         self._arrow_ends = np.zeros((0, 3))
-        self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
+        self._now: tuple[Any, Any, float | None] | None = None  # the state that is drawn: q, u, t
         self._bar: ScalarBar | None = None
         self._legend: Legend | None = None
         self._names: list[tuple[str, str]] = []  # names and colours in the legend, before those of arrows
         self.arrow_scale: ArrowScale | None = None
         self._obstacles: list[Any] = []
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
-        self._camera_at = (np.zeros(3), 0.0)  # where the camera has followed to, and how far round it has gone [rad]
+        self._camera_at = (np.zeros(3), 0.0)  # the point that the camera follows, and the angle of its orbit [rad]
         self.plotter = load_pyvista().Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
         self._set_up()
         self.robots = [RobotActors(self.plotter, visual, k) for k, visual in enumerate(visuals)]
@@ -80,8 +93,8 @@ class Scene:
         name = "" if several else self.robot.name
         self.annotations.write("heading", name if self.options.title is None else self.options.title)
         self._apply_options()
-        if isinstance(shown, MotionGroup) and several:
-            self.add_legend(list(zip(shown.names, shown.tints, strict=True)))
+        if isinstance(drawn, MotionGroup) and several:
+            self.add_legend(list(zip(drawn.names, drawn.tints, strict=True)))
 
     def _set_up(self) -> None:
         plotter = self.plotter
@@ -139,12 +152,12 @@ class Scene:
             self.place_camera()
         self._scale()
 
-    def show_robots(self, shown: bool) -> None:
+    def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""
-        self._visible = shown
+        self._visible = visible
         self._apply_options()
         for robot in self.robots:
-            robot.show_arrows(shown)
+            robot.show_arrows(visible)
 
     def tint(self, colour: str) -> None:
         """Give all robots one colour (its code); "": those of their parts."""
@@ -289,15 +302,15 @@ class Scene:
         assert name == CENTRE_OF_MASS
         return centre_of_mass(self.robot, q)[0]
 
-    def _wanted(self) -> tuple[Array, float]:
-        """Where the camera should have followed to by now, and how far round it should have gone [rad]."""
+    def _camera_target(self) -> tuple[Array, float]:
+        """The point that the camera follows now, and the angle of its orbit [rad]."""
         q, _, t = self._now if self._now is not None else (None, None, None)
         at = np.zeros(3) if q is None else self._followed(self.robot.coordinates(q))
         return at, np.deg2rad(self.options.orbit) * (0.0 if t is None else t)
 
     def _move_camera(self) -> None:
-        """Follow and go round from where the camera is: whoever has turned the view keeps it."""
-        (at, angle), (before, turn) = self._wanted(), self._camera_at
+        """Follow and orbit from where the camera is, so that a view that was turned by hand stays."""
+        (at, angle), (before, turn) = self._camera_target(), self._camera_at
         if np.array_equal(at, before) and angle == turn:
             return
         camera, self._camera_at = self.plotter.camera, (at, angle)
@@ -306,7 +319,7 @@ class Scene:
 
     @property
     def _middle(self) -> Array:
-        """What an orbiting camera goes round, beside what it follows."""
+        """The centre of orbits, beside the point that is followed."""
         middle: Array = 0.5 * (self._framed.min(axis=0) + self._framed.max(axis=0))
         return middle
 
@@ -324,7 +337,7 @@ class Scene:
             angles = 2.0 * np.pi * np.arange(ORBIT_STEPS) / ORBIT_STEPS
             points = np.concatenate([turned(some, self._middle, self._up, angle) for angle in angles])
         where = fit_camera(points, self._up, self.options.view, self.size[0] / self.size[1], margins)
-        at, angle = self._camera_at = self._wanted()
+        at, angle = self._camera_at = self._camera_target()
         self._aim(where.turned(self._middle, self._up, angle).shifted(at))
         self.plotter.camera.view_angle = VIEW_ANGLE
         self.plotter.reset_camera_clipping_range()
@@ -348,20 +361,20 @@ class Scene:
         return self.reduced(self.fine_image())
 
     def fine_image(self) -> Image:
-        """The picture as it is drawn, finer than it is wanted."""
+        """The picture as it is drawn, finer than its size."""
         if self._stage is None:
             self.update(self.robot.initial_q)
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(return_img=True))
 
     def reduced(self, fine: Image) -> Image:
-        """A picture of the wanted size from a finer one."""
+        """A picture of the scene's size from a finer one."""
         from PIL import Image
 
         return fine if self._finer == 1 else np.asarray(Image.fromarray(fine).reduce(self._finer))
 
     def still(self, path: PathLike, size: Sequence[int] | None = None) -> None:
-        """Write the picture to a file, in another size if wanted.
+        """Write the picture to a file, in another size if there is one.
 
         Raises
         ------
@@ -370,14 +383,119 @@ class Scene:
         FileError
             The file cannot be written.
         """
-        before, wanted = self.size, self.size if size is None else check_size(size)
+        before, after = self.size, self.size if size is None else check_size(size)
         with written(path, PICTURES) as draft:
             import imageio.v3
 
             if self._stage is None:
                 self.update(self.robot.initial_q)
             try:
-                self._resize(wanted)
+                self._resize(after)
                 imageio.v3.imwrite(draft, self.image())
             finally:
                 self._resize(before)
+
+
+# -- annotations ---------------------------------------------------------------------------------------------------
+
+
+def in_font(text: Any, name: str = "DejaVuSans") -> Any:
+    """Set a text property in the letters that come with matplotlib, which know more signs than VTK's; returns it."""
+    spec = importlib.util.find_spec("matplotlib")
+    if spec is not None and spec.origin is not None:
+        text.SetFontFamily(4)  # VTK_FONT_FILE
+        text.SetFontFile(str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"))
+    return text
+
+
+class Annotations:
+    """Texts of a scene by the names of `PLACES`, all empty at first."""
+
+    def __init__(self, plotter: Any) -> None:
+        self._texts: dict[str, Any] = {}
+        for name, (x, y, _, across, up) in PLACES.items():
+            actor = plotter.add_text("", position=(x, y), viewport=True, color=INK)
+            in_font(actor.prop, "DejaVuSansMono" if name == "help" else "DejaVuSans")
+            actor.prop.justification_horizontal, actor.prop.justification_vertical = across, up
+            self._texts[name] = actor
+        frame = self._texts["help"].prop
+        frame.SetBackgroundColor(1.0, 1.0, 1.0)
+        frame.SetBackgroundOpacity(0.88)
+        frame.SetLineSpacing(1.15)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text."""
+        self._texts[name].input = text
+
+    def move_to(self, name: str, y: float) -> None:
+        """Move a text to another height, as a part of the picture."""
+        self._texts[name].position = (PLACES[name][0], y)
+
+    def text(self, name: str) -> str:
+        """The present text."""
+        return str(self._texts[name].input)
+
+    def scale(self, factor: float) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high."""
+        for name, (_, _, points, _, _) in PLACES.items():
+            self._texts[name].prop.font_size = round(points * factor)
+
+
+class Legend:
+    """Names beside squares of their colours, at the right of a scene."""
+
+    def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
+        self._plotter, self._rows = plotter, []
+        for name, colour in entries:
+            row = []
+            for text, ink in ((name, INK), (SQUARE, colour)):
+                actor = plotter.add_text(text, position=(0.98, 0.5), viewport=True, color=ink)
+                in_font(actor.prop)
+                actor.prop.justification_horizontal, actor.prop.justification_vertical = "right", "top"
+                row.append(actor)
+            self._rows.append(row)
+
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        letters = 17.0 * factor
+        for k, row in enumerate(self._rows):
+            for actor, x in zip(row, (0.98 - 1.5 * letters / size[0], 0.98), strict=True):
+                actor.prop.font_size = round(letters)
+                actor.position = (x, 0.965 - 0.045 * k)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        for row in self._rows:
+            for actor in row:
+                self._plotter.remove_actor(actor, render=False)
+
+
+def narrowness(size: Sequence[int]) -> float:
+    """How many times the part of a window of a size is that letters need at its side, 1 in one of 16 to 9."""
+    return min(16.0 / 9.0 * size[1] / size[0], 3.0)
+
+
+class ScalarBar:
+    """The colours of a quantity beside their numbers, with its unit."""
+
+    def __init__(self, plotter: Any, mapper: Any, quantity: str, labels: int) -> None:
+        place = {"position_x": 0.89, "position_y": 0.3, "width": 0.06, "height": 0.42}
+        style = {"vertical": True, "fmt": "%.4g", "color": INK, "n_labels": labels}
+        self.title = f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]"
+        self._plotter = plotter
+        self._actor = plotter.add_scalar_bar(title=f"{self.title}\n", mapper=mapper, **place, **style)
+        self._actor.SetTextPad(6)
+        in_font(self._actor.GetTitleTextProperty())
+        in_font(self._actor.GetLabelTextProperty())
+
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        part = narrowness(size)
+        self._actor.SetPosition(1.0 - 0.11 * part, 0.3)
+        self._actor.SetWidth(0.06 * part)
+        self._actor.GetTitleTextProperty().SetFontSize(round(16.0 * factor))
+        self._actor.GetLabelTextProperty().SetFontSize(round(16.0 * factor))
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        self._plotter.remove_scalar_bar(f"{self.title}\n", render=False)

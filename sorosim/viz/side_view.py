@@ -58,9 +58,9 @@ def side_view(
     if not 0 < len(geometry.parts) <= MOST_PARTS:
         return ""
     shapes = [geometry.at(q) for q in states]
-    seen = np.concatenate([*(shape.points for shape in shapes), np.zeros((0, 3)) if path is None else path])
-    plane = widest(seen, up_axis(robot.engine.gravity))
-    flat = np.stack([seen @ plane.right, seen @ plane.up], axis=1)
+    points = np.concatenate([*(shape.points for shape in shapes), np.zeros((0, 3)) if path is None else path])
+    plane = widest(points, up_axis(robot.engine.gravity))
+    flat = np.stack([points @ plane.right, points @ plane.up], axis=1)
     low, high = flat.min(axis=0), flat.max(axis=0)
     scale = float(min((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / np.maximum(high - low, 1e-9)))
     height = scale * (high[1] - low[1]) + 2 * MARGIN + 14.0  # below: the scale
@@ -130,7 +130,7 @@ def _drawn(geometry: Geometry, shape: Shape, plane: Plane, place: Callable[[Arra
 def outlines_of(
     geometry: Geometry, part: Part, shape: Shape, plane: Plane, place: Callable[[Array], Array]
 ) -> list[Array]:
-    """Polygons (n, 2) that a part covers together, seen in a plane; `place` puts points (n, 3) there."""
+    """Polygons (n, 2) that a part covers together in a plane; `place` puts points (n, 3) there."""
     if part.kind != ROD:
         return _body_outlines(part, shape, plane, place)
     rings = place(geometry.ring_points(shape, part.name))
@@ -141,9 +141,9 @@ def _body_outlines(part: Part, shape: Shape, plane: Plane, place: Callable[[Arra
     """The hull of a body that is convex, the triangles in sight of one that is not; of very many, their hull too."""
     if not part.convex:
         corners = shape.points[part.faces]
-        seen = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ plane.near > 0.0
-        if seen.sum() <= MOST_TRIANGLES:
-            return list(place(corners[seen]))
+        front = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ plane.near > 0.0
+        if front.sum() <= MOST_TRIANGLES:
+            return list(place(corners[front]))
     return [_hull(place(shape.points[part.points]))]
 
 

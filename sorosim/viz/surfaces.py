@@ -21,7 +21,7 @@ from sorosim.robot import Robot
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: what has no thickness is still seen
+FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: a flat body is still visible
 TIP_ROWS = 6  # of points along a cone
 EDGE_ANGLE = np.deg2rad(35.0)  # triangles that meet at a larger angle have an edge between them
 
@@ -31,7 +31,7 @@ class Triangles(NamedTuple):
 
     points: Array  # (n, 3) [m]
     normals: Array  # (n, 3) unit normals, outwards
-    faces: IntArray  # (m, 3) counter-clockwise seen from outside
+    faces: IntArray  # (m, 3) counter-clockwise from outside
     convex: bool = True
     colour: str = ""  # code, "" for that of rigid bodies
 
@@ -237,7 +237,7 @@ def _obstacle_mesh(shape: Any, at: Array, middle: Array, size: float) -> tuple[A
 
 
 def _terrain(shape: HeightField) -> Any:
-    """The surface of a height field through the splines that contacts see."""
+    """The surface of a height field through the splines of its contacts."""
     import pyvista
     from scipy.interpolate import make_interp_spline
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
 from sorosim.sweeps.units import units_of
-from sorosim.viz.axes3d import axes_3d, settle
 from sorosim.viz.checks import PathLike
-from sorosim.viz.figures import PALETTE, legend_beside, new_figure
+from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, settle
 
 Array = NDArray[np.float64]
 

@@ -47,7 +47,7 @@ class RobotVisual:
     ----------
     robot : Robot
     motion : Motion, optional
-        Default: it is only shown at coordinates that are given, without rates.
+        Default: it is drawn at coordinates without rates.
     tint : str
         Code of one colour for all of it; "": those of its parts.
     offset : (3,) ndarray, optional

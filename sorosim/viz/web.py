@@ -66,41 +66,41 @@ def export_html(result: Any, path: PathLike, *, fps: float = 30.0, **options: An
     FileError
         The file cannot be written.
     """
-    rate, shown = positive("fps", fps), as_group(result)
+    rate, group = positive("fps", fps), as_group(result)
     for name in options:
         if name in NOT_IN_PAGES:
             raise InputError("options", "what a page can show", f"'{name}'", "pictures, films and windows know it")
-    checked = shown.check_options(options)
+    checked = group.check_options(options)
     with written(path, PAGES) as draft:
-        draft.write_text(page(shown, rate, checked), encoding="utf-8")
+        draft.write_text(page(group, rate, checked), encoding="utf-8")
 
 
-def page(shown: MotionGroup, fps: float, options: DrawingOptions) -> str:
+def page(group: MotionGroup, fps: float, options: DrawingOptions) -> str:
     """The text of the page."""
     files = resources.files("sorosim.viz")
     frame, *scripts = (files.joinpath(name).read_text(encoding="utf-8") for name in VIEWER)
-    content = describe_motion(shown, fps, options)
+    content = describe_motion(group, fps, options)
     # no text of a robot can end the script
     data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    title = content["title"] or ", ".join(shown.names)
+    title = content["title"] or ", ".join(group.names)
     parts = {"TITLE": escape(title), "SCRIPT": "\n".join(scripts), "MOTION": data}
     return re.sub("@(TITLE|SCRIPT|MOTION)@", lambda found: parts[found[1]], frame)
 
 
-def describe_motion(shown: MotionGroup, fps: float, options: DrawingOptions) -> dict[str, Any]:
+def describe_motion(group: MotionGroup, fps: float, options: DrawingOptions) -> dict[str, Any]:
     """What `viewer.js` takes: numbers, and arrays as base64."""
-    visuals = visuals_of(shown, options.view, COARSE, options.tendons and not shown.several)
+    visuals = visuals_of(group, options.view, COARSE, options.tendons and not group.several)
     n = sum(len(visual.geometry.places) for visual in visuals) + 1  # one more: the world
     if n > MOST_STATIONS:
         raise InputError("run", f"robots of fewer than {MOST_STATIONS} drawn sections", f"{n - 1}")
-    stage = Stage(visuals, [visual.fit() for visual in visuals], shown.up)
+    stage = Stage(visuals, [visual.fit() for visual in visuals], group.up)
     scale, ends = arrow_scale(visuals, options.forces, stage.size)
-    times = shown.frame_times(fps, MOST_BYTES // (32 * n))
+    times = group.frame_times(fps, MOST_BYTES // (32 * n))
     robots = [visual.frames(times, options.forces) for visual in visuals]
     arrows = arrow_tracks(scale, [[frame.wrenches for frame in frames] for frames in robots], len(times))
     fewer = MOST_BYTES // (32 * n + 24 * len(arrows.tracks))
     if len(times) > max(fewer, 2):
-        return describe_motion(shown, (fewer - 1) / (times[-1] - times[0]), options)
+        return describe_motion(group, (fewer - 1) / (times[-1] - times[0]), options)
 
     robot, first = visuals[0], robots[0]
     quantity = robot.quantity(options)
@@ -113,8 +113,8 @@ def describe_motion(shown: MotionGroup, fps: float, options: DrawingOptions) -> 
     obstacles = stage.obstacles if options.contacts else []
     framed = [*stage.extents, ends, *(one.points for one in obstacles if one.framed)]
     return {
-        "title": options.title if options.title is not None else "" if shown.several else shown.robot.name,
-        "view": level_view(options.view, shown.up),
+        "title": options.title if options.title is not None else "" if group.several else group.robot.name,
+        "view": level_view(options.view, group.up),
         "times": times.tolist(),
         "stations": n,
         **_meshes(visuals, [frames[0] for frames in robots], obstacles),
@@ -123,7 +123,7 @@ def describe_motion(shown: MotionGroup, fps: float, options: DrawingOptions) -> 
         "quantity": "" if bounds is None else f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]",
         "range": [0.0, 0.0] if bounds is None else list(bounds[:2]),
         "trails": _trails(visuals, options),
-        "legend": [*(zip(shown.names, shown.tints, strict=True) if shown.several else ()), *scale.kinds],
+        "legend": [*(zip(group.names, group.tints, strict=True) if group.several else ()), *scale.kinds],
         "arrows": _arrows(scale, arrows),
         **_surroundings(stage.floor, np.concatenate(framed)),
         "poses": _block(poses, "<f4"),
@@ -151,9 +151,8 @@ def _meshes(visuals: Sequence[RobotVisual], first: Sequence[Frame], obstacles: S
         pieces.append((geometry.local, geometry.local_normals(frame.g), geometry.station + station))
         n_points, station = n_points + geometry.n_points, station + len(geometry.places)
     for obstacle in obstacles:
-        style = (
-            {"colour": GLASS, "opacity": GLASS_OPACITY} if obstacle.transparent else {"colour": STONE, "opacity": 1.0}
-        )
+        colour, opacity = (GLASS, GLASS_OPACITY) if obstacle.transparent else (STONE, 1.0)
+        style = {"colour": colour, "opacity": opacity}
         parts.append({"kind": OBSTACLE, "name": "", "count": obstacle.faces.size, **style})
         faces.append(obstacle.faces + n_points)
         pieces.append((obstacle.points, obstacle.normals, np.full(len(obstacle.points), station)))

@@ -88,7 +88,7 @@ def centre_of_mass(robot: Robot, q: Array) -> tuple[Array, float]:
 
 
 def contacts_at(robot: Robot, motion: Motion | None, now: MotionState) -> Contacts:
-    """Contacts that are shown: of an equilibrium, of the nearest stored row of a run; without either those at rest."""
+    """Contacts to draw: of an equilibrium, of the nearest stored row of a run; without either those at rest."""
     if motion is None or not hasattr(motion.source, "contacts"):
         return robot.contacts(now.q, now.qd)
     contacts = motion.source.contacts

@@ -13,11 +13,10 @@ from sorosim.io import load_text
 from sorosim.kernels import evaluate as task
 from sorosim.viz import offscreen
 from sorosim.viz.actors import _arrow_meshes
-from sorosim.viz.annotations import SQUARE
 from sorosim.viz.arrows import HEAD, LONGEST, ArrowScale, arrow_triangles, scale_for
 from sorosim.viz.motion import motion_of
 from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
-from sorosim.viz.scene import Scene
+from sorosim.viz.scene import SQUARE, Scene
 from sorosim.viz.wrenches import Wrench, Wrenches, centre_of_mass, wrenches_at
 
 SMALL = (320, 240)

@@ -171,6 +171,6 @@ def test_impossible_speeds_are_refused(speed):
 def test_the_page_tells_every_key_and_option():
     page = (Path(__file__).resolve().parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
     for key in KEYS:
-        assert f"| {key.shown} | {key.description} |" in page
+        assert f"| {key.label} | {key.description} |" in page
     for name in (*(field.name for field in fields(DrawingOptions)), *UNITS):
         assert f"`{name}`" in page

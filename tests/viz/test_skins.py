@@ -18,8 +18,8 @@ from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from sorosim.model.visual import COLOURS, Visual
 from sorosim.robot import Robot
 from sorosim.viz import offscreen
-from sorosim.viz.axes3d import _split
 from sorosim.viz.colours import RIGID
+from sorosim.viz.figures import _split
 from sorosim.viz.geometry import BODY, Geometry
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
