@@ -239,20 +239,20 @@ class Player:
         self, result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720),
         off_screen: bool = False, **options: Any,
     ) -> None:  # fmt: skip
-        self.motion = as_group(result)
-        known = self.motion.check_options(options)
-        robot, several = self.motion.robot, self.motion.several
+        self.group = as_group(result)
+        checked = self.group.check_options(options)
+        robot, several = self.group.robot, self.group.several
         self.state = Playback(
-            self.motion.t if self.motion.timed else None, speed=speed, loop=flag("loop", loop), view=known.view,
+            self.group.t if self.group.timed else None, speed=speed, loop=flag("loop", loop), view=checked.view,
             colours=(PLAIN,) if several else available_colours(robot),
-            colour=PLAIN if several else known.colour_of(robot),
-            **{name: bool(getattr(known, name)) for name in TOGGLES},
+            colour=PLAIN if several else checked.colour_of(robot),
+            **{name: bool(getattr(checked, name)) for name in TOGGLES},
         )  # fmt: skip
         if not off_screen:  # after all checks
             check_size(size)
             require_screen()
         self._last: float | None = None  # when `tick` was called last
-        self.scene = Scene(self.motion, size=size, off_screen=off_screen, **options)
+        self.scene = Scene(self.group, size=size, off_screen=off_screen, **options)
         # room for the slider, and for the bar that a key may bring
         self.scene.margin_below, beside = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
         self.scene.margin_right = beside * narrowness(self.scene.size)
@@ -268,10 +268,9 @@ class Player:
         span = (state.start, max(state.end, state.start + 1e-9))
         place = {"pointa": (0.25, 0.085), "pointb": (0.75, 0.085)}
         style = {"color": INK, "style": "modern", "fmt": "%.2f s", "interaction_event": "always"}
-        slider = self.scene.plotter.add_slider_widget(self._slid, span, value=state.t, **place, **style)
+        width = {"slider_width": 0.02, "tube_width": 0.004}
+        slider = self.scene.plotter.add_slider_widget(self._slid, span, value=state.t, **place, **style, **width)
         bar = slider.GetRepresentation()
-        bar.SetTubeWidth(0.004)
-        bar.SetSliderWidth(0.02)
         bar.SetSliderLength(0.008)
         bar.SetEndCapLength(0.0)
         bar.ShowSliderLabelOff()  # the clock tells it
@@ -316,7 +315,7 @@ class Player:
     def draw(self) -> None:
         """Show the present state."""
         state, annotations = self.state, self.scene.annotations
-        self.scene.update(*self.motion.state(state.t))
+        self.scene.update(*self.group.state(state.t))
         annotations.write("status" if state.timed else "clock", "   ".join(filter(None, (state.status, "h: help"))))
         annotations.write("help", state.help_text if state.help else "")
         if self.slider is not None:
@@ -335,7 +334,7 @@ class Player:
         """Write the picture, without help and slider, into the present folder; returns the new file."""
         import imageio.v3
 
-        name = re.sub(r"\W+", "_", self.motion.robot.name).strip("_") or "robot"
+        name = re.sub(r"\W+", "_", self.group.robot.name).strip("_") or "robot"
         stem = f"{name}_{self.state.t:.3f}s" if self.state.timed else name
         path = next(p for k in range(10**6) if not (p := Path(f"{stem}_{k}.png" if k else f"{stem}.png")).exists())
         annotations = self.scene.annotations

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
-from sorosim.viz.checks import PathLike
+from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, settle
 
 Array = NDArray[np.float64]
@@ -58,8 +58,7 @@ def plot_sweep(
     shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
     known = _numeric(sweep)
     for name in shown:
-        if name not in known:
-            raise InputError("y" if y else "output", "a column of numbers", f"'{name}'", nearest(name, known))
+        check_name("y" if y else "output", name, known, "a column of numbers")
     # a robot that moves in a plane has nothing to show across it
     spans = {name: float(np.ptp(known[name][sweep.ok])) for name in shown}
     moving = [name for name, span in spans.items() if span > ROUNDING * max(spans.values())]

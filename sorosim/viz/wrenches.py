@@ -151,28 +151,25 @@ def _loops(robot: Robot, now: MotionState) -> Iterator[Wrench]:
 def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     """What motors and driven coordinates do to their links."""
     layout = robot.engine.layout
-    motors = {name: np.zeros(link.n_joint) for name, link in layout.links.items()}
+    motors, driven = np.zeros((2, robot.ndof))
     for k, actuator in enumerate(robot.description.actuators.values()):
         if isinstance(actuator, JointForce):
-            index = actuator.index(layout)
-            at = layout.links[actuator.link].column + index
+            at = layout.links[actuator.link].column + actuator.index(layout)
             effort = now.u[k]
             if isinstance(actuator, Servo):
                 effort = actuator.stiffness * (now.u[k] - now.q[at]) - actuator.damping * now.qd[at]
                 if np.isfinite(actuator.limit):
                     effort = actuator.limit * np.tanh(effort / actuator.limit)
-            motors[actuator.link][index] += effort
-    generalised = {name: np.zeros(link.n_joint) for name, link in layout.links.items()}
+            motors[at] += effort
     for name, force in now.driven.items():
-        column = layout.coordinate(name, "driven")
-        owner = next(n for n, link in layout.links.items() if 0 <= column - link.column < link.n_joint)
-        generalised[owner][column - layout.links[owner].column] = force
+        driven[layout.coordinate(name, "driven")] = force
     for name, link in layout.links.items():
-        if not (np.any(motors[name]) or np.any(generalised[name])):
+        own = slice(link.column, link.column + link.n_joint)
+        if not (np.any(motors[own]) or np.any(driven[own])):
             continue
-        y = motors[name]
-        if np.any(generalised[name]):
-            y = y + robot.joint_wrench(now.q, name, generalised[name])
+        y = motors[own]
+        if np.any(driven[own]):
+            y = y + robot.joint_wrench(now.q, name, driven[own])
         g, stages = robot.pose(now.q, name, 0.0), link.link.joint.stages
         if len(stages) == 1:
             twists = stages[0].columns
