@@ -168,8 +168,8 @@ class RobotActors:
     def _add_surfaces(self) -> None:
         parts, n_points = self.visual.geometry.parts, self.visual.geometry.n_points
 
-        def surface(*kinds: str, colour: str | None = None) -> Surface | None:
-            some = [part for part in parts if part.kind in kinds and colour in (None, part.colour)]
+        def surface(*kinds: str) -> Surface | None:
+            some = [part for part in parts if part.kind in kinds]
             return Surface(some, n_points) if some else None
 
         self._rods, self._tendons, self._shaded = surface(ROD), surface(TENDON), surface(ROD, BODY)
@@ -178,13 +178,13 @@ class RobotActors:
             mesh = self._rods.mesh
             self._add("inside", mesh, color=colours.SOFT_INSIDE, lighting=False, culling="front", scalars=None)
             self._add("outside", mesh, scalars="value", cmap=colour_map(STRAINS[0]), culling="back", **MATT)
-        self._bodies: dict[str, Surface] = {}
-        for colour in dict.fromkeys(part.colour for part in parts if part.kind == BODY):
-            body = surface(BODY, colour=colour)
-            assert body is not None
-            code = colour or colours.RIGID
-            self._bodies[code] = body
-            self._add(f"bodies {code}", body.mesh, color=code, scalars=None, **MATT)
+        bodies: dict[str, list[Part]] = {}
+        for part in parts:
+            if part.kind == BODY:
+                bodies.setdefault(part.colour or colours.RIGID, []).append(part)
+        self._bodies = {colour: Surface(some, n_points) for colour, some in bodies.items()}
+        for colour, body in self._bodies.items():
+            self._add(f"bodies {colour}", body.mesh, color=colour, scalars=None, **MATT)
         if self._tendons is not None:
             style = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
             self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = colours.CORD

@@ -167,6 +167,22 @@ def test_a_scene_has_an_actor_for_each_colour():
     assert 0.002 < red.mean() < 0.2
 
 
+def test_bodies_without_a_colour_and_visuals_of_the_same_colour_are_drawn_together():
+    try:
+        offscreen.require_rendering()
+    except SorosimError as error:
+        pytest.skip(str(error))
+    robot = robot_of(
+        Link("plain", Assembly((Solid(Box((0.2, 0.4, 0.6)), density=1.0),))),
+        Link("coloured", None, at=pose(x=1.0), visual=(Visual(Sphere(0.1), colour=RIGID),)),
+    )
+    with Scene(robot, size=(320, 240)) as scene:
+        surfaces, geometry = scene.robots[0].surfaces, scene.robots[0].visual.geometry
+        assert sum(len(surface.index) for surface in surfaces) == geometry.n_points
+        shown = [actor for actor in scene.plotter.actors.values() if isinstance(actor, pyvista.Actor)]
+        assert all(any(actor.mapper.dataset is surface.mesh for actor in shown) for surface in surfaces)
+
+
 def test_long_triangles_of_a_plot_are_halved_with_their_values(rng):
     corners, values = rng.normal(size=(20, 3, 3)), np.arange(20.0)
     fine, of_fine = _split(corners, values, 0.5)
