@@ -282,8 +282,8 @@ def test_a_single_state_is_one_picture(run, tmp_path):
     ("ways", "chosen"),
     [
         ({None: "well"}, None),
-        ({None: "aloud", offscreen.EGL: "well"}, offscreen.EGL),
-        ({None: "aloud", offscreen.OSMESA: "aloud"}, None),
+        ({None: "with warnings", offscreen.EGL: "well"}, offscreen.EGL),
+        ({None: "with warnings", offscreen.OSMESA: "with warnings"}, None),
         ({offscreen.OSMESA: "well"}, offscreen.OSMESA),
     ],
 )
