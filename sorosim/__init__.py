@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sorosim.sensitivity import scalars, sensitivities
     from sorosim.simulation.simulate import resume, simulate
     from sorosim.sweeps.driver import sweep
-    from sorosim.viz.together import export_gltf, export_html, movie, play, still
+    from sorosim.viz.several import export_gltf, export_html, movie, play, still
 
 __version__ = "0.1.0"
 
@@ -73,20 +73,20 @@ _LAZY = {
     "assemble": ("sorosim.equilibria.assembly", "assemble"),
     "continuation": ("sorosim.bifurcation.continuation", "continuation"),
     "examine": ("sorosim.doctor", "examine"),
-    "export_gltf": ("sorosim.viz.together", "export_gltf"),
-    "export_html": ("sorosim.viz.together", "export_html"),
+    "export_gltf": ("sorosim.viz.several", "export_gltf"),
+    "export_html": ("sorosim.viz.several", "export_html"),
     "follow": ("sorosim.equilibria.statics", "follow"),
     "load": ("sorosim.io", "load"),
-    "movie": ("sorosim.viz.together", "movie"),
+    "movie": ("sorosim.viz.several", "movie"),
     "open": ("sorosim.opening", "open_result"),
-    "play": ("sorosim.viz.together", "play"),
+    "play": ("sorosim.viz.several", "play"),
     "resume": ("sorosim.simulation.simulate", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.simulation.simulate", "simulate"),
     "statics": ("sorosim.equilibria.statics", "statics"),
     "steady": ("sorosim.equilibria.steady_motion", "steady"),
-    "still": ("sorosim.viz.together", "still"),
+    "still": ("sorosim.viz.several", "still"),
     "sweep": ("sorosim.sweeps.driver", "sweep"),
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
     """Read a result file: a run, an equilibrium, a continuation or a sweep.
 
-    Where beside the file lies the journal of a run or a sweep that has not finished, it is that one which is read.
+    The journal of a run or a sweep that has not finished is read in place of the file that it lies beside.
 
     Raises
     ------

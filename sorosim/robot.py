@@ -165,7 +165,7 @@ class Robot:
         return write(self, path)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import robot_html
+        from sorosim.viz.notebook import robot_html
 
         return robot_html(self)
 

@@ -16,7 +16,7 @@ import sorosim
 from sorosim.cli import readers, show
 from sorosim.cli.main import app
 from sorosim.io import bundled_robots
-from sorosim.viz import figures, gltf, movie, target, web
+from sorosim.viz import checks, figures, gltf, movie, web
 
 FINGER = """sorosim: 1
 name: finger
@@ -604,7 +604,7 @@ def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch,
 def test_what_options_know_of_files_is_what_modules_write():
     """They are written twice, for `viz` is not imported before it is needed."""
     assert tuple(f".{suffix}" for suffix in figures.FORMATS) == readers.PLOTS
-    assert {*target.PICTURES, movie.SIDE_VIEW} == set(readers.PICTURES)
+    assert {*checks.PICTURES, movie.SIDE_VIEW} == set(readers.PICTURES)
     assert (readers.FILMS, readers.PAGES, readers.MODELS) == (movie.MOVIES, web.PAGES, gltf.GLTF)
 
 

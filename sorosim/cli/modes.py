@@ -145,7 +145,7 @@ def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
 
 
 def _table(lin: Any, shown: Any) -> None:
-    from sorosim.results.modes import spoken
+    from sorosim.results.modes import share_text
 
     about = "a steady motion" if lin.qd.any() else "an equilibrium"
     if not len(lin.damped):
@@ -169,7 +169,7 @@ def _table(lin: Any, shown: Any) -> None:
             f"{ratio:.3g}" if ratio is not None and oscillates else "-",
             "-" if constant is None else f"{abs(constant):.3g} s",
             row["kind"],
-            spoken(row["moves"]),
+            share_text(row["moves"]),
         )
     out.print(table)
     if (left := len(lin.damped) - len(shown)) > 0:

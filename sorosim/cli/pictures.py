@@ -57,10 +57,10 @@ def _shown(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
         if names is not None or overlay:
             raise InputError("--names" if names is not None else "--overlay", "two results or more", "one")
         return found[0]
-    from sorosim.viz.together import gather, numbered
+    from sorosim.viz.motion import motion_group, numbered
 
     own = numbered([Path(name).stem for name in sources]) if names is None else listed(names)
-    return gather(found, "overlay" if overlay else "side", own)
+    return motion_group(found, "overlay" if overlay else "side", own)
 
 
 def plot(

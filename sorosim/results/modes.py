@@ -33,16 +33,16 @@ class ModeRun(Run):
 
     def movie(self, path: str | Path, **options: Any) -> None:
         """Film of the mode, see `Run.movie`."""
-        super().movie(path, **{**self._look, "speed": self.speed, **options})
+        super().movie(path, **{**self._titled, "speed": self.speed, **options})
 
     def still(self, path: str | Path, **options: Any) -> None:
         """Picture of the mode at one time, default: where it is farthest out; see `Run.still`."""
         row = {"grows": len(self) - 1, "rigid body": len(self) // 4}.get(self.options["kind"], 0)
-        super().still(path, **{**self._look, "t": float(self.t[row]), **options})
+        super().still(path, **{**self._titled, "t": float(self.t[row]), **options})
 
     def play(self, **options: Any) -> None:
         """Window with the mode, see `Run.play`."""
-        super().play(**{**self._look, "speed": self.speed, **options})
+        super().play(**{**self._titled, "speed": self.speed, **options})
 
     @property
     def speed(self) -> float:
@@ -50,7 +50,7 @@ class ModeRun(Run):
         return float(self.t[-1] / (PERIOD * self.options["periods"]))
 
     @property
-    def _look(self) -> dict[str, Any]:
+    def _titled(self) -> dict[str, Any]:
         return {"title": f"{self.robot.name}, {self.message}"}
 
 
@@ -161,10 +161,10 @@ def shares(lin: Linearization, k: int) -> dict[str, float]:
     return {name: part / total for name, part in ranked}
 
 
-def spoken(parts: Mapping[str, float], most: int = 3) -> str:
-    """Shares in words, such as ``arm bending_y 97 %``; what is below a hundredth is left out."""
-    said = [f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01]
-    return ", ".join(said)
+def share_text(parts: Mapping[str, float], most: int = 3) -> str:
+    """Shares as a text such as ``arm bending_y 97 %``, without those below a hundredth."""
+    texts = [f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01]
+    return ", ".join(texts)
 
 
 def _group(robot: Robot, coordinate: str) -> str:
@@ -187,15 +187,15 @@ def _number_of(lin: Linearization, k: Any) -> int:
 
 def _unit(robot: Robot, q: Array, shape: Complex) -> Complex:
     """A shape whose largest displacement is the size of the robot, or that turns something by WIDEST/AMPLITUDE."""
-    seen = robot.kinematics(q)
-    places, R = seen.g[:, :3, 3], seen.g[:, :3, :3]
+    points = robot.kinematics(q)
+    places, R = points.g[:, :3, 3], points.g[:, :3, :3]
     ends = [(link.name, s) for link in robot.links if link.rod is not None for s in (0.0, 1.0)]
     places = np.concatenate([places, *(robot.pose(q, name, s)[None, :3, 3] for name, s in ends)])
-    moved = np.einsum("pij,pjk,k->pi", R, seen.J[:, 3:], shape)
+    moved = np.einsum("pij,pjk,k->pi", R, points.J[:, 3:], shape)
     ends_moved = [robot.pose(q, name, s)[:3, :3] @ robot.jacobian(q, name, s)[3:] @ shape for name, s in ends]
     moved = np.concatenate([moved, np.array(ends_moved).reshape(-1, 3)])
     size = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
-    way, turn = _largest(moved), _largest(np.einsum("pjk,k->pj", seen.J[:, :3], shape))
+    way, turn = _largest(moved), _largest(np.einsum("pjk,k->pj", points.J[:, :3], shape))
     bounds = [WIDEST / AMPLITUDE / turn] if turn > 0.0 else []
     if way > SMALL * turn * size and way > 0.0:
         bounds.append((size or 1.0) / way)

@@ -17,8 +17,8 @@ from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
+from sorosim.results.drawable import Drawable
 from sorosim.results.readings import Readings, readings_along
-from sorosim.results.showing import Filmed, Shown
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
 from sorosim.validation import number
@@ -58,7 +58,7 @@ class EnergyHistory(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Shown):
+class Equilibrium(Drawable):
     """A state of rest."""
 
     robot: Robot
@@ -117,13 +117,13 @@ class Equilibrium(Shown):
         save_equilibrium(self, path)
 
     def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Picture of the shape (matplotlib); written to `path` if given; `style`: see `sorosim.viz.styles`."""
-        from sorosim.viz.rest_plot import plot_equilibrium
+        """Picture of the shape (matplotlib); written to `path` if given; styles: `sorosim.viz.figures.find_style`."""
+        from sorosim.viz.plots import plot_equilibrium
 
         return plot_equilibrium(self, path, style)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import equilibrium_html
+        from sorosim.viz.notebook import equilibrium_html
 
         return equilibrium_html(self)
 
@@ -168,7 +168,7 @@ class Checkpoints(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Filmed):
+class Run(Drawable):
     """A motion."""
 
     robot: Robot
@@ -317,6 +317,12 @@ class Run(Filmed):
 
         write_mat(self, path)
 
+    def movie(self, path: str | Path, **options: Any) -> None:
+        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
+        from sorosim.viz.movie import movie
+
+        movie(self, path, **options)
+
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
         """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""
         from sorosim.viz.plots import plot_run
@@ -324,7 +330,7 @@ class Run(Filmed):
         return plot_run(self, folder, what, **options)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import run_html
+        from sorosim.viz.notebook import run_html
 
         return run_html(self)
 

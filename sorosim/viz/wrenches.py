@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +16,10 @@ from sorosim.kernels.kinematics import POSES
 from sorosim.kernels.loop_joint import FRAME_B
 from sorosim.loads.contact import Contact
 from sorosim.robot import Robot
-from sorosim.viz.target import Instant, Motion, instant
+from sorosim.viz.motion import Motion, MotionState, state_at
+from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
 
 Array = NDArray[np.float64]
-
-LOADS, GRAVITY, JOINTS, CONTACTS = "loads", "gravity", "joints", "contacts"
 
 
 class Wrench(NamedTuple):
@@ -34,7 +33,7 @@ class Wrench(NamedTuple):
     point: int = 0  # which one of those with this name
 
 
-class Acting(NamedTuple):
+class Wrenches(NamedTuple):
     """Wrenches that act at one moment, n of them."""
 
     kind: tuple[str, ...]
@@ -45,36 +44,35 @@ class Acting(NamedTuple):
     point: tuple[int, ...]  # one number is one point at all times, but of contacts, which come and go
 
     @classmethod
-    def of(cls, found: Collection[Wrench]) -> Acting:
+    def of(cls, rows: Sequence[Wrench]) -> Wrenches:
         """From single ones."""
-        position, force, moment = (np.array([wrench[k] for wrench in found]).reshape(-1, 3) for k in (2, 3, 4))
-        kind, name, point = (
-            zip(*((one.kind, one.name, one.point) for one in found), strict=True) if found else ((),) * 3
-        )
+        columns: Any = zip(*rows, strict=True) if rows else ((),) * len(cls._fields)
+        kind, name, *vectors, point = columns
+        position, force, moment = (np.array(values).reshape(-1, 3) for values in vectors)
         return cls(kind, name, position, force, moment, point)
 
 
-def acting(
+def wrenches_at(
     robot: Robot, motion: Motion | None, q: Array, u: Array | None, t: float | None, kinds: Collection[str]
-) -> Acting:
+) -> Wrenches:
     """The wrenches of some kinds on a robot at coordinates q under inputs u.
 
     Rates, multipliers and driven forces are those of the motion at time t, contacts those of its nearest stored row;
     without a motion the robot rests. Forces of joints act on the link, those of a loop on its frame `a`.
     """
-    now, found = instant(robot, motion, q, u, t), list[Wrench]()
+    now, rows = state_at(robot, motion, q, u, t), list[Wrench]()
     if LOADS in kinds:
-        found += _loads(robot, now)
+        rows += _loads(robot, now)
     if GRAVITY in kinds and np.any(robot.engine.gravity):
         centre, mass = centre_of_mass(robot, now.q)
-        found.append(Wrench(GRAVITY, "gravity", centre, mass * robot.engine.gravity, np.zeros(3)))
+        rows.append(Wrench(GRAVITY, "gravity", centre, mass * robot.engine.gravity, np.zeros(3)))
     if JOINTS in kinds:
-        found += [*_loops(robot, now), *_joints(robot, now)]
+        rows += [*_loops(robot, now), *_joints(robot, now)]
     if CONTACTS in kinds and robot.engine.loading.touches:
         touching = contacts_at(robot, motion, now)
-        rows = zip(touching.load, touching.position, touching.force, strict=True)
-        found += [Wrench(CONTACTS, *row, np.zeros(3), k) for k, row in enumerate(rows)]
-    return Acting.of(found)
+        contacts = zip(touching.load, touching.position, touching.force, strict=True)
+        rows += [Wrench(CONTACTS, *contact, np.zeros(3), k) for k, contact in enumerate(contacts)]
+    return Wrenches.of(rows)
 
 
 def centre_of_mass(robot: Robot, q: Array) -> tuple[Array, float]:
@@ -89,17 +87,17 @@ def centre_of_mass(robot: Robot, q: Array) -> tuple[Array, float]:
     return moments.sum(axis=0) / (total or 1.0), total
 
 
-def contacts_at(robot: Robot, motion: Motion | None, now: Instant) -> Contacts:
-    """Contacts that are shown: of an equilibrium, of the nearest stored row of a run; without either those at rest."""
+def contacts_at(robot: Robot, motion: Motion | None, now: MotionState) -> Contacts:
+    """Contacts to draw: of an equilibrium, of the nearest stored row of a run; without either those at rest."""
     if motion is None or not hasattr(motion.source, "contacts"):
         return robot.contacts(now.q, now.qd)
-    found = motion.source.contacts
-    if isinstance(found, ContactHistory):
-        found = found.at(int(np.argmin(np.abs(motion.t - now.t))))
-    return found  # type: ignore[no-any-return]
+    contacts = motion.source.contacts
+    if isinstance(contacts, ContactHistory):
+        contacts = contacts.at(int(np.argmin(np.abs(motion.t - now.t))))
+    return contacts  # type: ignore[no-any-return]
 
 
-def _loads(robot: Robot, now: Instant) -> Iterator[Wrench]:
+def _loads(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     engine = robot.engine
     for name, load in robot.description.loads.items():
         if isinstance(load, Contact):
@@ -123,21 +121,21 @@ def _points(loading: Loading, name: str) -> dict[int, Array]:
         pairs += [(row.other, row.other_frame) for row in rows if row.other is not None]
     else:
         bound, none = loading.others[name], [None] * len(loading.others[name].nodes)
-        pairs = list(zip(bound.nodes, _given(bound, "frames", none), strict=True))
-        pairs += zip(_given(bound, "others", none), _given(bound, "other_frames", none), strict=True)
-    found: dict[int, list[Array]] = {}
+        pairs = list(zip(bound.nodes, _field(bound, "frames", none), strict=True))
+        pairs += zip(_field(bound, "others", none), _field(bound, "other_frames", none), strict=True)
+    origins: dict[int, list[Array]] = {}
     for node, frame in pairs:
         if node is not None:
-            found.setdefault(int(node), []).append(np.zeros(3) if frame is None else np.asarray(frame)[:3, 3])
-    return {node: points[0] for node, points in found.items() if all(np.array_equal(points[0], p) for p in points)}
+            origins.setdefault(int(node), []).append(np.zeros(3) if frame is None else np.asarray(frame)[:3, 3])
+    return {node: points[0] for node, points in origins.items() if all(np.array_equal(points[0], p) for p in points)}
 
 
-def _given(bound: Any, name: str, otherwise: list[Any]) -> Any:
+def _field(bound: Any, name: str, default: list[Any]) -> Any:
     values = getattr(bound, name, None)
-    return otherwise if values is None else values
+    return default if values is None else values
 
 
-def _loops(robot: Robot, now: Instant) -> Iterator[Wrench]:
+def _loops(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     if now.lam is None:
         return
     loops = robot.engine.loops
@@ -150,31 +148,28 @@ def _loops(robot: Robot, now: Instant) -> Iterator[Wrench]:
         yield Wrench(JOINTS, name, p, R @ w[3:], R @ w[:3])
 
 
-def _joints(robot: Robot, now: Instant) -> Iterator[Wrench]:
+def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     """What motors and driven coordinates do to their links."""
     layout = robot.engine.layout
-    motors = {name: np.zeros(link.n_joint) for name, link in layout.links.items()}
+    motors, driven = np.zeros((2, robot.ndof))
     for k, actuator in enumerate(robot.description.actuators.values()):
         if isinstance(actuator, JointForce):
-            index = actuator.index(layout)
-            at = layout.links[actuator.link].column + index
+            at = layout.links[actuator.link].column + actuator.index(layout)
             effort = now.u[k]
             if isinstance(actuator, Servo):
                 effort = actuator.stiffness * (now.u[k] - now.q[at]) - actuator.damping * now.qd[at]
                 if np.isfinite(actuator.limit):
                     effort = actuator.limit * np.tanh(effort / actuator.limit)
-            motors[actuator.link][index] += effort
-    generalised = {name: np.zeros(link.n_joint) for name, link in layout.links.items()}
+            motors[at] += effort
     for name, force in now.driven.items():
-        column = layout.coordinate(name, "driven")
-        owner = next(n for n, link in layout.links.items() if 0 <= column - link.column < link.n_joint)
-        generalised[owner][column - layout.links[owner].column] = force
+        driven[layout.coordinate(name, "driven")] = force
     for name, link in layout.links.items():
-        if not (np.any(motors[name]) or np.any(generalised[name])):
+        own = slice(link.column, link.column + link.n_joint)
+        if not (np.any(motors[own]) or np.any(driven[own])):
             continue
-        y = motors[name]
-        if np.any(generalised[name]):
-            y = y + robot.joint_wrench(now.q, name, generalised[name])
+        y = motors[own]
+        if np.any(driven[own]):
+            y = y + robot.joint_wrench(now.q, name, driven[own])
         g, stages = robot.pose(now.q, name, 0.0), link.link.joint.stages
         if len(stages) == 1:
             twists = stages[0].columns

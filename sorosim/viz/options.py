@@ -1,4 +1,4 @@
-"""What a picture shows and how: the options that stills, movies and the player share."""
+"""Options of drawings, which pictures, films, windows, pages and files share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from sorosim.actuation.tendon import Tendon
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import describe, number
+from sorosim.validation import describe, flag, number
 from sorosim.viz.camera import check_view
+from sorosim.viz.checks import check_name
 
 PLAIN, TENSION = "plain", "tension"
 CENTRE_OF_MASS = "centre of mass"
@@ -21,7 +20,7 @@ UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumera
 
 
 @dataclass(frozen=True)
-class Look:
+class DrawingOptions:
     """What is drawn beside the links, in which colours, and from where.
 
     Parameters
@@ -73,7 +72,7 @@ class Look:
     orbit: float = 0.0
     title: str | None = None
 
-    def changed(self, robot: Robot, options: Mapping[str, Any], links: Sequence[str] | None = None) -> Look:
+    def changed(self, robot: Robot, options: Mapping[str, Any], links: Sequence[str] | None = None) -> DrawingOptions:
         """The same but for some options, refusing what this robot cannot show.
 
         Trails may be left by some `links`; default: by those of the robot.
@@ -83,23 +82,21 @@ class Look:
         InputError
             An option or its value is unknown, or the robot has nothing to show by it.
         """
-        known = [field.name for field in fields(self)]
+        names = [field.name for field in fields(self)]
         for name, value in options.items():
-            if name not in known:
-                raise InputError("options", "the name of an option", f"'{name}'", nearest(name, known))
-            if name in SWITCHES and not isinstance(value, bool | np.bool_):
-                raise InputError(name, "True or False", describe(value))
-        new = Look(**(asdict(self) | dict(options)))
+            check_name("options", name, names, "the name of an option")
+            if name in TOGGLES:
+                flag(name, value)
+        new = DrawingOptions(**(asdict(self) | dict(options)))
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
+        own = [link.name for link in robot.links]
         if options.get("tips") is not None:
-            _check_tips([link.name for link in robot.links] if links is None else links, new.tips)
+            _check_tips(own if links is None else links, new.tips)
         if new.follow is not None:
-            known_links = [CENTRE_OF_MASS, *(link.name for link in robot.links)]
-            if new.follow not in known_links:
-                hint = nearest(str(new.follow), known_links)
-                raise InputError("follow", f"the name of a link, or '{CENTRE_OF_MASS}'", describe(new.follow), hint)
+            expected = f"the name of a link, or '{CENTRE_OF_MASS}'"
+            check_name("follow", new.follow, [CENTRE_OF_MASS, *own], expected)
             if new.follow == CENTRE_OF_MASS and not robot.engine.weight[:, 3, 3].sum() > 0.0:
                 raise InputError("follow", "the name of a link", f"'{new.follow}'", "this robot has no mass")
         number("orbit", new.orbit)
@@ -119,12 +116,12 @@ class Look:
 
     @property
     def forces(self) -> tuple[str, ...]:
-        """Kinds of wrenches that are drawn, see `sorosim.viz.forces`."""
+        """Kinds of wrenches that are drawn, see `sorosim.viz.wrenches`."""
         return tuple(name for name in FORCES if getattr(self, name))
 
 
-FORCES = ("loads", "gravity", "joints", "contacts")
-SWITCHES = ("tendons", "floor", "axes", "frames", "trails", *FORCES)
+LOADS, GRAVITY, JOINTS, CONTACTS = FORCES = ("loads", "gravity", "joints", "contacts")
+TOGGLES = ("tendons", "floor", "axes", "frames", "trails", *FORCES)
 
 
 def has_tendons(robot: Robot) -> bool:
@@ -132,12 +129,10 @@ def has_tendons(robot: Robot) -> bool:
     return any(isinstance(actuator, Tendon) for actuator in robot.description.actuators.values())
 
 
-def varying_colours(robot: Robot) -> tuple[str, ...]:
+def available_colours(robot: Robot) -> tuple[str, ...]:
     """What colours can show of a robot: plain, the tension if there are tendons, the strains that may vary."""
-    bases = [
-        piece.division for link in robot.links if link.rod for piece in robot.engine.layout.links[link.name].pieces
-    ]
-    rows = {int(row) for division in bases for row in division.strain.rows}
+    pieces = (piece for layout in robot.engine.layout.links.values() for piece in layout.pieces)
+    rows = {int(row) for piece in pieces for row in piece.division.strain.rows}
     strains = [name for k, name in enumerate(STRAINS) if k in rows]
     return (*((TENSION,) if has_tendons(robot) else ()), *strains, PLAIN)
 
@@ -146,14 +141,11 @@ def _check_tips(names: Sequence[str], tips: Any) -> None:
     if isinstance(tips, str) or not isinstance(tips, Sequence) or not tips:
         raise InputError("tips", "names of links", describe(tips))
     for name in tips:
-        if name not in names:
-            raise InputError("tips", "names of links", describe(name), nearest(str(name), names))
+        check_name("tips", name, names, "names of links")
 
 
 def _check_colour(robot: Robot, colour: Any) -> None:
-    known = (PLAIN, *UNITS)
-    if colour not in known:
-        raise InputError("colour", "what colours show", describe(colour), nearest(str(colour), known))
+    check_name("colour", colour, (PLAIN, *UNITS), "what colours show")
     if colour == TENSION and not has_tendons(robot):
         raise InputError("colour", "a strain or plain", f"'{colour}'", "this robot has no tendons")
     if colour in STRAINS and not any(link.rod for link in robot.links):

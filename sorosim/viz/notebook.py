@@ -1,4 +1,4 @@
-"""How robots and results show themselves in Jupyter: a small table beside a side view."""
+"""Robots and results in notebooks: a small table beside a side view."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ MOST_LINKS = 12  # in a table, and as many loops
 Show = Callable[[Any], str | None]
 
 
-def _careful(make: Show) -> Show:
+def _or_none(make: Show) -> Show:
     """A notebook must not fail where it only wants to show something: None lets it show the plain text."""
 
     @wraps(make)
-    def shown(thing: Any) -> str | None:
+    def representation(thing: Any) -> str | None:
         try:
             return make(thing)
         except Exception:
             return None
 
-    return shown
+    return representation
 
 
 def _page(title: str, rows: Iterable[tuple[str, str]], picture: str) -> str:
@@ -57,7 +57,7 @@ def _inputs(robot: Robot, u: Array) -> str:
     return ", ".join(f"{name} {value:.4g} {unit}" for name, value, unit in pairs if value) or "none"
 
 
-@_careful
+@_or_none
 def robot_html(robot: Robot) -> str:
     """A robot: its counts, its links and loops, its shape as it is built."""
     head, *lines = robot.summary().split("\n")
@@ -73,7 +73,7 @@ def robot_html(robot: Robot) -> str:
     return _page(robot.name, rows, _picture(robot, [robot.initial_q]))
 
 
-@_careful
+@_or_none
 def equilibrium_html(eq: Any) -> str:
     """An equilibrium: inputs, tip, residual, and its shape beside that at q = 0."""
     rows = [("solver", eq.message), ("residual", f"{eq.residual_norm:.2g}"), ("inputs", _inputs(eq.robot, eq.u))]
@@ -83,7 +83,7 @@ def equilibrium_html(eq: Any) -> str:
     return _page(f"{eq.robot.name}: equilibrium", rows, _picture(eq.robot, [np.zeros(eq.robot.ndof), eq.q]))
 
 
-@_careful
+@_or_none
 def run_html(run: Any) -> str:
     """A run: its span, how it was computed, its first and last shape and the path of the tip."""
     if not len(run.t):
@@ -92,10 +92,7 @@ def run_html(run: Any) -> str:
     if "method" in run.options:
         wall = run.stats.get("wall_time")
         rows.append(("method", str(run.options["method"]) + ("" if wall is None else f", computed in {wall:.2f} s")))
-    rows += [
-        ("integrator", run.message),
-        ("tip at the end", _position(run.robot.pose(run.q[-1], run.robot.tip_link)[:3, 3])),
-    ]
     some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), 150)).astype(int))
     path = np.stack([run.robot.pose(run.q[k], run.robot.tip_link)[:3, 3] for k in some])
+    rows += [("integrator", run.message), ("tip at the end", _position(path[-1]))]
     return _page(f"{run.robot.name}: run", rows, _picture(run.robot, [run.q[0], run.q[-1]], path))
