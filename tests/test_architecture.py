@@ -49,7 +49,6 @@ LAYERS = (
     "branching",
     "opening",
     "__init__",
-    "benchmark",
     "cli",
     "__main__",
 )

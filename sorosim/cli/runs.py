@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -383,6 +385,12 @@ def bench(
 
     Example: sorosim bench --quick
     """
-    from sorosim import benchmark
+    import sorosim
 
-    out.print(benchmark.table(benchmark.run(quick=quick)), soft_wrap=True)
+    repository = Path(sorosim.__file__).resolve().parents[1]
+    if not (repository / "pyproject.toml").is_file() or not (repository / "benchmarks" / "__main__.py").is_file():
+        hint = "they are not installed: in a clone of it, run python -m benchmarks"
+        raise InputError("bench", "the folder benchmarks/ of sorosim's repository", f"none in {repository}", hint)
+    command = [sys.executable, "-m", "benchmarks", *(["--quick"] if quick else [])]
+    if code := subprocess.run(command, cwd=repository, check=False).returncode:
+        raise typer.Exit(code)
