@@ -9,49 +9,45 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption, assignments
-from sorosim.cli.prescribed import values
-from sorosim.cli.readers import FILMS, PLOTS, new_file, whole
-from sorosim.cli.runs import compile_engine, load_changed
-from sorosim.cli.show import as_json, out
+from sorosim.cli.compilation import compile_engine
+from sorosim.cli.console import as_json, out
+from sorosim.cli.inputs import values
+from sorosim.cli.options import (
+    Assignment,
+    Count,
+    DrivenOption,
+    InputOption,
+    JsonOption,
+    OutputFile,
+    RobotArgument,
+    SetOption,
+    assignments,
+)
+from sorosim.cli.parsers import FILMS, PLOTS, new_file, whole
+from sorosim.cli.sources import load_robot
 from sorosim.errors import ConvergenceError, InputError
+
+_RATE = (
+    "Constant rate of a driven joint, as in --rate 'hub=30 rad/s'; may come again. Modes are about the steady motion."
+)
+_OUT = (
+    ".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of --movie; may "
+    "come again; default: none."
+)
 
 
 def modes(
     robot: RobotArgument,
     u: InputOption = None,
     driven: DrivenOption = None,
-    rates: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rate",
-            metavar="NAME=VALUE",
-            help="Constant rate of a driven joint, as in --rate 'hub=30 rad/s'; may come again. Modes are about the "
-            "steady motion.",
-        ),
-    ] = None,
+    rates: Annotated[list[str] | None, Assignment("--rate", help=_RATE)] = None,
     changes: SetOption = None,
-    count: Annotated[
-        int,
-        typer.Option(
-            "--number", metavar="NUMBER", parser=whole, help="How many modes are listed; up to 24 of them are drawn."
-        ),
-    ] = 10,
+    count: Annotated[int, Count("--number", help="How many modes are listed; up to 24 of them are drawn.")] = 10,
     film: Annotated[
         int | None,
         typer.Option("--movie", metavar="K", parser=whole, help="Film the mode with this number; default: none."),
     ] = None,
-    outputs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            parser=new_file,
-            help=".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of "
-            "--movie; may come again; default: none.",
-            show_default=False,
-        ),
-    ] = None,
+    outputs: Annotated[list[Path] | None, OutputFile(parser=new_file, help=_OUT, show_default=False)] = None,
     json: JsonOption = False,
 ) -> None:
     """Find natural frequencies, damping and modes about an equilibrium, or about a steady rotation.
@@ -70,15 +66,15 @@ def modes(
             raise InputError("--out", expected, f"'{path}'")
         if path.suffix.lower() in FILMS and film is None:
             raise InputError("--out", "--movie K beside it, the number of a mode", f"'{path}' alone")
-    loaded = load_changed(robot, changes)
+    loaded = load_robot(robot, changes)
     if film is not None and not any(path.suffix.lower() in FILMS for path in paths):
         paths.append(Path(f"{Path(robot).stem}_mode{film}.mp4"))
-    inputs, held = values(loaded, u, driven)
+    inputs, motions = values(loaded, u, driven)
     compile_engine(loaded)
     with ExitStack() as stack:
         for path in dict.fromkeys(paths):
             stack.enter_context(reserved(path))
-        lin = _about(loaded, inputs, held, rates)
+        lin = _linearize(loaded, inputs, motions, rates)
         shown = range(1, min(count, len(lin.damped)) + 1)
         as_json(_content(lin, shown, paths)) if json else _table(lin, shown)
         for path in paths:
@@ -94,23 +90,23 @@ def modes(
                     out.print(str(file))
 
 
-def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:
+def _linearize(robot: Any, inputs: Any, driven: Any, rates: list[str] | None) -> Any:
     """The motion about an equilibrium, or a steady motion."""
     import sorosim
     from sorosim.io.quantities import quantity
 
-    given = assignments(rates, "--rate", "hub='30 rad/s'")
+    texts = assignments(rates, "--rate", "hub='30 rad/s'")
     try:
-        if given is None:
-            return sorosim.statics(robot, inputs, held).linearize()
+        if texts is None:
+            return sorosim.statics(robot, inputs, driven).linearize()
         layout, speeds = robot.engine.layout, {}
-        for name, text in given.items():
+        for name, text in texts.items():
             turns = layout.dimensions[layout.coordinate(name, "--rate")] != "length"
             speeds[name] = quantity(text, "angular speed" if turns else "speed", f"--rate {name}")
-        return sorosim.steady(robot, speeds, inputs, held).linearize()
+        return sorosim.steady(robot, speeds, inputs, driven).linearize()
     except ConvergenceError as error:
-        loose = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
-        if loose and any(robot.description.gravity):
+        falls = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
+        if falls and any(robot.description.gravity):
             hint = "what is free falls: without gravity, --set gravity=[0,0,0], it has modes"
             raise ConvergenceError(f"{error}; {hint}", error.partial) from None
         raise
