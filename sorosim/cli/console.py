@@ -49,16 +49,6 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
-def failed(error: Exception) -> None:
-    """Print an error, one line."""
-    line(f"error: {error}", err)
-
-
-def warned(message: str) -> None:
-    """Print a warning, one line."""
-    line(f"warning: {message}", err)
-
-
 class StatusLines:
     """Lines about what is under way, at most one in each interval [s]; `n_lines` were shown."""
 

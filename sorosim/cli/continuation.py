@@ -7,20 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from sorosim.cli import options as opt
 from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, err, line
 from sorosim.cli.inputs import values
-from sorosim.cli.options import (
-    Count,
-    DrivenOption,
-    Flag,
-    InputOption,
-    JsonOption,
-    Number,
-    ResultOption,
-    RobotArgument,
-    SetOption,
-)
 from sorosim.cli.parsers import PLOTS, file_with
 from sorosim.cli.sources import load_robot
 from sorosim.cli.summaries import continuation_summary, print_continuation
@@ -33,7 +23,7 @@ _ALONG = (
 
 
 def continuation(
-    robot: RobotArgument,
+    robot: opt.RobotArgument,
     along: Annotated[list[str], typer.Option("--along", metavar="NAME", show_default=False, help=_ALONG)],
     to: Annotated[
         list[str], typer.Option("--to", metavar="VALUE", help="Where it goes, as in --to 20N.", show_default=False)
@@ -42,22 +32,22 @@ def continuation(
         list[str] | None,
         typer.Option("--from", metavar="VALUE", help="Where it starts, as often as --along; default: what it is."),
     ] = None,
-    u: InputOption = None,
-    driven: DrivenOption = None,
-    changes: SetOption = None,
-    branches: Annotated[bool, Flag("--branches", help="Follow what leaves the branch points, too.")] = False,
-    both: Annotated[bool, Flag("--both", help="Go both ways from the start.")] = False,
-    step: Annotated[float, Number(help="First step along the curve, whose length is about 1.")] = 0.02,
-    max_step: Annotated[float, Number(help="Longest step.")] = 0.1,
-    max_points: Annotated[int, Count(help="How many equilibria at most, each way and each branch.")] = 500,
+    u: opt.InputOption = None,
+    driven: opt.DrivenOption = None,
+    changes: opt.SetOption = None,
+    branches: Annotated[bool, opt.Flag("--branches", help="Follow what leaves the branch points, too.")] = False,
+    both: Annotated[bool, opt.Flag("--both", help="Go both ways from the start.")] = False,
+    step: Annotated[float, opt.Number(help="First step along the curve, whose length is about 1.")] = 0.02,
+    max_step: Annotated[float, opt.Number(help="Longest step.")] = 0.1,
+    max_points: Annotated[int, opt.Count(help="How many equilibria at most, each way and each branch.")] = 500,
     picture: Annotated[
         Path | None,
         typer.Option(
             "--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture of the diagram to write; default: none."
         ),
     ] = None,
-    output: ResultOption = None,
-    json: JsonOption = False,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
 ) -> None:
     """Follow equilibria while something changes, past limit loads, and find where they buckle or flutter.
 

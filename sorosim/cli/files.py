@@ -6,21 +6,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
+from sorosim.cli import summaries
 from sorosim.cli.console import as_json, facts, line, out
 from sorosim.cli.options import Argument, Flag, JsonOption, OutputFile, ResultArgument, RobotArgument, SetOption
-from sorosim.cli.parsers import new_file
+from sorosim.cli.parsers import file_with, new_file
 from sorosim.cli.sources import is_result, load_robot, result_kind
-from sorosim.cli.summaries import (
-    continuation_summary,
-    driven_facts,
-    print_continuation,
-    run_facts,
-    run_summary,
-    stability,
-    sweep_facts,
-    sweep_summary,
-)
 from sorosim.errors import FileError, InputError
+
+_NEW = "The file to write, such as my_robot.yaml."
+YAML = (".yaml", ".yml")
 
 
 def export(
@@ -93,18 +87,18 @@ def _result_info(source: str, json: bool) -> None:
     made_by = ", ".join(f"{name} {version}" for name, version in versions.items())
     if kind == "a continuation":
         if json:
-            as_json(continuation_summary(result) | {"versions": versions})
+            as_json(summaries.continuation_summary(result) | {"versions": versions})
         else:
-            print_continuation(result, {"made by": made_by})
+            summaries.print_continuation(result, {"made by": made_by})
         return
     if kind == "a sweep":
-        summary, rows = sweep_summary(result), sweep_facts(result)
+        summary, rows = summaries.sweep_summary(result), summaries.sweep_facts(result)
     elif kind == "a run":
-        summary = run_summary(result, Path(source)) | {"options": result.options}
-        rows = run_facts(summary) | {"message": result.message}
+        summary = summaries.run_summary(result, Path(source)) | {"options": result.options}
+        rows = summaries.run_facts(summary) | {"message": result.message}
     else:
         summary = {"robot": result.robot.name, "message": result.message, "q": result.q, "driven": result.driven}
-        rows = {"equilibrium": result.message, "stable": stability(result)} | driven_facts(result)
+        rows = {"equilibrium": result.message, "stable": summaries.stability(result)} | summaries.driven_facts(result)
     summary["versions"], rows["made by"] = versions, made_by
     if names := result.robot.sensor_names:
         summary["sensors"], rows["sensors"] = names, ", ".join(names)
@@ -135,7 +129,7 @@ def new(
     Example: sorosim new my_robot.yaml
     """
     text = resources.files("sorosim").joinpath("starter.yaml").read_text(encoding="utf-8")
-    if path.suffix not in (".yaml", ".yml"):
+    if path.suffix not in YAML:
         raise InputError("path", "a file name that ends in .yaml", f"'{path}'", f"try {path}.yaml")
     _write_new(path, text)
     out.print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
@@ -157,7 +151,7 @@ def convert(
     robot: RobotArgument,
     changes: SetOption = None,
     output: Annotated[
-        Path | None, OutputFile(parser=new_file, help="File to write, .yaml; default: beside the robot's.")
+        Path | None, OutputFile(parser=file_with(YAML), help="File to write, .yaml; default: beside the robot's.")
     ] = None,
 ) -> None:
     """Write a robot as one YAML file that needs no other: from URDF, or with all that it includes and imports.
@@ -168,8 +162,6 @@ def convert(
     """
     text = load_robot(robot, changes).description.text
     path = output or Path(robot).with_suffix(".yaml")
-    if path.suffix not in (".yaml", ".yml"):
-        raise InputError("--out", "a file name that ends in .yaml", f"'{path}'")
     _write_new(path, text, "" if output else " by --out")
     out.print(str(path))
 

@@ -11,7 +11,7 @@ import typer
 
 from sorosim.cli import checks, files, pictures, runs
 from sorosim.cli.compilation import compile_
-from sorosim.cli.console import failed, out, warned
+from sorosim.cli.console import err, line, out
 from sorosim.cli.continuation import continuation
 from sorosim.cli.modes import modes
 from sorosim.cli.options import Flag
@@ -57,7 +57,7 @@ def _options(
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Print a warning of ours as one line; others are not for users."""
     if issubclass(category, SorosimWarning):
-        warned(str(message))
+        line(f"warning: {message}", err)
 
 
 def _usage_error(error: Any) -> str:
@@ -76,12 +76,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops us, the results are kept
     try:
         status = app(standalone_mode=False, prog_name="sorosim")
-    except ConvergenceError as error:
-        failed(error)
-        sys.exit(GAVE_UP)
     except SorosimError as error:
-        failed(error)
-        sys.exit(MISTAKE)
+        line(f"error: {error}", err)
+        sys.exit(GAVE_UP if isinstance(error, ConvergenceError) else MISTAKE)
     except (KeyboardInterrupt, typer.Abort):  # typer itself turns the first into the exit code
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
@@ -90,7 +87,7 @@ def main() -> None:
     except Exception as error:
         # usage errors of the parser (its own class is private to the library's vendored click)
         if hasattr(error, "format_message"):
-            failed(ValueError(_usage_error(error)))
+            line(f"error: {_usage_error(error)}", err)
             sys.exit(MISTAKE)
         raise
     sys.exit(status if isinstance(status, int) else OK)

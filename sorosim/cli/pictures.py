@@ -8,31 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from sorosim.cli import options as opt
 from sorosim.cli.console import out
 from sorosim.cli.drawing import with_drawing_options, without_defaults
-from sorosim.cli.options import (
-    Count,
-    Name,
-    Names,
-    NamesOption,
-    Number,
-    OutputFile,
-    OverlayOption,
-    ResultArgument,
-    SizeOption,
-    SourcesArgument,
-    Time,
-    pixels,
-    split_names,
-)
 from sorosim.cli.parsers import FILMS, MODELS, PAGES, PICTURES, file_with, folder, seconds
 from sorosim.cli.sources import open_to_draw, result_kind
 from sorosim.errors import FileError, InputError
 
-_FilmFile = partial(OutputFile, parser=file_with(FILMS))
-_PictureFile = partial(OutputFile, parser=file_with(PICTURES))
-_PageFile = partial(OutputFile, parser=file_with(PAGES))
-_ModelFile = partial(OutputFile, parser=file_with(MODELS))
+_FilmFile = partial(opt.OutputFile, parser=file_with(FILMS))
+_PictureFile = partial(opt.OutputFile, parser=file_with(PICTURES))
+_PageFile = partial(opt.OutputFile, parser=file_with(PAGES))
+_ModelFile = partial(opt.OutputFile, parser=file_with(MODELS))
 
 _PLOTS = (
     "Plots of a run, with commas: tip, snapshots, coordinates, tensions, driven, energy, sensor_NAME; all: those that "
@@ -43,10 +29,10 @@ _Y = "Of a sweep or a continuation: what is drawn upwards; default: the place of
 
 @with_drawing_options()
 def play(
-    sources: SourcesArgument,
-    speed: Annotated[float, Number(help="Simulated seconds a second.")] = 1.0,
-    overlay: OverlayOption = False,
-    names: NamesOption = None,
+    sources: opt.SourcesArgument,
+    speed: Annotated[float, opt.Number(help="Simulated seconds a second.")] = 1.0,
+    overlay: opt.OverlayOption = False,
+    names: opt.NamesOption = None,
     *,
     drawing: dict[str, Any],
 ) -> None:
@@ -60,12 +46,12 @@ def play(
 
 
 def plot(
-    result: ResultArgument,
-    what: Annotated[str, Names(help=_PLOTS)] = "all",
-    y: Annotated[str | None, Name("--y", help=_Y)] = None,
-    formats: Annotated[str, Names("--format", help="png, pdf, svg, jpg or tif; several with commas.")] = "png",
+    result: opt.ResultArgument,
+    what: Annotated[str, opt.Names(help=_PLOTS)] = "all",
+    y: Annotated[str | None, opt.Name("--y", help=_Y)] = None,
+    formats: Annotated[str, opt.Names("--format", help="png, pdf, svg, jpg or tif; several with commas.")] = "png",
     style: Annotated[
-        str | None, Name(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
+        str | None, opt.Name(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
     ] = None,
     place: Annotated[
         Path,
@@ -80,14 +66,14 @@ def plot(
     """
     import sorosim
 
-    opened, suffixes = sorosim.open(result), split_names(formats)
+    opened, suffixes = sorosim.open(result), opt.split_names(formats)
     kind, _ = result_kind(opened)
     if y is not None and kind not in ("a sweep", "a continuation"):
         raise InputError("--y", "the result of a sweep or a continuation beside it", f"that of {kind}")
     if kind == "a run":
         from sorosim.viz.plots import plot_all
 
-        written = plot_all(opened, place, suffixes, what=split_names(what), style=style)
+        written = plot_all(opened, place, suffixes, what=opt.split_names(what), style=style)
     else:
         if what != "all":
             raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
@@ -104,12 +90,12 @@ def plot(
 
 @with_drawing_options()
 def movie(
-    sources: SourcesArgument,
-    speed: Annotated[float, Number(help="Simulated seconds a second of film.")] = 1.0,
-    fps: Annotated[int, Count(help="Pictures a second of film.")] = 30,
-    overlay: OverlayOption = False,
-    names: NamesOption = None,
-    size: SizeOption = "1280x720",
+    sources: opt.SourcesArgument,
+    speed: Annotated[float, opt.Number(help="Simulated seconds a second of film.")] = 1.0,
+    fps: Annotated[int, opt.Count(help="Pictures a second of film.")] = 30,
+    overlay: opt.OverlayOption = False,
+    names: opt.NamesOption = None,
+    size: opt.SizeOption = "1280x720",
     *,
     drawing: dict[str, Any],
     output: Annotated[
@@ -125,23 +111,23 @@ def movie(
     path, shown = output or Path(sources[0]).with_suffix(".mp4"), open_to_draw(sources, overlay, names)
     if len(sources) == 1 and not hasattr(shown, "t"):
         raise InputError(sources[0], "a run", *result_kind(shown))
-    film(shown, path, fps=fps, speed=speed, size=pixels(size), **drawing)
+    film(shown, path, fps=fps, speed=speed, size=opt.pixels(size), **drawing)
     out.print(str(path))
 
 
 @with_drawing_options()
 def still(
-    sources: SourcesArgument,
+    sources: opt.SourcesArgument,
     t: Annotated[
         str | None,
         typer.Option("--t", metavar="TIMES", help="Time in the run, or several as in 0,1,2; default: its end."),
     ] = None,
     ghosts: Annotated[
-        str, Name(help="How several times are told apart: fade (earlier ones are paler) or time (colours).")
+        str, opt.Name(help="How several times are told apart: fade (earlier ones are paler) or time (colours).")
     ] = "fade",
-    overlay: OverlayOption = False,
-    names: NamesOption = None,
-    size: SizeOption = "1280x720",
+    overlay: opt.OverlayOption = False,
+    names: opt.NamesOption = None,
+    size: opt.SizeOption = "1280x720",
     *,
     drawing: dict[str, Any],
     output: Annotated[Path, _PictureFile(help="Picture to write: .png, .jpg, .tif, .bmp or .svg.", show_default=False)],
@@ -158,7 +144,7 @@ def still(
             hint = "a side view knows --trails and --tips only"
             raise InputError("--out", "a .png file for these options", f"'{output}'", hint)
     shown = open_to_draw(sources, overlay, names)
-    draw(shown, output, t=_times(t), ghosts=ghosts, size=pixels(size), **drawing)
+    draw(shown, output, t=_times(t), ghosts=ghosts, size=opt.pixels(size), **drawing)
     out.print(str(output))
 
 
@@ -171,10 +157,10 @@ def _times(text: str | None) -> list[float] | None:
 
 @with_drawing_options("view", "colour", "trails", "tips", "loads", "joints", "gravity")
 def web(
-    sources: SourcesArgument,
-    fps: Annotated[float, Number(help="States a second of the run; fewer if the file would get too large.")] = 30,
-    overlay: OverlayOption = False,
-    names: NamesOption = None,
+    sources: opt.SourcesArgument,
+    fps: Annotated[float, opt.Number(help="States a second of the run; fewer if the file would get too large.")] = 30,
+    overlay: opt.OverlayOption = False,
+    names: opt.NamesOption = None,
     *,
     drawing: dict[str, Any],
     output: Annotated[Path | None, _PageFile(help="Page to write, .html; default: beside the first result.")] = None,
@@ -192,13 +178,13 @@ def web(
 
 @with_drawing_options("loads", "joints", "gravity")
 def gltf(
-    sources: SourcesArgument,
-    t: Annotated[float | None, Time("--t", help="Time in the run; default: the whole motion.")] = None,
-    fps: Annotated[float, Number(help="States a second of the run.")] = 30,
-    overlay: OverlayOption = False,
-    names: NamesOption = None,
+    sources: opt.SourcesArgument,
+    t: Annotated[float | None, opt.Time("--t", help="Time in the run; default: the whole motion.")] = None,
+    fps: Annotated[float, opt.Number(help="States a second of the run.")] = 30,
+    overlay: opt.OverlayOption = False,
+    names: opt.NamesOption = None,
     view: Annotated[
-        str | None, Name(help="From where several robots stand side by side: front, side, ...; default: iso.")
+        str | None, opt.Name(help="From where several robots stand side by side: front, side, ...; default: iso.")
     ] = None,
     *,
     drawing: dict[str, Any],

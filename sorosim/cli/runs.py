@@ -8,33 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
+from sorosim.cli import options as opt
 from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, err, facts, line, progress
 from sorosim.cli.inputs import resumed, signals, values
-from sorosim.cli.options import (
-    Assignment,
-    ClockOption,
-    DrivenOption,
-    InputOption,
-    JsonOption,
-    MethodOption,
-    MotionOption,
-    Name,
-    Number,
-    ResultArgument,
-    ResultFile,
-    ResultOption,
-    RobotArgument,
-    SetOption,
-    SignalOption,
-    StepsOption,
-    Time,
-)
 from sorosim.cli.sources import at_rest, load_robot, result_kind
 from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 
 _PROGRESS = "t = {done:.4g} of {total:g} s, {rate:.2g} times real time"
+_START = (
+    "equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed; default: what the file says."
+)
+_SPECTRAL_RADIUS = "What generalized-alpha leaves of too stiff motions, 0 to 1; default: that of the file, or 0.8."
+_CHECKPOINT = "Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never."
+_STABLE = "Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable."
 
 
 def _report(run: Any, path: Path, json: bool) -> None:
@@ -76,43 +64,33 @@ def _integrate(run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_
 
 
 def simulate(
-    robot: RobotArgument,
-    t_end: Annotated[float | None, Time(help="End, as 10 s or 10; default: that of the file.")] = None,
-    dt_out: Annotated[float | None, Time(help="Interval of the results; default: that of the file, or 10 ms.")] = None,
-    u: SignalOption = None,
-    driven: MotionOption = None,
-    changes: SetOption = None,
-    q0: Annotated[
-        str | None,
-        Name(
-            help="equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed; default: "
-            "what the file says."
-        ),
+    robot: opt.RobotArgument,
+    t_end: Annotated[float | None, opt.Time(help="End, as 10 s or 10; default: that of the file.")] = None,
+    dt_out: Annotated[
+        float | None, opt.Time(help="Interval of the results; default: that of the file, or 10 ms.")
     ] = None,
-    method: MethodOption = None,
-    rtol: Annotated[float | None, Number(help="Relative tolerance; default: that of the file, or 1e-3.")] = None,
-    atol: Annotated[float | None, Number(help="Absolute tolerance; default: that of the file, or 1e-6.")] = None,
+    u: opt.SignalOption = None,
+    driven: opt.MotionOption = None,
+    changes: opt.SetOption = None,
+    q0: Annotated[str | None, opt.Name(help=_START)] = None,
+    method: opt.MethodOption = None,
+    rtol: Annotated[float | None, opt.Number(help="Relative tolerance; default: that of the file, or 1e-3.")] = None,
+    atol: Annotated[float | None, opt.Number(help="Absolute tolerance; default: that of the file, or 1e-6.")] = None,
     step: Annotated[
-        float | None, Time(help="Fixed step of newmark and generalized-alpha; default: by tolerances.")
+        float | None, opt.Time(help="Fixed step of newmark and generalized-alpha; default: by tolerances.")
     ] = None,
-    spectral_radius: Annotated[
-        float | None,
-        Number(help="What generalized-alpha leaves of too stiff motions, 0 to 1; default: that of the file, or 0.8."),
-    ] = None,
-    checkpoint: Annotated[
-        float | None,
-        Time(help="Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never."),
-    ] = None,
-    max_steps: StepsOption = None,
-    max_wall_time: ClockOption = None,
-    jacobian: Annotated[str, Name(help="analytic or finite-difference.")] = "analytic",
+    spectral_radius: Annotated[float | None, opt.Number(help=_SPECTRAL_RADIUS)] = None,
+    checkpoint: Annotated[float | None, opt.Time(help=_CHECKPOINT)] = None,
+    max_steps: opt.StepsOption = None,
+    max_wall_time: opt.ClockOption = None,
+    jacobian: Annotated[str, opt.Name(help="analytic or finite-difference.")] = "analytic",
     output: Annotated[
         Path | None,
-        ResultFile(
+        opt.ResultFile(
             help="HDF5 file to write, .h5; default: the name of the robot's file, here. One that is there is replaced."
         ),
     ] = None,
-    json: JsonOption = False,
+    json: opt.JsonOption = False,
 ) -> None:
     """Move a robot and write the result.
 
@@ -138,19 +116,19 @@ def simulate(
 
 
 def resume(
-    result: ResultArgument,
-    t_end: Annotated[float | None, Time(help="New end, as 20 s or 20; default: as before.")] = None,
+    result: opt.ResultArgument,
+    t_end: Annotated[float | None, opt.Time(help="New end, as 20 s or 20; default: as before.")] = None,
     u: Annotated[
         list[str] | None,
-        Assignment(
+        opt.Assignment(
             "--u",
             help="Input of an actuator, a number or an expression of t; may come again. Others stay as they were.",
         ),
     ] = None,
-    max_steps: StepsOption = None,
-    max_wall_time: ClockOption = None,
-    output: Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; default: the same.")] = None,
-    json: JsonOption = False,
+    max_steps: opt.StepsOption = None,
+    max_wall_time: opt.ClockOption = None,
+    output: Annotated[Path | None, opt.ResultFile(help="HDF5 file to write, .h5; default: the same.")] = None,
+    json: opt.JsonOption = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, or to a later end.
 
@@ -175,20 +153,13 @@ def resume(
 
 
 def statics(
-    robot: RobotArgument,
-    u: InputOption = None,
-    driven: DrivenOption = None,
-    stable: Annotated[
-        bool | None,
-        typer.Option(
-            "--stable/--any",
-            help="Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable.",
-            show_default=False,
-        ),
-    ] = None,
-    changes: SetOption = None,
-    output: ResultOption = None,
-    json: JsonOption = False,
+    robot: opt.RobotArgument,
+    u: opt.InputOption = None,
+    driven: opt.DrivenOption = None,
+    stable: Annotated[bool | None, typer.Option("--stable/--any", help=_STABLE, show_default=False)] = None,
+    changes: opt.SetOption = None,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
 ) -> None:
     """Find an equilibrium.
 
