@@ -14,7 +14,7 @@ from sorosim.errors import FileError
 from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
-from sorosim.results.stored import robot_of
+from sorosim.results.stored import robot_from_stored
 from sorosim.robot import Robot
 
 ROWS = ("parameter", "arclength", "q", "u", "lam", "driven", "buckling", "flutter")
@@ -47,7 +47,7 @@ def _point(point: SpecialPoint) -> dict[str, Any]:
 
 def curve_of(stored: Mapping[str, Any], path: str | Path) -> Continuation:
     """A continuation of what was read from a file."""
-    robot = robot_of(stored, path)
+    robot = robot_from_stored(stored, path)
     try:
         options, way = dict(stored["options"]), stored["along"]
         options |= {"range": list(options["range"]), "until": list(options["until"]), "stop": None}

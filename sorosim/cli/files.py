@@ -13,7 +13,6 @@ from sorosim.cli.parsers import file_with, new_file
 from sorosim.cli.sources import is_result, load_robot, result_kind
 from sorosim.errors import FileError, InputError
 
-_NEW = "The file to write, such as my_robot.yaml."
 YAML = (".yaml", ".yml")
 
 

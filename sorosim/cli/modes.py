@@ -128,7 +128,7 @@ def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
 
 
 def _table(lin: Any, shown: Any) -> None:
-    from sorosim.results.modes import spoken
+    from sorosim.results.modes import format_shares
 
     about = "a steady motion" if lin.qd.any() else "an equilibrium"
     if not len(lin.damped):
@@ -148,7 +148,7 @@ def _table(lin: Any, shown: Any) -> None:
             f"{ratio:.3g}" if isfinite(ratio) and oscillates else "-",
             f"{abs(constant):.3g} s" if isfinite(constant) else "-",
             row["kind"],
-            spoken(row["moves"]),
+            format_shares(row["moves"]),
         )
     out.print(table)
     if (left := len(lin.damped) - len(shown)) > 0:

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from sorosim.errors import InputError
-from sorosim.results.modes import ModeRun, mode, shares, spoken
+from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.validation import describe
 from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
 from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
@@ -63,7 +63,7 @@ def plot_modes(
             for layer, (shape, colour) in enumerate(zip(shapes, (REST, BACK, OUT)[:: 1 if len(shapes) == 3 else 2],
                                                         strict=True)):  # fmt: skip
                 draw_solid(axes, geometry, shape, colour, 10 + layer)
-            room.set_title(f"{run.message}\n{_lines(spoken(shares(lin, k)))}", fontsize=9.0)
+            room.set_title(f"{run.message}\n{_lines(format_shares(shares(lin, k)))}", fontsize=9.0)
             panels.append((axes, room))
         turning = "steady motion" if lin.qd.any() else "equilibrium"
         figure.suptitle(f"{lin.robot.name}: modes (grey: {turning})")

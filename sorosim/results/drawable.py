@@ -1,4 +1,4 @@
-"""How results show themselves: pictures, windows, films, files for other programs to draw.
+"""Drawing methods that an equilibrium and a run share: pictures, windows, files for other programs to draw.
 
 Everything here reaches `sorosim.viz` inside functions, so that computing does not load pictures.
 """
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 
-class Shown:
-    """What an equilibrium and a run can show of themselves."""
+class Drawable:
+    """Methods that draw an equilibrium or a run."""
 
     def still(self, path: str | Path, **options: Any) -> None:
         """Picture in 3D, of a run at one time or several; see `sorosim.viz.movie.still`."""
@@ -35,13 +35,3 @@ class Shown:
         from sorosim.viz.gltf import export_gltf
 
         export_gltf(self, path, **options)
-
-
-class Filmed(Shown):
-    """What a run can show beside that."""
-
-    def movie(self, path: str | Path, **options: Any) -> None:
-        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
-        from sorosim.viz.movie import movie
-
-        movie(self, path, **options)
