@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sorosim.bifurcation.diagram import Continuation, read_continuation
 from sorosim.io.results import read
 from sorosim.io.sweep_store import KIND, kind_of
-from sorosim.results.stored import opened
+from sorosim.results.stored import result_from_stored
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
@@ -29,4 +29,4 @@ def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepRes
     if kind_of(path) == KIND:
         return open_sweep(path)
     stored = read(path)
-    return read_continuation(stored, path) if stored["kind"] == "continuation" else opened(stored, path)
+    return read_continuation(stored, path) if stored["kind"] == "continuation" else result_from_stored(stored, path)

@@ -51,7 +51,6 @@ LAYERS = (
     "bifurcation",
     "opening",
     "__init__",
-    "benchmark",
     "cli",
     "__main__",
 )

@@ -24,7 +24,7 @@ from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
 from sorosim.results.result import Equilibrium
-from sorosim.results.stored import robot_of
+from sorosim.results.stored import robot_from_stored
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import TracedCurve
@@ -331,7 +331,7 @@ class Continuation:
 
 def read_continuation(stored: Mapping[str, Any], path: str | Path) -> Continuation:
     """The continuation in the content of a result file."""
-    robot = robot_of(stored, path)
+    robot = robot_from_stored(stored, path)
     try:
         options, along = dict(stored["options"]), stored["along"]
         options |= {"range": list(options["range"]), "until": list(options["until"]), "stop": None}

@@ -252,7 +252,7 @@ def _stick_state(robot: Robot, sticking: Any) -> tuple[Array, StickState | None]
         return q, robot.engine.contacts(q, sticking.qd[-1])[1]
     if isinstance(sticking, Equilibrium):
         q = robot.coordinates(sticking.q, "sticking")
-        return q, None if sticking.sliding is None else sticking.touching[1]
+        return q, None if sticking.sliding is None else sticking.contact_state[1]
     return None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
 
 

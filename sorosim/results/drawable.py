@@ -1,4 +1,4 @@
-"""What equilibria and runs draw of themselves: pictures, windows, pages, files for other programs.
+"""Drawing methods that an equilibrium and a run share: pictures, windows, files for other programs to draw.
 
 Functions import `sorosim.viz` when they are called, so that computing does not load it.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Drawable:
-    """Methods of equilibria and runs that draw them."""
+    """Methods that draw an equilibrium or a run."""
 
     def still(self, path: str | Path, **options: Any) -> None:
         """Picture in 3D, of a run at one time or several; see `sorosim.viz.movie.still`."""

@@ -1,4 +1,4 @@
-"""Results: an equilibrium, a run, and what a user asks of them."""
+"""Results: an equilibrium and a run."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class Equilibrium(Drawable):
     sliding: SlipState | None = None  # what friction resisted, see `statics`
 
     @cached_property
-    def touching(self) -> tuple[Contacts, StickState]:
+    def contact_state(self) -> tuple[Contacts, StickState]:
         """Where surfaces touch, and how they stick, for the next equilibrium."""
         return self.robot.engine.contacts(self.q, *(self.sliding or (np.zeros(self.robot.ndof), None)))
 
     @property
     def contacts(self) -> Contacts:
         """Where surfaces touch, and with which forces."""
-        return self.touching[0]
+        return self.contact_state[0]
 
     def linearize(self) -> Linearization:
         """Linearised motion about it, driven joints held; what sticks is held by springs (`Robot.linearize`)."""
@@ -155,7 +155,7 @@ class Checkpoints(NamedTuple):
         stats = {name: x[:n] for name, x in self.stats.items()}
         return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], stats, exchanged)
 
-    def followed_by(self, later: Checkpoints) -> Checkpoints:
+    def extended_by(self, later: Checkpoints) -> Checkpoints:
         """These and later ones."""
         if not (len(self.t) and len(later.t)):
             return later if len(later.t) else self
@@ -179,8 +179,8 @@ class Run(Drawable):
     lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
     driven: dict[str, Array]  # driven coordinate -> (n,) generalised force [N m or N], see `Robot.joint_wrench`
     stats: dict[str, Any]  # counts and wall time of the integration
-    options: dict[str, Any]  # what it was asked for
-    message: str  # what the integrator said
+    options: dict[str, Any]  # of `simulate`
+    message: str  # of the integrator
     events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
     checkpoints: Checkpoints | None = field(default=None, repr=False)
@@ -197,8 +197,8 @@ class Run(Drawable):
         names = ("t", "q", "qd", "u", "lam", *(["exchanged"] if self.exchanged is not None else []))
         return replace(self, **{name: getattr(self, name)[rows] for name in names}, driven=driven)
 
-    def followed_by(self, later: Run) -> Run:
-        """This run, gone on with by a later one, which has the last word on counts, options and message."""
+    def extended_by(self, later: Run) -> Run:
+        """This run and a later one that resumed it, whose counts, options and message count."""
 
         def both(mine: Array, theirs: Array) -> Array:
             return np.concatenate([mine, theirs])
@@ -211,7 +211,7 @@ class Run(Drawable):
             events = tuple((both(a[0], b[0]), both(a[1], b[1]), both(a[2], b[2])) for a, b in pairs)
         points = later.checkpoints
         if self.checkpoints is not None and points is not None:
-            points = self.checkpoints.followed_by(points)
+            points = self.checkpoints.extended_by(points)
         driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
         if self.exchanged is not None and later.exchanged is not None:
             rows["exchanged"] = both(self.exchanged, later.exchanged)
@@ -242,7 +242,7 @@ class Run(Drawable):
     def readings(self) -> dict[str, Readings]:
         """What the sensors gave along the run, by name, with their rates, noise and bias (docs/sensors.md)."""
         specs = self.options.get("driven") or {}
-        driven = kept_signals({name: specs.get(name) for name in self.driven}, "driven")
+        driven = stored_signals({name: specs.get(name) for name in self.driven}, "driven")
         return readings_along(self.robot, self.t, (self.q, self.qd, self.u, self.lam), driven, self.options)
 
     @cached_property
@@ -345,8 +345,8 @@ def _loop(robot: Robot, name: str) -> int:
     return robot.loop_names.index(name)
 
 
-def kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Signals of what a result keeps of them."""
+def stored_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Signals from their specifications in a result."""
     from sorosim.units.table import unit_factor
 
     lost = [name for name, spec in specs.items() if spec is None]

@@ -1,4 +1,4 @@
-"""Runs and equilibria of what was read from a file."""
+"""Runs and equilibria from the contents of a file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def open_run(path: str | Path) -> Run | Equilibrium:
     """
     from sorosim.io.results import read
 
-    return opened(read(path), path)
+    return result_from_stored(read(path), path)
 
 
-def opened(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
-    """A run or an equilibrium of what was read from a file."""
-    robot = robot_of(stored, path)
+def result_from_stored(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
+    """A run or an equilibrium from the contents of a file."""
+    robot = robot_from_stored(stored, path)
     shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
     layout = robot.engine.layout
     unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]
@@ -37,8 +37,8 @@ def opened(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
     return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
 
 
-def robot_of(stored: Mapping[str, Any], path: str | Path) -> Robot:
-    """The robot of what was read from a file."""
+def robot_from_stored(stored: Mapping[str, Any], path: str | Path) -> Robot:
+    """The robot from the contents of a file."""
     from sorosim.io import load_text
     from sorosim.io.meshes import check_unchanged
 
@@ -62,8 +62,8 @@ def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
     events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
     points = stored.get("checkpoints")
     checkpoints = None if points is None else Checkpoints(**points)
-    kept = {name: stored[name] for name in names}
-    run = Run(robot, **kept, events=events, checkpoints=checkpoints, exchanged=stored.get("exchanged"))
+    fields = {name: stored[name] for name in names}
+    run = Run(robot, **fields, events=events, checkpoints=checkpoints, exchanged=stored.get("exchanged"))
     if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
-        run.__dict__["readings"] = {name: Readings.of(**kept) for name, kept in stored["readings"].items()}
+        run.__dict__["readings"] = {name: Readings.of(**entry) for name, entry in stored["readings"].items()}
     return run

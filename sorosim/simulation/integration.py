@@ -390,7 +390,7 @@ class Integration:
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
             self.exchanged.of_rows(t),
         )  # fmt: skip
-        return run if past is None else past.followed_by(run)
+        return run if past is None else past.extended_by(run)
 
     # -- files -----------------------------------------------------------------------------------------------------
 

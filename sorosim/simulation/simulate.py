@@ -18,7 +18,7 @@ from sorosim.equilibria.assembly import close, open_loops
 from sorosim.equilibria.statics import JACOBIANS, by_link, statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
-from sorosim.results.result import Equilibrium, Run, kept_signals
+from sorosim.results.result import Equilibrium, Run, stored_signals
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
@@ -277,8 +277,8 @@ def resume(
     if options.get("dt_control") is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
     options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
-    inputs = None if controller else kept_signals(options["u"], "u") if u is None else u
-    system = _system(run.robot, inputs, kept_signals(options["driven"], "driven"), controller, options)
+    inputs = None if controller else stored_signals(options["u"], "u") if u is None else u
+    system = _system(run.robot, inputs, stored_signals(options["driven"], "driven"), controller, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")

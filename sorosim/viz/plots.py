@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
-from sorosim.results.modes import ModeRun, mode, share_text, shares
+from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz import figures
@@ -430,7 +430,7 @@ def plot_modes(
             where = grid[i // columns, i % columns]
             axes, room = solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
             axes.set_axis_off()
-            room.set_title(f"{run.message}\n{_wrapped(share_text(shares(lin, k)))}", fontsize=9.0)
+            room.set_title(f"{run.message}\n{_wrapped(format_shares(shares(lin, k)))}", fontsize=9.0)
             panels.append((axes, room))
         turning = "steady motion" if lin.qd.any() else "equilibrium"
         figure.suptitle(f"{lin.robot.name}: modes (grey: {turning})")

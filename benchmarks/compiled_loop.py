@@ -11,7 +11,7 @@ import numba
 _compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False)
 
 
-def repeated(calls: list[tuple[Callable[..., Any], tuple[Any, ...]]], times: int) -> Callable[[], None]:
+def compiled_loop(calls: list[tuple[Callable[..., Any], tuple[Any, ...]]], times: int) -> Callable[[], None]:
     """An action that makes these calls of kernels, one after the other, so many times in one compiled loop."""
     call_all = _compiled(lambda arguments: None)
     for function, _ in reversed(calls):
@@ -21,8 +21,8 @@ def repeated(calls: list[tuple[Callable[..., Any], tuple[Any, ...]]], times: int
         for _ in range(times):
             call_all(arguments)
 
-    compiled_loop, arguments = _compiled(loop), tuple(given for _, given in calls)
-    return lambda: compiled_loop(arguments, times)
+    run, arguments = _compiled(loop), tuple(own for _, own in calls)
+    return lambda: run(arguments, times)
 
 
 def _before(function: Callable[..., Any], others: Callable[..., Any]) -> Callable[[Any], None]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.benchmark.setting import N_TENSIONS, OPENING, Action, Array, Setting, processor, start_python
+from benchmarks.context import FIRST_PICTURE, N_TENSIONS, Action, Array, Context, processor, start_python
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import evaluate as task
@@ -69,7 +69,7 @@ class Case:
     """One thing to time: `make` sets it up and returns the action; the figure is its median time over `per`."""
 
     name: str
-    make: Callable[[Setting], Action]
+    make: Callable[[Context], Action]
     rounds: int = 15
     iterations: int = 1  # calls a round
     per: int = 1  # how many operations one call makes
@@ -77,39 +77,39 @@ class Case:
     paper: float | None = None  # [s]
     unit: str = "s"
     measure: Callable[[Any], float] | None = None  # reads the figure from what the action returns, instead of its time
-    beside: Callable[[Setting, Any], str] | None = None  # what else there is to say about what it returned
+    remark: Callable[[Context, Any], str] | None = None  # what else there is to say about what it returned
     process: bool = False  # starts Python anew
 
 
-# -- what the cases do -------------------------------------------------------------------------------------------------
+# -- actions -------------------------------------------------------------------------------------------------
 
 
-def public(method: str, arguments: str) -> Callable[[Setting], Action]:
+def public(method: str, arguments: str) -> Callable[[Context], Action]:
     """A method of Robot at the state; arguments by letter: q, v (rates), a (accelerations), u."""
 
-    def make(setting: Setting) -> Action:
-        known = dict(zip("qvau", setting.state, strict=True))
-        function, values = getattr(setting.robot, method), [known[letter] for letter in arguments]
+    def make(context: Context) -> Action:
+        known = dict(zip("qvau", context.state, strict=True))
+        function, values = getattr(context.robot, method), [known[letter] for letter in arguments]
         return lambda: function(*values)
 
     return make
 
 
-def _engine(what: int) -> Callable[[Setting], Action]:
+def _engine(what: int) -> Callable[[Context], Action]:
     """The bare call behind it."""
 
-    def make(setting: Setting) -> Action:
-        evaluate = setting.robot.engine.evaluate
-        q, qd, qdd, u = (np.array(x) for x in setting.state)  # forward dynamics writes into qdd
+    def make(context: Context) -> Action:
+        evaluate = context.robot.engine.evaluate
+        q, qd, qdd, u = (np.array(x) for x in context.state)  # forward dynamics writes into qdd
         return lambda: evaluate(what, q, qd, qdd, u)
 
     return make
 
 
-def _differences(setting: Setting) -> Action:
+def _differences(context: Context) -> Action:
     """Jacobian of the accelerations by q and qd, by forward differences."""
-    q, qd, _, u = setting.state
-    evaluate, n = setting.robot.engine.evaluate, setting.robot.ndof
+    q, qd, _, u = context.state
+    evaluate, n = context.robot.engine.evaluate, context.robot.ndof
 
     def acceleration(x: Array) -> Array:
         return evaluate(task.FORWARD, np.array(x[:n]), np.array(x[n:]), np.zeros(n), u).qdd
@@ -126,15 +126,15 @@ def _differences(setting: Setting) -> Action:
     return action
 
 
-def _statics(jacobian: str) -> Callable[[Setting], Action]:
+def _statics(jacobian: str) -> Callable[[Context], Action]:
     """Equilibria at all the tensions: evaluations of each, and how many failed."""
 
-    def make(setting: Setting) -> Action:
+    def make(context: Context) -> Action:
         def action() -> tuple[list[int], int]:
             evaluations, failed = [], 0
-            for u in setting.tensions:
+            for u in context.tensions:
                 try:
-                    evaluations.append(statics(setting.robot, u, jacobian=jacobian).n_evaluations)
+                    evaluations.append(statics(context.robot, u, jacobian=jacobian).n_evaluations)
                 except ConvergenceError:
                     failed += 1
             return evaluations, failed
@@ -144,81 +144,81 @@ def _statics(jacobian: str) -> Callable[[Setting], Action]:
     return make
 
 
-def _held_statics(setting: Setting) -> Action:
+def _driven_statics(context: Context) -> Action:
     """Equilibria at random angles of all driven joints, from -pi/4 to pi/4."""
-    names = list(setting.robot.description.simulate["driven"])
+    names = list(context.robot.description.simulate["driven"])
     angles = np.random.default_rng(100).uniform(-np.pi / 4, np.pi / 4, (N_TENSIONS, len(names)))
 
     def action() -> tuple[list[int], int]:
-        found = [statics(setting.robot, driven=dict(zip(names, row, strict=True))) for row in angles.tolist()]
-        return [equilibrium.n_evaluations for equilibrium in found], 0
+        equilibria = [statics(context.robot, driven=dict(zip(names, row, strict=True))) for row in angles.tolist()]
+        return [equilibrium.n_evaluations for equilibrium in equilibria], 0
 
     return action
 
 
-def _motion(method: str, jacobian: str) -> Callable[[Setting], Action]:
-    def make(setting: Setting) -> Action:
-        robot = setting.robot
+def _motion(method: str, jacobian: str) -> Callable[[Context], Action]:
+    def make(context: Context) -> Action:
+        robot = context.robot
         return lambda: simulate(robot, 10.0, 0.01, method=method, rtol=1e-3, atol=1e-6, jacobian=jacobian)
 
     return make
 
 
-def _cold_start(setting: Setting) -> Action:
+def _cold_start(context: Context) -> Action:
     def action() -> dict[str, float]:
-        folder = setting.cold_folder()
-        found = start_python(0.1, folder)
-        setting.__dict__["warm_folder"] = folder  # compiled once, for all the cases that want it so
-        return found
+        folder = context.cold_folder()
+        result = start_python(0.1, folder)
+        context.__dict__["warm_folder"] = folder  # compiled once, for all the cases that want it so
+        return result
 
     return action
 
 
-def _warm_start(seconds: float) -> Callable[[Setting], Action]:
-    def make(setting: Setting) -> Action:
-        folder = setting.warm_folder
+def _warm_start(seconds: float) -> Callable[[Context], Action]:
+    def make(context: Context) -> Action:
+        folder = context.warm_folder
         return lambda: start_python(seconds, folder)
 
     return make
 
 
-def _opening(setting: Setting) -> Action:
-    folder = setting.warm_folder
-    return lambda: start_python(10.0, folder, OPENING)
+def _first_picture(context: Context) -> Action:
+    folder = context.warm_folder
+    return lambda: start_python(10.0, folder, FIRST_PICTURE)
 
 
-# -- what is said beside -----------------------------------------------------------------------------------------------
+# -- remarks in the table ----------------------------------------------------------------------------------------------
 
 
-def _say_motion(setting: Setting, found: Run) -> str:
-    error = float(np.abs(found.tip() - setting.tight_tip).max())
-    counts = ", ".join(f"{found.stats[key]} {name}" for key, name in _COUNTS.items() if key in found.stats)
+def _motion_remark(context: Context, result: Run) -> str:
+    error = float(np.abs(result.tip() - context.tight_tip).max())
+    counts = ", ".join(f"{result.stats[key]} {name}" for key, name in _COUNTS.items() if key in result.stats)
     return f"tip within {1e3 * error:.2g} mm; {counts}"
 
 
 _COUNTS = {"n_steps": "steps", "n_rhs": "rates", "n_jacobian": "Jacobians", "n_factorizations": "factorizations"}
 
 
-def _say_statics(_: Setting, found: tuple[list[int], int]) -> str:
-    evaluations, failed = found
+def _statics_remark(_: Context, result: tuple[list[int], int]) -> str:
+    evaluations, failed = result
     mean = f"{statistics.mean(evaluations):.1f} evaluations on average" if evaluations else "none"
     return f"{mean}; {failed} of {len(evaluations) + failed} failed"
 
 
-def _say_start(_: Setting, found: dict[str, float]) -> str:
-    return f"total {found['total']:.2f} s, of it imports {found['imports']:.2f} s; CPU {found['cpu']:.2f} s"
+def _start_remark(_: Context, result: dict[str, float]) -> str:
+    return f"total {result['total']:.2f} s, of it imports {result['imports']:.2f} s; CPU {result['cpu']:.2f} s"
 
 
-def _say_opening(_: Setting, found: dict[str, float]) -> str:
-    return f"{found['states']:.0f} states, off screen; the next picture in {1e3 * found['next']:.0f} ms"
+def _picture_remark(_: Context, result: dict[str, float]) -> str:
+    return f"{result['states']:.0f} states, off screen; the next picture in {1e3 * result['next']:.0f} ms"
 
 
 def of_robot(name: str, case: Case) -> Case:
     """The case with another robot."""
-    make, beside = case.make, case.beside
+    make, remark = case.make, case.remark
     return replace(
-        case, name=f"{name}: {case.name}", make=lambda setting: make(setting.of(name)),
-        beside=None if beside is None else lambda setting, found: beside(setting.of(name), found),
+        case, name=f"{name}: {case.name}", make=lambda context: make(context.of(name)),
+        remark=None if remark is None else lambda context, result: remark(context.of(name), result),
     )  # fmt: skip
 
 
@@ -249,23 +249,23 @@ CASES: tuple[Case, ...] = (
     Case("FD derivatives by differences", _differences, iterations=2, paper=PAPER["jacobian"][0]),
     Case(
         "statics, mean", _statics("analytic"), rounds=5, per=N_TENSIONS,
-        target=seconds(1e-3, scaled=True), paper=PAPER["statics"][1], beside=_say_statics,
+        target=seconds(1e-3, scaled=True), paper=PAPER["statics"][1], remark=_statics_remark,
     ),
     Case(
         "statics without Jacobian, mean", _statics("finite-difference"), rounds=3, per=N_TENSIONS,
-        paper=PAPER["statics"][0], beside=_say_statics,
+        paper=PAPER["statics"][0], remark=_statics_remark,
     ),
     Case(
         "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
-        target=seconds(0.6, scaled=True), paper=PAPER["run"][1], beside=_say_motion,
+        target=seconds(0.6, scaled=True), paper=PAPER["run"][1], remark=_motion_remark,
     ),
     Case(
         "10 s run, CVODE", _motion("cvode", "analytic"), rounds=7,
-        target=seconds(0.15, scaled=True), paper=PAPER["run"][1], beside=_say_motion,
+        target=seconds(0.15, scaled=True), paper=PAPER["run"][1], remark=_motion_remark,
     ),
     Case(
         "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
-        paper=PAPER["run"][0], beside=_say_motion,
+        paper=PAPER["run"][0], remark=_motion_remark,
     ),
     of_robot("hybrid_serial", Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100)),
     of_robot(
@@ -278,46 +278,46 @@ CASES: tuple[Case, ...] = (
     of_robot(
         "hybrid_serial",
         Case(
-            "statics, mean", _held_statics, rounds=5, per=N_TENSIONS,
-            target=seconds(1.5e-3, scaled=True), paper=6.3e-3, beside=_say_statics,
+            "statics, mean", _driven_statics, rounds=5, per=N_TENSIONS,
+            target=seconds(1.5e-3, scaled=True), paper=6.3e-3, remark=_statics_remark,
         ),
     ),
     of_robot(
         "hybrid_serial",
         Case(
             "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
-            target=seconds(0.35, scaled=True), paper=2.49, beside=_say_motion,
+            target=seconds(0.35, scaled=True), paper=2.49, remark=_motion_remark,
         ),
     ),
     of_robot(
         "hybrid_serial",
-        Case("10 s run, CVODE", _motion("cvode", "analytic"), rounds=5, paper=2.49, beside=_say_motion),
+        Case("10 s run, CVODE", _motion("cvode", "analytic"), rounds=5, paper=2.49, remark=_motion_remark),
     ),
     of_robot(
         "hybrid_serial",
         Case(
             "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
-            paper=7.08, beside=_say_motion,
+            paper=7.08, remark=_motion_remark,
         ),
     ),
     Case(
         "cold compilation", _cold_start, rounds=1, target=seconds(60),
-        measure=lambda found: float(found["job"]), beside=_say_start, process=True,
+        measure=lambda result: float(result["job"]), remark=_start_remark, process=True,
     ),
     Case(
         "cached start", _warm_start(0.1), rounds=5, target=seconds(1),
-        measure=lambda found: float(found["job"]), beside=_say_start, process=True,
+        measure=lambda result: float(result["job"]), remark=_start_remark, process=True,
     ),
     Case(
         "import sorosim", _warm_start(0.0), rounds=5, target=seconds(0.5),
-        measure=lambda found: float(found["package"]), process=True,
+        measure=lambda result: float(result["package"]), process=True,
     ),
     Case(
         "peak memory of a 10 s run", _warm_start(10.0), rounds=1, unit="B",
-        measure=lambda found: float(found["peak"]), process=True,
+        measure=lambda result: float(result["peak"]), process=True,
     ),
     Case(
-        "player, first picture of a 10 s run", _opening, rounds=3, target=seconds(2),
-        measure=lambda found: float(found["first"]), beside=_say_opening, process=True,
+        "player, first picture of a 10 s run", _first_picture, rounds=3, target=seconds(2),
+        measure=lambda result: float(result["first"]), remark=_picture_remark, process=True,
     ),
 )  # fmt: skip

@@ -30,7 +30,7 @@ Action = Callable[[], Any]
 ROBOT = "cable_manipulator"
 N_TENSIONS, MAX_TENSION = 100, 100.0
 
-_JOB = """
+START_JOB = """
 import json, os, resource, sys, time
 begin = time.perf_counter()
 import sorosim
@@ -59,7 +59,7 @@ print(json.dumps(out | {"peak": usage}))
 """
 
 # from a run in memory to the first picture of it; a child, because the first picture of a process loads the libraries
-OPENING = """
+FIRST_PICTURE = """
 import json, sys, time
 import sorosim
 run = sorosim.simulate(sorosim.load("cable_manipulator"), float(sys.argv[1]), 0.01)
@@ -77,16 +77,16 @@ print(json.dumps({"first": first, "next": time.perf_counter() - begin, "states":
 
 
 @dataclass
-class Setting:
+class Context:
     """What the cases share: robot, state, inputs, reference results, compiled code, samples of the yardstick."""
 
     name: str = ROBOT
     yardsticks: list[float] = field(default_factory=list)
-    others: dict[str, Setting] = field(default_factory=dict)
+    others: dict[str, Context] = field(default_factory=dict)
 
-    def of(self, name: str) -> Setting:
+    def of(self, name: str) -> Context:
         """What the cases of another robot share."""
-        return self.others.setdefault(name, Setting(name))
+        return self.others.setdefault(name, Context(name))
 
     @cached_property
     def robot(self) -> Robot:
@@ -163,7 +163,7 @@ def times(action: Action, rounds: int, iterations: int) -> list[float]:
     return samples
 
 
-def start_python(seconds: float, folder: str | None = None, job: str = _JOB) -> dict[str, float]:
+def start_python(seconds: float, folder: str | None = None, job: str = START_JOB) -> dict[str, float]:
     """Do the main job in a new Python: import, load, statics, `seconds` of motion (0: only import), poses, energy.
 
     Returns times [s] of `import sorosim`, of all imports, of the job, the total from start to exit, and the peak memory

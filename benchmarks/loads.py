@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sorosim.benchmark.cases import Case, of_robot, public, seconds
-from sorosim.benchmark.closed import motion_case
-from sorosim.benchmark.setting import Action, Array, Setting
+from benchmarks.cases import Case, of_robot, public, seconds
+from benchmarks.context import Action, Array, Context
+from benchmarks.loops import motion_case
 from sorosim.loads.base import IntArray, LoadValues
 from sorosim.loads.line_load import LineLoad
 from sorosim.model.compile import Layout
@@ -57,15 +57,15 @@ def _loaded(robot: Robot, kind: str) -> Robot:
     return robot.with_loads(line=load)
 
 
-def _derivatives(kind: str) -> Callable[[Setting], Action]:
-    def make(setting: Setting) -> Action:
-        robot, (q, qd, _, u) = _loaded(setting.robot, kind), setting.state
+def _derivatives(kind: str) -> Callable[[Context], Action]:
+    def make(context: Context) -> Action:
+        robot, (q, qd, _, u) = _loaded(context.robot, kind), context.state
         return lambda: robot.forward_dynamics_derivatives(q, qd, u)
 
     return make
 
 
-LOADED: tuple[Case, ...] = (
+LOADS: tuple[Case, ...] = (
     of_robot(
         "underwater_vehicle",
         Case(

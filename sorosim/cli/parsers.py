@@ -1,4 +1,4 @@
-"""What options may hold: numbers, times, files to write. A mistake is found before anything is computed."""
+"""Parsers of options: numbers, times, files to write. A mistake is found before anything is computed."""
 
 from __future__ import annotations
 
@@ -21,20 +21,17 @@ def mistake(expected: str, got: Any, hint: str = "") -> typer.BadParameter:
     return typer.BadParameter(f"expected {expected}, got '{got}'" + (f"; {hint}" if hint else ""))
 
 
-def number(text: Any) -> float:
-    """A number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise mistake("a number", text) from None
+def _convert(type_: type, expected: str) -> Callable[[Any], Any]:
+    def parse(text: Any) -> Any:
+        try:
+            return type_(text)
+        except ValueError:
+            raise mistake(expected, text) from None
+
+    return parse
 
 
-def whole(text: Any) -> int:
-    """A whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise mistake("a whole number", text) from None
+number, whole = _convert(float, "a number"), _convert(int, "a whole number")
 
 
 def seconds(text: Any) -> float:
@@ -67,20 +64,20 @@ def new_file(text: Any) -> Path:
     return path
 
 
-def file_of(suffixes: Sequence[str], hint: str = "") -> Callable[[Any], Path]:
-    """A reader of files to write that end so."""
+def file_with(suffixes: Sequence[str], hint: str = "") -> Callable[[Any], Path]:
+    """A parser of files to write with one of these suffixes."""
 
-    def read(text: Any) -> Path:
+    def parse(text: Any) -> Path:
         path = new_file(text)
         if path.suffix.lower() not in suffixes:
             ends = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)
             raise mistake(f"a file name that ends in {ends}", text, hint)
         return path
 
-    return read
+    return parse
 
 
-result_file = file_of(RESULTS, "sorosim export writes tables of results")
+result_file = file_with(RESULTS, "sorosim export writes tables of results")
 
 
 def folder(text: Any) -> Path:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sorosim.benchmark.cases import Case, of_robot, public, seconds
-from sorosim.benchmark.setting import Action, Setting
+from benchmarks.cases import Case, of_robot, public, seconds
+from benchmarks.context import Action, Context
 from sorosim.equilibria.statics import statics
 from sorosim.results.result import Run
 from sorosim.simulation.simulate import simulate
@@ -18,28 +18,28 @@ PARALLEL = {"derivatives": 5.1e-3, "bdf": 2.46, "newmark": 17.6, "statics": 9.0e
 MANIPULATOR_NEWMARK = 24.4
 
 
-def _motion(method: str, step: float | None = None) -> Callable[[Setting], Action]:
-    def make(setting: Setting) -> Action:
-        return lambda: simulate(setting.robot, 10.0, 0.01, method=method, rtol=1e-3, atol=1e-6, step=step)
+def _motion(method: str, step: float | None = None) -> Callable[[Context], Action]:
+    def make(context: Context) -> Action:
+        return lambda: simulate(context.robot, 10.0, 0.01, method=method, rtol=1e-3, atol=1e-6, step=step)
 
     return make
 
 
-def _statics(setting: Setting) -> Action:
-    return lambda: statics(setting.robot)
+def _statics(context: Context) -> Action:
+    return lambda: statics(context.robot)
 
 
-def _say(_: Setting, found: Run) -> str:
-    drift = max((float(np.abs(gap).max()) for gap in found.drift.values()), default=0.0)
-    loops = f"loops open by at most {drift:.1e} m or rad; " if found.drift else ""
-    return f"{loops}{found.stats['n_rhs']} residuals or rates"
+def _remark(_: Context, result: Run) -> str:
+    drift = max((float(np.abs(gap).max()) for gap in result.drift.values()), default=0.0)
+    loops = f"loops open by at most {drift:.1e} m or rad; " if result.drift else ""
+    return f"{loops}{result.stats['n_rhs']} residuals or rates"
 
 
 def motion_case(method: str, target: float | None, paper: float | None, step: float | None = None) -> Case:
     """Ten seconds by a method, with its steps fixed or chosen."""
     return Case(
         f"10 s run, {method}", _motion(method, step), rounds=3,
-        target=None if target is None else seconds(target, scaled=True), paper=paper, beside=_say,
+        target=None if target is None else seconds(target, scaled=True), paper=paper, remark=_remark,
     )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def _derivatives(target: float, paper: float) -> Case:
     )  # fmt: skip
 
 
-CLOSED: tuple[Case, ...] = (
+LOOPS: tuple[Case, ...] = (
     motion_case("generalized-alpha", None, MANIPULATOR_NEWMARK),
     of_robot("fin_ray", _derivatives(0.8e-3, FIN_RAY["derivatives"])),
     of_robot("fin_ray", motion_case("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01)),

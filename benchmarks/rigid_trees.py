@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.compiled_loop import compiled_loop
 from sorosim.actuation.joint_force import JointForce
-from sorosim.benchmark.repeating import repeated
 from sorosim.compiled import entry
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
@@ -47,7 +47,7 @@ PEERS = {
     "mass matrix": "crba",
 }
 
-# compiled functions by the names under which `Articulation` keeps them
+# compiled functions by their attributes of `Articulation`
 ARTICULATED = {"_forward": forward_articulated, "_solve": solve_columns}
 
 
@@ -74,13 +74,13 @@ def state(robot: Robot) -> tuple[Array, Array, Array, Array]:
     return q, qd, qdd, u
 
 
-# -- ours --------------------------------------------------------------------------------------------------------------
+# -- sorosim ---------------------------------------------------------------------------------------------------------
 
 
-def public(robot: Robot) -> dict[str, Action]:
+def public_calls(robot: Robot) -> dict[str, Action]:
     """Calls of a user by name."""
     q, qd, qdd, u = state(robot)
-    found: dict[str, Action] = {
+    calls: dict[str, Action] = {
         "inverse dynamics": lambda: robot.inverse_dynamics(q, qd, qdd),
         "mass matrix": lambda: robot.mass_matrix(q),
         "inverse dynamics derivatives": lambda: robot.inverse_dynamics_derivatives(q, qd, qdd),
@@ -89,71 +89,71 @@ def public(robot: Robot) -> dict[str, Action]:
     }
     for algorithm in FORWARD_DERIVATIVES:
         derivatives = partial(robot.forward_dynamics_derivatives, q, qd, u, algorithm=algorithm)
-        found[f"forward dynamics derivatives, {algorithm}"] = derivatives
+        calls[f"forward dynamics derivatives, {algorithm}"] = derivatives
         if algorithm in FORWARD:
-            found[f"forward dynamics, {algorithm}"] = partial(robot.forward_dynamics, q, qd, u, algorithm=algorithm)
-    return found
+            calls[f"forward dynamics, {algorithm}"] = partial(robot.forward_dynamics, q, qd, u, algorithm=algorithm)
+    return calls
 
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 @contextmanager
-def caught(calls: list[Call], thing: Any, kernels: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """Notes calls of compiled functions that a thing keeps under these names, with their arguments."""
-    kept = {name: getattr(thing, name) for name in kernels}
+def recorded_calls(calls: list[Call], owner: Any, kernels: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+    """Record calls of compiled functions, which are attributes of `owner`, with their arguments."""
+    originals = {name: getattr(owner, name) for name in kernels}
 
-    def catching(name: str) -> Any:
+    def recorder(name: str) -> Any:
         def call(*arguments: Any) -> Any:
             calls.append((kernels[name], arguments))
-            return kept[name](*arguments)
+            return originals[name](*arguments)
 
         return call
 
     try:
-        for name in kept:
-            setattr(thing, name, catching(name))
+        for name in originals:
+            setattr(owner, name, recorder(name))
         yield
     finally:
-        for name, function in kept.items():
-            setattr(thing, name, function)
+        for name, function in originals.items():
+            setattr(owner, name, function)
 
 
-def compiled(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
+def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
     """The compiled functions behind them, their arguments at hand: no checks, no arrays made.
 
-    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `times`.
-    Left out is what NumPy has a part in; `public` has it.
+    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `n_repeats`.
+    What NumPy has a part in is left out; `public_calls` has it.
     """
     prepared: dict[str, Action] = {}
     looped: dict[str, Action] = {}
     articulation = robot.engine.companion(Articulation)
-    for name, action in public(robot).items():
+    for name, action in public_calls(robot).items():
         action()  # everything is compiled
         if name.endswith("inverse"):
             continue
         calls: list[Call] = []
-        kept = {key: function for key, function in ARTICULATED.items() if getattr(articulation, key) is not None}
-        with caught(calls, robot.engine, {"_evaluate": evaluate}), caught(calls, articulation, kept):
+        used = {key: function for key, function in ARTICULATED.items() if getattr(articulation, key) is not None}
+        with recorded_calls(calls, robot.engine, {"_evaluate": evaluate}), recorded_calls(calls, articulation, used):
             action()
-        prepared[name] = partial(again, [(entry(function, *arguments), arguments) for function, arguments in calls])
-        looped[name] = repeated(calls, times(robot))
+        prepared[name] = partial(replay, [(entry(function, *arguments), arguments) for function, arguments in calls])
+        looped[name] = compiled_loop(calls, n_repeats(robot))
     return prepared, looped
 
 
-def times(robot: Robot) -> int:
+def n_repeats(robot: Robot) -> int:
     """How often a compiled loop calls what it measures."""
     return max(2, CALLS // robot.ndof)
 
 
-def again(calls: Sequence[Call]) -> None:
+def replay(calls: Sequence[Call]) -> None:
     """Make these calls."""
     for function, arguments in calls:
         function(*arguments)
 
 
-def inverse_times(robot: Robot) -> dict[str, Action]:
-    """Two ways to M^-1 times the derivatives of forces: a sweep for each column, or for M^-1, and a product."""
+def mass_solves(robot: Robot) -> dict[str, Action]:
+    """M^-1 times the derivatives of forces: by a sweep for each column, and by M^-1 and a product."""
     q, qd, qdd, u = state(robot)
     articulation = robot.engine.companion(Articulation)
     articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)
@@ -166,7 +166,7 @@ def inverse_times(robot: Robot) -> dict[str, Action]:
     }
 
 
-# -- theirs ------------------------------------------------------------------------------------------------------------
+# -- Pinocchio -------------------------------------------------------------------------------------------------------
 
 
 def pinocchio(robot: Robot) -> dict[str, Action]:
@@ -205,7 +205,7 @@ def pinocchio(robot: Robot) -> dict[str, Action]:
     }
 
 
-# -- figures -----------------------------------------------------------------------------------------------------------
+# -- timing ----------------------------------------------------------------------------------------------------------
 
 
 def seconds(*actions: Action) -> list[float]:
@@ -219,33 +219,33 @@ def seconds(*actions: Action) -> list[float]:
         begin = time.thread_time()
         action()
         counts.append(max(1, int(ROUND / max(time.thread_time() - begin, 1e-7))))
-    found: list[list[float]] = [[] for _ in actions]
+    times: list[list[float]] = [[] for _ in actions]
     for _ in range(ROUNDS):
-        for action, count, samples in zip(actions, counts, found, strict=True):
+        for action, count, samples in zip(actions, counts, times, strict=True):
             begin = time.thread_time()
             for _ in range(count):
                 action()
             samples.append((time.thread_time() - begin) / count)
-    return [median(samples) for samples in found]
+    return [median(samples) for samples in times]
 
 
-class Figures(NamedTuple):
+class Timings(NamedTuple):
     """Times [s] of one tree, by the names of the operations."""
 
     public: dict[str, float]
     prepared: dict[str, float]  # compiled code, called from Python
     kernel: dict[str, float]  # compiled code, called from a compiled loop
     pinocchio: dict[str, float]  # by the names of Pinocchio
-    inverse_times: dict[str, float]
+    mass_solves: dict[str, float]
 
 
-def figures(robot: Robot) -> Figures:
+def time_tree(robot: Robot) -> Timings:
     """Time all of one tree; nothing of Pinocchio where it is not installed."""
     try:
         theirs = pinocchio(robot)
     except ImportError:
         theirs = {}
-    groups = public(robot), *compiled(robot), theirs, inverse_times(robot)
+    groups = public_calls(robot), *compiled_calls(robot), theirs, mass_solves(robot)
     measured = iter(seconds(*(action for group in groups for action in group.values())))
-    found = Figures(*({name: next(measured) for name in group} for group in groups))
-    return found._replace(kernel={name: value / times(robot) for name, value in found.kernel.items()})
+    timings = Timings(*({name: next(measured) for name in group} for group in groups))
+    return timings._replace(kernel={name: value / n_repeats(robot) for name, value in timings.kernel.items()})

@@ -1,7 +1,7 @@
-"""Benchmarks: what is timed, how, and the figure of the paper beside it (design.md, 6 and 7).
+"""Benchmarks: what is timed, how, and the figure of the paper beside it.
 
-The cases are data. `run` times them by itself, `tests/benchmarks` by pytest-benchmark; both make the same rows. Times
-of different machines compare by the yardstick, numpy.linalg.solve on a 48 x 48 system, measured in the same run between
+`python -m benchmarks` runs them from the repository, `sorosim bench` a table of the cases. The cases are data. Times of
+different machines compare by the yardstick, numpy.linalg.solve on a 48 x 48 system, measured in the same run between
 the cases. Everything runs with one BLAS thread.
 """
 
@@ -11,15 +11,16 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sorosim.benchmark.cases import CASES as OPEN
-from sorosim.benchmark.cases import Case, Target
-from sorosim.benchmark.closed import CLOSED
-from sorosim.benchmark.loaded import LOADED
-from sorosim.benchmark.report import YARDSTICK, Row, Timed, make_row, table, yardstick_row
-from sorosim.benchmark.setting import Setting, times
-from sorosim.benchmark.swept import SWEPT
-from sorosim.benchmark.touching import TOUCHING
-from sorosim.benchmark.varied import VARIED
+from benchmarks.cases import CASES as OPEN
+from benchmarks.cases import Case, Target
+from benchmarks.contacts import CONTACTS
+from benchmarks.context import Context, times
+from benchmarks.loads import LOADS
+from benchmarks.loops import LOOPS
+from benchmarks.pinocchio import RIGID
+from benchmarks.report import YARDSTICK, Row, Timed, make_row, record, table, yardstick_row
+from benchmarks.sensitivities import SENSITIVITIES
+from benchmarks.sweeps import SWEEPS
 from sorosim.errors import InputError, nearest
 from sorosim.solvers.base import one_blas_thread
 
@@ -28,38 +29,35 @@ __all__ = [
     "YARDSTICK",
     "Case",
     "Row",
-    "Setting",
     "Target",
-    "Timed",
-    "make_row",
+    "record",
     "run",
     "table",
-    "yardstick_row",
 ]
 
-CASES = (*OPEN, *CLOSED, *LOADED, *TOUCHING, *VARIED, *SWEPT)
+CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *SWEEPS, *RIGID)
 
 
-def time_case(case: Case, setting: Setting, quick: bool = False) -> Timed:
+def time_case(case: Case, context: Context, quick: bool = False) -> Timed:
     """Time a case, with the yardstick before and after."""
     few = (5, 20) if quick else ()
     rounds, iterations = (min(case.rounds, 3), min(case.iterations, 20)) if quick else (case.rounds, case.iterations)
     results: list[Any] = []
     with one_blas_thread():
-        action = case.make(setting)
+        action = case.make(context)
 
-        def keep() -> None:
+        def call() -> None:
             results.append(action())
             if case.measure is None:
                 del results[:-1]
 
-        before, median = setting.measure_yardstick(*few), 0.0
+        before, median = context.measure_yardstick(*few), 0.0
         if case.process:  # a first call would warm nothing
             for _ in range(rounds):
-                keep()
+                call()
         else:
-            median = statistics.median(times(keep, rounds, iterations))
-        return Timed(case, median, results, before + setting.measure_yardstick(*few))
+            median = statistics.median(times(call, rounds, iterations))
+        return Timed(case, median, results, before + context.measure_yardstick(*few))
 
 
 def run(
@@ -86,9 +84,9 @@ def run(
         if name not in known:
             raise InputError("names", "the name of a benchmark", f"'{name}'", nearest(name, known))
     chosen = [case for case in CASES if (case.name in names if names is not None else not (quick and case.process))]
-    setting, timed = Setting(), []
+    context, timed = Context(), []
     for case in chosen:
         if announce is not None:
             announce(case.name)
-        timed.append(time_case(case, setting, quick))
-    return [yardstick_row(setting), *(make_row(item, setting) for item in timed)]
+        timed.append(time_case(case, context, quick))
+    return [yardstick_row(context), *(make_row(item, context) for item in timed)]

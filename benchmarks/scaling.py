@@ -62,17 +62,17 @@ def seconds(robot: Robot) -> float:
     q, qd, qdd = 0.1 * rng.normal(size=(3, robot.ndof))
     none, evaluate = np.zeros(0), robot.engine.evaluate
     evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, none)
-    found = []
+    samples = []
     for _ in range(ROUNDS):
         begin, count = time.perf_counter(), 0
         while time.perf_counter() - begin < 0.02:
             evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, none)
             count += 1
-        found.append((time.perf_counter() - begin) / count)
-    return median(found)
+        samples.append((time.perf_counter() - begin) / count)
+    return median(samples)
 
 
-def measured(numbers: Sequence[int]) -> dict[str, list[float]]:
+def measure(numbers: Sequence[int]) -> dict[str, list[float]]:
     """Times [s] of each shape at each number of rods."""
     return {name: [seconds(make(n)) for n in numbers] for name, make in SHAPES.items()}
 

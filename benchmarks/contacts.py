@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.benchmark.cases import Case, of_robot, public
-from sorosim.benchmark.closed import motion_case
-from sorosim.benchmark.setting import Action, Setting
+from benchmarks.cases import Case, of_robot, public
+from benchmarks.context import Action, Context
+from benchmarks.loops import motion_case
 from sorosim.io import load
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES
@@ -48,8 +48,8 @@ def heap(n: int) -> Robot:
                  "loads": {"touch": touch}})  # fmt: skip
 
 
-def _inverse(what: int) -> Callable[[Setting], Action]:
-    def make(_: Setting) -> Action:
+def _inverse(what: int) -> Callable[[Context], Action]:
+    def make(_: Context) -> Action:
         robot = heap(N_RODS)
         zero, none = np.zeros(robot.ndof), np.zeros(0)
         return lambda: robot.engine.evaluate(what, zero, zero, zero, none)
@@ -58,15 +58,15 @@ def _inverse(what: int) -> Callable[[Setting], Action]:
 
 
 def _seconds(action: Callable[[], Any]) -> float:
-    found = []
+    samples = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         action()
-        found.append(time.perf_counter() - begin)
-    return median(found)
+        samples.append(time.perf_counter() - begin)
+    return median(samples)
 
 
-def _profile(_: Setting, __: Any) -> str:
+def _profile(_: Context, __: Any) -> str:
     """Where the time goes: poses, contacts without and with tangents, all."""
     robot = heap(N_RODS)
     engine, zero = robot.engine, np.zeros(robot.ndof)
@@ -81,8 +81,8 @@ def _profile(_: Setting, __: Any) -> str:
     )
 
 
-def _search(n: int) -> Callable[[Setting], Action]:
-    def make(_: Setting) -> Action:
+def _search(n: int) -> Callable[[Context], Action]:
+    def make(_: Context) -> Action:
         engine = heap(n).engine
         engine.sweep(np.zeros(engine.ndof), np.zeros(engine.ndof), POSES)
         loading = engine.loading
@@ -91,7 +91,7 @@ def _search(n: int) -> Callable[[Setting], Action]:
     return make
 
 
-TOUCHING: tuple[Case, ...] = (
+CONTACTS: tuple[Case, ...] = (
     of_robot(
         "contact_cylinder",
         Case(
@@ -104,6 +104,6 @@ TOUCHING: tuple[Case, ...] = (
     of_robot("contact_cylinder", motion_case("bdf", 1.0, CYLINDER["bdf"])),
     of_robot("contact_cylinder", motion_case("generalized-alpha", None, CYLINDER["newmark"])),
     *(Case(f"contacts of {n} rods", _search(n), rounds=5) for n in (50, 200, 800)),
-    Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, beside=_profile),
+    Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, remark=_profile),
     Case(f"ID + derivatives, {N_RODS} rods that touch", _inverse(task.INVERSE_DERIVATIVES), rounds=3),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.benchmark.rigid import seconds
+from benchmarks.rigid_trees import seconds
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joint import Joint
@@ -33,20 +33,20 @@ def chain(n: int) -> Robot:
     return Robot(Description("chain", tuple(links)))
 
 
-def inverted(robot: Robot, q: Any, b: Any) -> Any:
+def inverse_of_mass_matrix(robot: Robot, q: Any, b: Any) -> Any:
     """What the O(n) methods are to save: the inverse of the mass matrix."""
     return np.linalg.inv(robot.mass_matrix(q)) @ b
 
 
 ALGORITHMS: Mapping[str, Callable[[Robot, Any, Any], Any]] = {
-    "inverse of M": inverted,
+    "inverse of M": inverse_of_mass_matrix,
     **{name: partial(Robot.solve_mass, algorithm=name) for name in ("composite", "articulated", "fixman")},
 }
 
 
-def measured(numbers: Sequence[int]) -> dict[str, dict[int, float]]:
+def measure(numbers: Sequence[int]) -> dict[str, dict[int, float]]:
     """Median times [s] of M^{-1} b by each algorithm at each number of links; those with M up to DENSE_UPTO."""
-    found: dict[str, dict[int, float]] = {name: {} for name in ALGORITHMS}
+    times: dict[str, dict[int, float]] = {name: {} for name in ALGORITHMS}
     for n in numbers:
         robot, rng = chain(n), np.random.default_rng(n)
         q, b = 0.3 * rng.normal(size=(2, n))
@@ -55,9 +55,9 @@ def measured(numbers: Sequence[int]) -> dict[str, dict[int, float]]:
             for name, solve in ALGORITHMS.items()
             if n <= DENSE_UPTO or name in ("articulated", "fixman")
         }
-        for name, time in zip(actions, seconds(*actions.values()), strict=True):
-            found[name][n] = time
-    return found
+        for name, seconds_each in zip(actions, seconds(*actions.values()), strict=True):
+            times[name][n] = seconds_each
+    return times
 
 
 def slope(line: Mapping[int, float]) -> float:
@@ -66,13 +66,13 @@ def slope(line: Mapping[int, float]) -> float:
     return float(np.polyfit(np.log(last), np.log([line[n] for n in last]), 1)[0])
 
 
-def plot(found: Mapping[str, Mapping[int, float]], path: str | Path | None = None) -> Any:
+def plot(times: Mapping[str, Mapping[int, float]], path: str | Path | None = None) -> Any:
     """Figure of the times against the number of links (matplotlib); written to `path` if given."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.add_subplot()
-    for (name, line), marker in zip(found.items(), "^vos", strict=True):
+    for (name, line), marker in zip(times.items(), "^vos", strict=True):
         label = f"{name}: n$^{{{slope(line):.2f}}}$"
         axes.loglog(list(line), 1e3 * np.array(list(line.values())), marker=marker, markersize=4, label=label)
     axes.set(xlabel="links on hinges", ylabel="M$^{-1}$ b [ms]")

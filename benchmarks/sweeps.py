@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sorosim.benchmark.cases import Case, seconds
-from sorosim.benchmark.setting import Action, Setting, start_python
+from benchmarks.cases import Case, seconds
+from benchmarks.context import Action, Context, start_python
 from sorosim.sweeps.driver import sweep
 
 N_TENSIONS = 10
@@ -32,26 +32,26 @@ def _points() -> dict[str, Any]:
     return {"grid": {f"u.{name}": {"from": 0.0, "to": 10.0, "n": N_TENSIONS} for name in CABLES}}
 
 
-def _in_this_process(setting: Setting) -> Action:
-    return lambda: sweep(setting.robot, _points())
+def _in_this_process(context: Context) -> Action:
+    return lambda: sweep(context.robot, _points())
 
 
-def _in_two(setting: Setting) -> Action:
-    folder = setting.warm_folder
+def _in_two(context: Context) -> Action:
+    folder = context.warm_folder
     return lambda: start_python(2.0, folder, _WORKSPACE % json.dumps(_points()))
 
 
-def _say(_: Setting, found: dict[str, float]) -> str:
+def _remark(_: Context, result: dict[str, float]) -> str:
     return (
-        f"{found['again']:.2f} s once they run; {found['points']:.0f} points, {found['failed']:.0f} failed; "
-        f"with Python's start and imports {found['total'] - found['again']:.1f} s"
+        f"{result['again']:.2f} s once they run; {result['points']:.0f} points, {result['failed']:.0f} failed; "
+        f"with Python's start and imports {result['total'] - result['again']:.1f} s"
     )
 
 
-SWEPT: tuple[Case, ...] = (
+SWEEPS: tuple[Case, ...] = (
     Case("workspace of 1000 points", _in_this_process, rounds=3),
     Case(
         "workspace of 1000 points, 2 processes", _in_two, rounds=3, target=seconds(3),
-        measure=lambda found: float(found["first"]), beside=_say, process=True,
+        measure=lambda result: float(result["first"]), remark=_remark, process=True,
     ),
 )  # fmt: skip

@@ -59,7 +59,7 @@ def refined_tip(t_end: float = 10.0) -> Any:
     return simulate(rod_of((8, 4)), t_end, 0.02, method="lsoda", rtol=1e-8, atol=1e-10).tip()
 
 
-def measured(reference: Any, t_end: float = 10.0, orders: Sequence[tuple[int, int]] = ORDERS) -> list[Point]:
+def measure(reference: Any, t_end: float = 10.0, orders: Sequence[tuple[int, int]] = ORDERS) -> list[Point]:
     """All runs; each is run twice, the faster one counts."""
     points = []
     for order in orders:

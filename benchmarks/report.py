@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import platform
 import statistics
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.benchmark.cases import REFERENCE_YARDSTICK, Case, amount
-from sorosim.benchmark.setting import Setting
+from benchmarks.cases import REFERENCE_YARDSTICK, Case, amount
+from benchmarks.context import Context, processor
 
+LIBRARIES = ("sorosim", "numpy", "scipy", "numba", "scikit-sundae")
 YARDSTICK = "yardstick: numpy.linalg.solve, 48 x 48"
 
 
@@ -27,7 +33,7 @@ class Row(NamedTuple):
     met: bool | None
     paper: float | None  # [s]
     ratio: float | None  # paper's figure over ours
-    beside: str
+    remark: str
 
 
 class Timed(NamedTuple):
@@ -39,7 +45,7 @@ class Timed(NamedTuple):
     yardsticks: Sequence[float]  # samples from just before and after [s]
 
 
-def make_row(timed: Timed, setting: Setting) -> Row:
+def make_row(timed: Timed, context: Context) -> Row:
     """The row of a case. Its yardstick is that of its own minute, for the machine may have other work in the next."""
     case, median, results, samples = timed
     figure = median / case.per if case.measure is None else statistics.median(map(case.measure, results))
@@ -55,16 +61,16 @@ def make_row(timed: Timed, setting: Setting) -> Row:
         met=None if case.target is None else case.target.met(figure, yardstick),
         paper=case.paper,
         ratio=None if case.paper is None else case.paper / figure,
-        beside="" if case.beside is None else case.beside(setting, results[-1]),
+        remark="" if case.remark is None else case.remark(context, results[-1]),
     )
 
 
-def yardstick_row(setting: Setting) -> Row:
+def yardstick_row(context: Context) -> Row:
     """The yardstick's own row, the first of every table."""
-    samples = 1e6 * np.array(setting.yardsticks)
-    beside = f"{samples.min():.1f} to {samples.max():.1f} us in {len(samples)} samples"
-    median = statistics.median(setting.yardsticks)
-    return Row(YARDSTICK, median, "s", median, 1.0, REFERENCE_YARDSTICK, "", None, None, None, beside)
+    samples = 1e6 * np.array(context.yardsticks)
+    remark = f"{samples.min():.1f} to {samples.max():.1f} us in {len(samples)} samples"
+    median = statistics.median(context.yardsticks)
+    return Row(YARDSTICK, median, "s", median, 1.0, REFERENCE_YARDSTICK, "", None, None, None, remark)
 
 
 def _count(value: float | None) -> str:
@@ -75,7 +81,7 @@ def _count(value: float | None) -> str:
 
 def table(rows: Sequence[Row]) -> str:
     """Rows as aligned text."""
-    head = ("", "median", "yardsticks", "at 17 us", "target", "met", "paper", "paper/ours", "beside")
+    head = ("", "median", "yardsticks", "at 17 us", "target", "met", "paper", "paper/ours", "remark")
     lines = [
         (
             row.name,
@@ -86,7 +92,7 @@ def table(rows: Sequence[Row]) -> str:
             "" if row.met is None else "yes" if row.met else "NO",
             amount(row.paper, "s"),
             "" if row.ratio is None else f"{row.ratio:.1f} x",
-            row.beside,
+            row.remark,
         )
         for row in rows
     ]
@@ -100,12 +106,25 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([text(head), "  ".join("-" * w for w in widths), *map(text, lines), *_NOTES])
 
 
+def record(rows: Sequence[Row], folder: Path) -> Path:
+    """Write rows with processor and versions to comparison-TIME.json; returns the file."""
+    now = datetime.now(UTC)
+    machine = {"machine": processor(), "platform": platform.platform(), "python": platform.python_version()}
+    versions = {name: version(name) for name in LIBRARIES}
+    content = {"time": now.isoformat(), **machine, "versions": versions, "rows": [row._asdict() for row in rows]}
+    folder.mkdir(exist_ok=True)
+    path = folder / f"comparison-{now:%Y%m%dT%H%M%S}.json"
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
 _NOTES = (
     "",
     "24-DoF cable manipulator, one BLAS thread. Yardsticks: of just before and after each case. 'at 17 us': scaled to",
     "a machine whose yardstick takes 17 us.",
-    "Kernels at a state in motion, through Robot or ('engine') behind its door. Statics over 100 random tensions of",
-    "0-100 N. Runs from rest with the file's inputs, rtol 1e-3, atol 1e-6; tip against a run at rtol 1e-8.",
+    "Kernels at a state in motion, through Robot, or ('engine') without its checks of arguments. Statics over 100",
+    "random tensions of 0-100 N. Runs from rest with the file's inputs, rtol 1e-3, atol 1e-6; tip against a run at",
+    "rtol 1e-8.",
     "Cold compilation, cached start: load, statics, 0.1 s of motion, poses, energy in a new Python, without imports.",
     "Paper: MATLAB R2024a on an i9-13900HX, with its analytic Jacobian, or without it where ours is without.",
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sorosim.benchmark.cases import Case, of_robot
-from sorosim.benchmark.setting import Action, Setting
+from benchmarks.cases import Case, of_robot
+from benchmarks.context import Action, Context
 from sorosim.equilibria.statics import statics
 from sorosim.sensitivity import sensitivities
 
@@ -15,22 +15,22 @@ NAMES = {
 }
 
 
-def _prepared(setting: Setting) -> Action:
-    return lambda: sensitivities(setting.robot, NAMES[setting.name])
+def _prepared(context: Context) -> Action:
+    return lambda: sensitivities(context.robot, NAMES[context.name])
 
 
-def _forward(setting: Setting) -> Action:
-    by, (q, qd, _, u) = sensitivities(setting.robot, NAMES[setting.name]), setting.state
+def _forward(context: Context) -> Action:
+    by, (q, qd, _, u) = sensitivities(context.robot, NAMES[context.name]), context.state
     return lambda: by.forward_dynamics(q, qd, u)
 
 
-def _equilibrium(setting: Setting) -> Action:
-    by, eq = sensitivities(setting.robot, NAMES[setting.name]), statics(setting.robot)
+def _equilibrium(context: Context) -> Action:
+    by, eq = sensitivities(context.robot, NAMES[context.name]), statics(context.robot)
     return lambda: by.equilibrium(eq)
 
 
 def _rows(name: str) -> list[Case]:
-    makers: dict[str, tuple[Callable[[Setting], Action], int]] = {
+    makers: dict[str, tuple[Callable[[Context], Action], int]] = {
         "three numbers of the file: prepared": (_prepared, 3),
         "FD derivatives by three numbers": (_forward, 20),
         "derivatives of an equilibrium by three numbers": (_equilibrium, 20),
@@ -38,4 +38,4 @@ def _rows(name: str) -> list[Case]:
     return [of_robot(name, Case(what, make, iterations=n)) for what, (make, n) in makers.items()]
 
 
-VARIED: tuple[Case, ...] = tuple(case for name in NAMES for case in _rows(name))
+SENSITIVITIES: tuple[Case, ...] = tuple(case for name in NAMES for case in _rows(name))
