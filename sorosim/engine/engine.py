@@ -156,7 +156,7 @@ class Engine:
 
     @property
     def features(self) -> frozenset[str]:
-        """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_apart`."""
+        """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
             "fibres": len(self.fibres.row), "joint laws": len(self.elastic.laws.row), "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,

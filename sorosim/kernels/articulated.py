@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_inside
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inline
 from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
 from sorosim.kernels.mass_rank import ROUNDING, inertia_bound, pivot_is_rounding
@@ -51,7 +51,7 @@ def make_articulated(tree: Tree) -> Articulated:
     )  # fmt: skip
 
 
-@kernel_inside
+@kernel_inline
 def eliminate_single(tree, b, known, ws, parts):
     """Part of a joint of one coordinate in `articulate`; returns whether it moves mass, or is known."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
@@ -145,7 +145,7 @@ def articulate(tree, known, ws, parts):
     return -1
 
 
-@kernel_inside
+@kernel_inline
 def fold_single(tree, b, acts, parts, ws, P, x):
     """Part of a joint of one coordinate in `eliminate_forces`; x (m,); acts: P is not zero."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
@@ -166,7 +166,7 @@ def fold_single(tree, b, acts, parts, ws, P, x):
                 out[j] += h * x[j]
 
 
-@kernel_inside
+@kernel_inline
 def unfold_single(tree, b, known, wanted, parts, ws, P, x):
     """Its part in the way back; wanted: P of its node."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]

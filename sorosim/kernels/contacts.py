@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, inf, pi, sqrt
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_forces import evaluate_pair
 from sorosim.kernels.small import into_world
@@ -161,7 +161,7 @@ def search(surfaces, group, ws, contact):
                             add_candidate(surfaces, group, i, j, n_cores, contact)
 
 
-@kernel_apart("contacts")
+@kernel_lazy("contacts")
 def add_contacts(surfaces, ws, external) -> int:
     """Find all contacts, after a sweep of poses, and add their wrenches and tangents to `external`.
 
@@ -230,7 +230,7 @@ def add_rows(X, n_rows, first, last, columns, n, stride, out):
                     line[c] += x * column[c]
 
 
-@kernel_apart("contacts")
+@kernel_lazy("contacts")
 def contact_matrices(tree, contact, moving, ws, dq, dqd) -> None:
     """Add what contacts between nodes give to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]

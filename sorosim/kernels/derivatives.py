@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import tree as tr
 from sorosim.kernels.kinematics import place_start
 from sorosim.kernels.single import is_single, single_derivatives
@@ -132,7 +132,7 @@ def add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd):
         node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]
 
 
-@kernel_apart()
+@kernel_lazy()
 def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) -> None:
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 

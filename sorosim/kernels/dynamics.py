@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import tree as tr
 from sorosim.kernels.single import is_single, rigid_quantities, single_mass
 from sorosim.kernels.small import (
@@ -19,7 +19,7 @@ from sorosim.kernels.small import (
 )
 
 
-@kernel_apart()
+@kernel_lazy()
 def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
@@ -81,7 +81,7 @@ def project_wrenches(tree, ws, tau):
             add(F, ws.twist[parent, 2])
 
 
-@kernel_apart()
+@kernel_lazy()
 def composite_mass_matrix(tree, ws, M) -> None:
     """Mass matrix M (ndof, ndof), both triangles, from composite inertias; sums ws.tensor[:, 0] towards the root."""
     clear_matrix(M)

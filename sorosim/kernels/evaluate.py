@@ -6,7 +6,7 @@ the sweeps from being compiled half a dozen times.
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
@@ -51,7 +51,7 @@ PREPARE = 11  # tau: the internal force; the workspace for kernels.articulated, 
 DONE = -1
 
 
-@kernel_apart()
+@kernel_lazy()
 def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass) -> int:
     """Overwrite the bias force tau with accelerations, zero for known ones, and the mass matrix with its factor.
 
@@ -83,7 +83,7 @@ def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, sa
     return DONE
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B) -> None:
     """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
     n = dq.shape[0]
@@ -128,7 +128,7 @@ def acceleration_derivatives(by_inputs, loops, looped, known, closing, closure, 
             cholesky_solve(mass, B)
 
 
-@kernel_apart()
+@kernel_lazy()
 def evaluate(
     tree, elastic, fibres, loops, task, known, q, qd, qdd, u, gravity, external, closing, ws, closure, saddle, tau,
     mass, dq, dqd, B,

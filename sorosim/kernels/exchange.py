@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart
+from sorosim.compiled import kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.external import clear_external
 from sorosim.kernels.forces import internal_forces
@@ -11,7 +11,7 @@ from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.surfaces import NO_TANGENTS
 
 
-@kernel_apart()
+@kernel_lazy()
 def tree_exchange(
     tree, active, fibres, dampers, no_fibres, q, qd, u, ws, external, work, loss, dq, dqd, B
 ) -> None:  # fmt: skip
@@ -30,7 +30,7 @@ def tree_exchange(
             loss[k, i] = -loss[k, i]
 
 
-@kernel_apart("loads")
+@kernel_lazy("loads")
 def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, wrench, twist) -> None:
     """World wrenches (k, n_nodes, 6) of loads, and twists of their nodes, in k states at times t (k,).
 
@@ -49,7 +49,7 @@ def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, w
                 twist[k, i, r] = ws.twist[i, 0, r]
 
 
-@kernel_apart()
+@kernel_lazy()
 def powers(work, loss, rates, out) -> None:
     """Power of k rows of forces along rates: out (k, 2), of work and of loss [W]."""
     for k in range(rates.shape[0]):

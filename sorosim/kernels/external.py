@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.fibres import FibreWorkspace
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
@@ -210,7 +210,7 @@ def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
             line[columns[j]] -= total
 
 
-@kernel_apart("pairs")
+@kernel_lazy("pairs")
 def pair_matrices(tree, external, moving, ws, dq, dqd) -> None:
     """Add what couples the two nodes of each pair to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
@@ -269,7 +269,7 @@ def add_section_matrix(P, rows, n, c0, H, HP, out):
                 line[j] += a * row[j]
 
 
-@kernel_apart("fibres")
+@kernel_lazy("fibres")
 def fibre_forces(tree, fibres, q, u, derivatives, ws, external, workspace, tau, dq, dqd, B) -> None:
     """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
 

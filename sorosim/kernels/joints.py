@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
 from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, STRAIN
 from sorosim.lie.analytic import tanh
@@ -201,7 +201,7 @@ def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
         B[i, actuator] += slope * k
 
 
-@kernel_apart("joint laws")
+@kernel_lazy("joint laws")
 def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B) -> None:
     """tau += dampers, stops, motors and servos of all joints; if `derivatives` dq, dqd and B likewise."""
     for k in range(laws.row.shape[0]):

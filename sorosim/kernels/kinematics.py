@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place, kernel_inside
+from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import tree as tr
 from sorosim.kernels.single import is_single, single_motion
 from sorosim.kernels.small import (
@@ -38,7 +38,7 @@ def is_zero(x):
     return True
 
 
-@kernel_inside
+@kernel_inline
 def place_start(tree, k, ws, R, p):
     """Pose of the frame where segment k starts: parent node times the fixed offset."""
     g = ws.pose[tree.segment[k, tr.PARENT]]
@@ -64,7 +64,7 @@ def compose_into(R, p, Re, pe, out):
         out[3, i] = R[i, 0] * pe[0] + R[i, 1] * pe[1] + R[i, 2] * pe[2] + p[i]
 
 
-@kernel_inside
+@kernel_inline
 def write_columns(tree, at, n, first, map_1, map_2, out):
     """out (6 n,) = map_1 P_1 + map_2 P_2, the maps given transposed (6, 6): only the rows in use are read."""
     at_1 = at + tr.BASIS
@@ -148,7 +148,7 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
                 ws.column[3, place] = Sdd[r]
 
 
-@kernel_inside
+@kernel_inline
 def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record):
     """A0 = Ad_g T and its total time derivatives in dual[4:7], T the tangent operator; adds the motion to V and Acc."""
     T, Td, Tdd, X, A = dual[0], dual[1], dual[2], dual[3], dual[4:8]
@@ -185,7 +185,7 @@ def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual
         add_dual_vector(A[1], rate, Acc)
 
 
-@kernel_apart()
+@kernel_lazy()
 def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.external import add_load, world_wrench
 from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, fluid_wrench, into_body
 from sorosim.kernels.kinematics import compose_into
@@ -111,7 +111,7 @@ def add_twist_damping(coefficients, g, V, scratch, f, wrench, D_w):
             D_w[r, c] -= scratch[2, r, c]
 
 
-@kernel_apart("loads")
+@kernel_lazy("loads")
 def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
     """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels import loop_joint as lj
 from sorosim.kernels.external import world_wrench
 from sorosim.kernels.kinematics import body_columns, compose_into
@@ -56,7 +56,7 @@ def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     )  # fmt: skip
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def close_loops(loops, ws, u, closure) -> None:
     """Error, rate and acceleration of all loops after a forward sweep, and the wrenches on their frames A.
 
@@ -146,7 +146,7 @@ def write_rows(row, value, columns, n, out):
                     target[i] += phi * line[i]
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B) -> None:
     """Rows of the constraint matrix and, if `derivatives`, all their derivatives, after the sweeps.
 

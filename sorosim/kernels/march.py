@@ -9,7 +9,7 @@ from math import ceil
 
 import numpy as np
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
@@ -135,7 +135,7 @@ def error_test(model, march, closure, rows):
     return True
 
 
-@kernel_apart()
+@kernel_lazy()
 def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
     """Advance by up to max_steps steps; returns one of the codes above.
 

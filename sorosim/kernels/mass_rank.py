@@ -8,7 +8,7 @@ coordinate i moves of these inertias (`shift_inertia`).
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place, kernel_inside
+from sorosim.compiled import kernel_in_place, kernel_inline
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, END, FIRST, WORK
 
 # pivots below this part of that sum are rounding: 1.1e-16 was met up to 1 km from the origin, and 4e-9 in real robots
@@ -17,7 +17,7 @@ ROUNDING = 1e-14
 CLEARLY_REGULAR = 1e-4
 
 
-@kernel_inside
+@kernel_inline
 def inertia_bound(M, condensed, J, n, j):
     """Upper bound of J_j^T M J_j for column j of J (6, n), by the traces of M and those condensed (2,) out of it."""
     turning, moving = M[0, 0] + M[1, 1] + M[2, 2] + condensed[0], M[3, 3] + M[4, 4] + M[5, 5] + condensed[1]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
@@ -122,7 +122,7 @@ def ratios(number):
     return ratio, number[GAMMA] / (beta * h)
 
 
-@kernel_apart()
+@kernel_lazy()
 def evaluate_at(model, march, ws, closure, saddle, what) -> None:
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
@@ -146,7 +146,7 @@ def evaluate_at(model, march, ws, closure, saddle, what) -> None:
         state[RESIDUE, 0] = nan
 
 
-@kernel_apart()
+@kernel_lazy()
 def factor(model, march, closure) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
     number, S, n, m = march.number, march.S, march.S.shape[0], march.G.shape[0]
@@ -216,7 +216,7 @@ def solve(march, closure, x):
             x[k] += march.columns[k, i] * step[i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def change_step(model, march, ws, closure, saddle) -> None:
     """Fit what depends on the size of the step to the new one.
 
@@ -233,7 +233,7 @@ def change_step(model, march, ws, closure, saddle) -> None:
     number[LAST_STEP] = h
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def scale_drift(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
     """Scale the drift A qd of the constraints by `part`: the nearest rates, in kinetic energy, that have it."""
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
@@ -266,7 +266,7 @@ def scale_drift(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
             state[qd_row, i] += x[i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def begin_step(model, march, ws, closure, saddle) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
@@ -298,7 +298,7 @@ def begin_step(model, march, ws, closure, saddle) -> None:
         multiplier[L_NEW, i] = multiplier[L, i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def correct(model, march, closure) -> float:
     """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
@@ -323,7 +323,7 @@ def correct(model, march, closure) -> float:
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_apart()
+@kernel_lazy()
 def error_of(model, march, closure) -> float:
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
@@ -355,7 +355,7 @@ def error_of(model, march, closure) -> float:
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_apart()
+@kernel_lazy()
 def actuator_forces(model, march, ws) -> None:
     """Forces of actuators at the end of the step: what the last evaluation has beyond passive forces in its state."""
     state, n = march.state, march.state.shape[1]
@@ -376,7 +376,7 @@ def actuator_forces(model, march, ws) -> None:
         state[ACTUATION_NEW, i] -= march.tau[i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def add_work(model, march, ws) -> None:
     """Add the work of the step: of mean forces along mean rates, as Newmark's method has it (docs/theory.md, 10)."""
     state, number = march.state, march.number

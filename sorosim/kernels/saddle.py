@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.linalg import (
     back_substitute,
     back_substitute_vector,
@@ -91,7 +91,7 @@ def rank_tolerance(loops, error, known_rank):
     return min(max(RANK_TOLERANCE, RANK_TOLERANCE_PER_GAP * gap), RANK_TOLERANCE_OPEN)
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
     """Factor W = Q R with pivoting, columns of known coordinates left out; fills rank and least pivot.
 
@@ -166,7 +166,7 @@ def null_multipliers(rank, saddle):
             z[i] /= size
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def solve_constrained(loops, U, saddle, x, multiplier) -> None:
     """Overwrite x (n,), the force f, with the solution for b = saddle.right[:, 0]; fills multiplier (m,)."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right[:, 0]
@@ -206,7 +206,7 @@ def solve_constrained(loops, U, saddle, x, multiplier) -> None:
     back_substitute_vector(U, x)
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def solve_constrained_columns(loops, U, saddle, X) -> None:
     """Overwrite X (n, k), forces, with the solutions x for b = saddle.right[:, :k]."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right

@@ -6,7 +6,7 @@ starts. Most joints of most robots are such blocks, so each sweep takes them apa
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_inside
+from sorosim.compiled import kernel_inline
 from sorosim.kernels import tree as tr
 from sorosim.kernels.ancestors import (
     PATH_J,
@@ -24,7 +24,7 @@ from sorosim.lie.triples import cross, dot, head, plus, product, row, rows, scal
 from sorosim.lie.triples import times as turned
 
 
-@kernel_inside
+@kernel_inline
 def is_single(tree, b):
     """Whether a block is a joint of one coordinate."""
     if tree.block[b, tr.BLOCK_N] != 1 or tree.block[b, tr.END] - tree.block[b, tr.FIRST] != 1:
@@ -32,7 +32,7 @@ def is_single(tree, b):
     return tree.segment[tree.block[b, tr.FIRST], tr.KIND] == tr.COMMUTING
 
 
-@kernel_inside
+@kernel_inline
 def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
     """Pose, V, A - G and, by `orders`, S_w, S_w', S_w'' of node k, which a joint of one coordinate moves.
 
@@ -90,7 +90,7 @@ def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
         store(a2, b2, ws.column[3, work : work + 6])
 
 
-@kernel_inside
+@kernel_inline
 def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
     """Inertia M, wrench F = M A + ad*_V H and, if `tensors`, N = adbar_H + ad*_V M - M ad_V of a rigid body, H = M V.
 
@@ -144,7 +144,7 @@ def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
     store((f[1], -f[0], zero), nothing, N[5])
 
 
-@kernel_inside
+@kernel_inline
 def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd):
     """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
     k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
@@ -214,13 +214,13 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     return n
 
 
-@kernel_inside
+@kernel_inline
 def along(J, F):
     """J^T F, both (6,)."""
     return J[0] * F[0] + J[1] * F[1] + J[2] * F[2] + J[3] * F[3] + J[4] * F[4] + J[5] * F[5]
 
 
-@kernel_inside
+@kernel_inline
 def single_mass(tree, b, filled, ws, mass):
     """Part of a joint of one coordinate in `dynamics.composite_mass_matrix`; filled: as for `single_derivatives`."""
     k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
@@ -236,7 +236,7 @@ def single_mass(tree, b, filled, ws, mass):
     return n
 
 
-@kernel_inside
+@kernel_inline
 def push(M, J, out):
     """out = M J, J and out (6,)."""
     j0, j1, j2, j3, j4, j5 = J[0], J[1], J[2], J[3], J[4], J[5]

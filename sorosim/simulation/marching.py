@@ -208,7 +208,7 @@ class Marching:
 
 
 def compile_march(features: frozenset[str]) -> None:
-    """Compile the steps for robots with these features, see `compiled.kernel_apart`; types are the same for all."""
+    """Compile the steps for robots with these features, see `compiled.kernel_lazy`; types are the same for all."""
     from sorosim.io import load
 
     system = OdeSystem(load("pendulum"), Motion([]), {})

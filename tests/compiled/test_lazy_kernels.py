@@ -1,4 +1,4 @@
-"""Kernels that are compiled apart, named tuples by reference, and compilation by several processes."""
+"""Kernels that are compiled lazily, named tuples by reference, and compilation by several processes."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 
 compiled_only = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 
@@ -30,7 +30,7 @@ class Outer(NamedTuple):
     shift: float
 
 
-@kernel_apart()
+@kernel_lazy()
 def weigh(outer, k) -> float:
     """Entry k of the values, times its weight."""
     if k >= outer.values.shape[0]:
@@ -38,7 +38,7 @@ def weigh(outer, k) -> float:
     return outer.values[k] * outer.inner.weights[k]
 
 
-@kernel_apart("some")
+@kernel_lazy("some")
 def add_weighed(outer, out) -> None:
     """out[0] += sum of weighed values + shift."""
     for k in range(outer.values.shape[0]):
@@ -46,12 +46,12 @@ def add_weighed(outer, out) -> None:
     out[0] += outer.shift
 
 
-@kernel_apart()
+@kernel_lazy()
 def beyond(outer) -> float:
     return weigh(outer, 7)
 
 
-@kernel_apart()
+@kernel_lazy()
 def misdeclared(x) -> int:
     return 0.5 * x
 
@@ -70,7 +70,7 @@ def outer(kind=float):
     return Outer(np.arange(1, 4, dtype=kind), Inner(np.array([1.0, 10.0, 100.0], dtype=kind)), 0.5)
 
 
-def test_kernels_apart_call_each_other():
+def test_lazy_kernels_call_each_other():
     given, out = outer(), np.zeros(1)
     add_weighed(given, out)
     assert out[0] == 1 + 20 + 300 + 0.5
@@ -84,7 +84,7 @@ def types_of(*examples):
 
 
 @compiled_only
-def test_kernels_apart_are_compiled_for_other_types_too():
+def test_lazy_kernels_are_compiled_for_other_types_too():
     given, out = outer(complex), np.zeros(1, dtype=complex)
     with pytest.raises(TypeError, match="declared to return float64, and returns complex128"):
         weigh.compile(types_of(given, 0))
@@ -115,7 +115,7 @@ def test_single_values_are_no_types_of_their_own():
 
 MODULE = """
 import numpy as np
-from sorosim.compiled import kernel_apart, kernel_in_place, prepare
+from sorosim.compiled import kernel_lazy, kernel_in_place, prepare
 
 @kernel_in_place
 def shared(x):
@@ -128,12 +128,12 @@ def shared(x):
 PARTS = 4
 for part in range(PARTS):
     MODULE += f"""
-@kernel_apart()
+@kernel_lazy()
 def part_{part}(x) -> float:
     return shared(x) + {part}.0
 """
 MODULE += f"""
-@kernel_apart()
+@kernel_lazy()
 def whole(x) -> float:
     return {" + ".join(f"part_{part}(x)" for part in range(PARTS))}
 """
