@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,8 @@ class Robot(ForwardDynamics):
 
     def with_description(self, description: Description) -> Robot:
         """The same robot, whose description differs by no more than its start, its defaults and its document."""
-        out = copy(self)
+        out = object.__new__(Robot)  # a copy makes its arrays anew
+        vars(out).update(vars(self))
         out.description = description
         out._initial = out._start()
         return out

@@ -150,6 +150,10 @@ class Type:
         """The value to store; WRONG if it is refused, which is noted."""
         return at.attempt(lambda: self.check(value))
 
+    def read_named(self, value: Any, at: At, name: str) -> Any:
+        """As `read`, of what stands under a name that it may keep."""
+        return self.read(value, at)
+
     def check(self, value: Any) -> Any:
         """The value to store, else ModelError with a path relative to the value; this one takes any."""
         return value
@@ -266,6 +270,7 @@ class Declared:
     kind: ClassVar[str] = ""  # its key in a file
     title: ClassVar[str] = ""  # of its section in the page of the file format
     label: ClassVar[str] = ""  # in errors, where it has no name and no kind
+    is_named: ClassVar[bool] = False  # whether it keeps the name under which a file has it
     registry: ClassVar[Registry]
     # groups of keys, or of sets of keys, of which a file gives one
     alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()

@@ -26,6 +26,11 @@ class Part(Type):
     def read(self, value: Any, at: At) -> Any:
         return self.cls.read(value, at)
 
+    def read_named(self, value: Any, at: At, name: str) -> Any:
+        if self.cls.is_named and isinstance(value, Mapping):
+            return self.cls.read_keys(value, at, name=name)
+        return self.cls.read(value, at)
+
     def write(self, value: Any, writer: Writer) -> Any:
         return value.data(writer)
 
@@ -79,7 +84,7 @@ class MapOf(Type):
         for name, entry in value.items():
             here = at.inside(value) / name
             right = here.attempt(lambda name=name: self.name.check(name), at_key=True)  # type: ignore[misc]
-            read = self.type.read(entry, here)
+            read = self.type.read_named(entry, here, str(name))
             found[name] = WRONG if right is WRONG else read
         return WRONG if any(entry is WRONG for entry in found.values()) else found
 

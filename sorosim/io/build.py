@@ -154,16 +154,9 @@ class FileScope(Scope):
         for name, entry in (entries or {}).items():
             here = At(self, (block, name), entries)
             named = here.attempt(lambda name=name: kind.name.check(name), at_key=True)  # type: ignore[misc]
-            found = self._part(kind.type, block, name, entry, here)
+            found = kind.type.read_named(entry, here, name)
             if found is not WRONG and named is not WRONG:
                 self.parts[block][name] = found
-
-    @staticmethod
-    def _part(kind: Any, block: str, name: str, entry: Any, at: At) -> Any:
-        if block not in ("materials", "links"):
-            return kind.read(entry, at)
-        # these know their names
-        return kind.cls.read_keys(entry, at, name=name) if isinstance(entry, Mapping) else kind.read(entry, at)
 
     def _joint(self, block: str, name: str) -> Any:
         """The joint of a link or a loop, or its kind, which may be known though the rest is wrong."""

@@ -115,11 +115,18 @@ class Layout:
 
 
 def segment_strain(division: Division, X_start: float, X_end: float) -> Array:
-    """One segment of `Tree.strain`: h, c, xi* and P at the collocation points h (1/2 -+ sqrt(3)/6)."""
-    h = X_end - X_start
-    X = X_start + h * (0.5 + np.array([-1.0, 1.0]) * np.sqrt(3.0) / 6.0)
+    """One segment of `Tree.strain`, between two places of a division."""
+    found: Array = segment_strains(division, np.array([X_start, X_end]))[0]
+    return found
+
+
+def segment_strains(division: Division, grid: Array) -> Array:
+    """Segments (m - 1, n) of `Tree.strain` between places (m,): h, c, xi* and P at the points h (1/2 -+ sqrt(3)/6)."""
+    start, h = grid[:-1], grid[1:] - grid[:-1]
+    X = (start[:, None] + h[:, None] * (0.5 + np.array([-1.0, 1.0]) * np.sqrt(3.0) / 6.0)).ravel()
     xi, P = division.reference.values(X, division.length), division.basis(X)
-    return np.concatenate([[h, np.sqrt(3.0) * h**2 / 12.0], xi.ravel(), P.ravel()])
+    head = np.stack([h, np.sqrt(3.0) * h**2 / 12.0], axis=-1)
+    return np.hstack([head, xi.reshape(len(h), -1), P.reshape(len(h), -1)])
 
 
 def joint_strain(columns: Array) -> Array:
@@ -297,9 +304,9 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 pieces.append(Piece(division, start, len(builder.blocks), len(builder.rows), n))
                 builder.begin_block(node, rows, K, D, [0.0] * n)
                 density = division.line_inertia(grid)
+                strains = segment_strains(division, grid)
                 for a in range(1, len(grid)):
-                    strain = segment_strain(division, grid[a - 1], grid[a])
-                    node = builder.add_segment(node, GENERAL, strain, np.diag(w[a] * density[a]))
+                    node = builder.add_segment(node, GENERAL, strains[a - 1], np.diag(w[a] * density[a]))
                     nodes.append(node)
                     X.append(start + grid[a])
                     weight.append(w[a])

@@ -102,6 +102,8 @@ class Link(Declared, title="Links"):
     parent's: in that of the section at ``s`` of a rod, of the rigid body, or in the frame that ``frame`` names.
     """
 
+    is_named = True
+
     name: str
     body: Rod | RigidBody | None = key(
         LinkBody(), "The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body "

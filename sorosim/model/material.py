@@ -7,6 +7,7 @@ from typing import Any
 
 from sorosim.declare import Declared, Quantity, key
 from sorosim.errors import ModelError
+from sorosim.problems import shown
 from sorosim.validation import number
 
 
@@ -28,6 +29,8 @@ class Material(Declared, title="Materials"):
     The damping of a section is eta diag(Jt, 3 Iy, 3 Iz, 3 A, A, A) (docs/theory.md, 6).
     """
 
+    is_named = True
+
     young: float = key(Quantity("pressure", above=0.0), "Young's modulus.", "1 MPa")
     _: KW_ONLY
     poisson: float | None = key(
@@ -48,6 +51,8 @@ class Material(Declared, title="Materials"):
     name: str = ""
 
     def validate(self) -> None:
+        if not isinstance(self.name, str):
+            raise ModelError("name", "a text", shown(self.name))
         if self.poisson is None and self.shear is None:
             raise ModelError("", "one of poisson and shear", "neither", "nearly incompressible: poisson = 0.5")
         if self.poisson is not None and self.shear is not None:

@@ -287,7 +287,7 @@ class PlaceType(Type):
         return OnLink(AS_BUILT if is_built else chained(matrices), first.s, first.frame or "")
 
     def write(self, value: Any, writer: Writer) -> Any:
-        return pose_data(value)
+        return pose_data(value.at if isinstance(value, OnLink) else value)
 
     def shapes(self) -> tuple[Type, ...]:
         return Part(PoseAsBuilt if self.built else PoseOnLink), ListOf(Part(PoseOnLink))

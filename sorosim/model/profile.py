@@ -125,7 +125,7 @@ class Formula(Profile):
     def __post_init__(self) -> None:
         if not isinstance(self.expression, Expression):
             raise ModelError("formula", "an Expression", describe(self.expression))
-        check_place_variables("formula", self.expression)
+        check_place_variables("", self.expression)
 
     def jets(self, X: ArrayLike, L: float) -> Array:
         return evaluate(self.expression, X, L)

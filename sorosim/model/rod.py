@@ -35,7 +35,7 @@ class MaterialOf(Type):
             return at.fail("a Material", shown(value))
         name = at.attempt(lambda: Name().check(value))
         names = at.scope.names("materials")
-        if name is WRONG or not at.known("the name of a material", name, () if names is None else names):
+        if name is WRONG or names is None or not at.known("the name of a material", name, names):
             return WRONG
         return at.scope.part("materials", name, WRONG)
 

@@ -103,7 +103,7 @@ class Section(Declared):
         Returns an (n_X, n, 2) array [m]. The n >= 4 points of different X correspond to each other.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 4:
-            raise ModelError("outline", "4 points or more", describe(n))
+            raise ModelError(f"{self.kind}.outline", "4 points or more", describe(n))
         return self._boundary(n, **{name: jets[:, 0] for name, jets in self.size_jets(X, L).items()})
 
     def inner_outline(self, X: ArrayLike, L: float, n: int = 32) -> Array | None:

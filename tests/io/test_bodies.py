@@ -241,7 +241,6 @@ def export(mesh, path):
 @pytest.mark.parametrize("embedded", [True, False])
 def test_the_text_of_a_robot_with_meshes_stands_alone(embedded, tmp_path, monkeypatch):
     monkeypatch.setattr(meshes, "MAX_EMBEDDED", 20 if embedded else 0)
-    monkeypatch.setattr("sorosim.io.robot_writer.MAX_EMBEDDED", 20 if embedded else 0)
     (tmp_path / "parts").mkdir()
     export(angle_mesh(), tmp_path / "parts" / "angle.stl")
     text = (
@@ -376,7 +375,7 @@ def test_the_schema_refuses_what_loading_refuses(body):
 
 
 def test_a_large_mesh_from_no_file_is_written_if_a_text_can_hold_it(monkeypatch):
-    monkeypatch.setattr("sorosim.io.robot_writer.MAX_EMBEDDED", 10)
+    monkeypatch.setattr(meshes, "MAX_EMBEDDED", 10)
     monkeypatch.setattr("sorosim.io.robot_writer.MAX_WRITTEN", 30)
     link = Link("a", Assembly((Solid(angle_mesh(), density=1.0),)))  # of 20 triangles
     there_and_back(Robot(Description("angle", (link,))))

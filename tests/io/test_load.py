@@ -355,8 +355,15 @@ def test_mistakes_in_a_dict_are_model_errors_without_positions():
     data = {"sorosim": 1, "links": {"arm": {"body": {"mass": -1, "inertia": [1, 1, 1]}, "parent": "leg"}}}
     with pytest.raises(ModelError) as caught:
         load(data)
-    assert str(caught.value) == "links.arm.body.mass: expected a mass greater than 0, got -1"
-    data["links"]["arm"] |= {"body": {"mass": 1, "inertia": [1, 1, 1]}, "at": {"s": 3, "position": 4}}
+    assert str(caught.value).splitlines() == [
+        "links.arm.body.mass: expected a mass greater than 0, got -1",
+        "links.arm.parent: expected a link of this robot or 'world', got 'leg'; known: world",
+    ]
+    data["links"]["arm"] |= {
+        "parent": "world",
+        "body": {"mass": 1, "inertia": [1, 1, 1]},
+        "at": {"s": 3, "position": 4},
+    }
     with pytest.raises(ModelError) as caught:
         load(data)
     assert str(caught.value).splitlines() == [

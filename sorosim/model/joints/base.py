@@ -43,9 +43,19 @@ ONSET = {"angle": 1e-3, "length": 1e-4}
 class Limit(Declared, title="End stops"):
     """End stops of one coordinate: outside of them a spring pushes back. What they are of, the joint knows."""
 
+    label = "limits"
+
     low: Any = key(Given(), "Lower end, an angle or a length; without it there is none.", "-90 deg", default=-math.inf)
     high: Any = key(Given(), "Upper end; without it there is none.", "90 deg", default=math.inf)
     stiffness: Any = key(Given(), "Stiffness of the ends, N*m/rad or N/m.", "1000", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high, stiffness = (as_real(value) for value in (self.low, self.high, self.stiffness))
+        if low is not None and high is not None and not low.real < high.real:
+            raise ModelError("limits.high", f"an end above low = {low:g}", f"{high:g}")
+        if stiffness is not None and not 0.0 < stiffness.real < math.inf:
+            raise ModelError("limits.stiffness", "a number greater than 0", f"{stiffness:g}")
 
     def of(self, dimension: str) -> Limit:
         """The same in SI units, of a coordinate that is an angle or a length; else ModelError."""
@@ -129,7 +139,7 @@ class PerCoordinate(_OfCoordinates):
     def check(self, value: Any) -> Values:
         types = self.types
         if not is_list(value) and as_real(value) == 0.0:
-            return (0.0,) * len(types)
+            return tuple(one.check(0.0) for one in types)
         if self.alike and not is_list(value):
             return (types[0].check(value),) * len(types)
         if not is_list(value) or len(value) != len(types):
