@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import InputError, ModelError
+from sorosim.errors import ModelError
 from sorosim.loads.wrench import Wrench
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description

@@ -73,7 +73,7 @@ WRONG = [
      "universal.damping: expected a list of 2, one for each coordinate (first, second), got [1]; for instance "
      "[0.1 N*m*s/rad, 0.1 N*m*s/rad]"),
     (lambda: Joint("revolute", friction=-1.0), "revolute.friction: expected a moment of 0 or more, got -1"),
-    (lambda: Joint("revolute", creep=0.0), "revolute.creep: expected an angular velocity greater than 0, got 0"),
+    (lambda: Joint("revolute", creep=0.0), "revolute.creep: expected an angular speed greater than 0, got 0"),
     (lambda: Joint("fixed", friction=1.0),
      "fixed: expected a key of a fixed joint, got 'friction'; a fixed joint does not move"),
     (lambda: Joint("fixed", limits=STOP),
@@ -82,7 +82,7 @@ WRONG = [
      "universal.limits: expected a list of 2, one for each coordinate (first, second), got Limit; null where there is "
      "none"),
     (lambda: Limit(1.0, 1.0, stiffness=1.0), "limits.high: expected an end above low = 1, got 1"),
-    (lambda: Limit(0.0, stiffness=0.0), "limits.stiffness: expected a number greater than 0, got 0.0"),
+    (lambda: Limit(0.0, stiffness=0.0), "limits.stiffness: expected a number greater than 0, got 0"),
 ]  # fmt: skip
 
 
