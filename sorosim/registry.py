@@ -51,6 +51,7 @@ class Registry:
     ) -> None:
         self.group, self.what, self.objects, self.check = group, what, objects, check
         self._modules = list(modules)
+        self._order = list(modules)
         self._built_in: dict[str, Any] = {}
         self._registered: dict[str, Any] = dict(known or {})
 
@@ -60,8 +61,13 @@ class Registry:
 
     def declared(self) -> dict[str, Any]:
         """Built-in kinds by name, in the order of their modules."""
-        while self._modules:
-            import_module(self._modules.pop(0))
+        if self._modules:
+            for module in self._order:
+                import_module(module)
+            self._modules = []
+            # other modules may have imported some of them before
+            kinds = sorted(self._built_in.items(), key=lambda item: self._order.index(item[1].__module__))
+            self._built_in = dict(kinds)
         return self._built_in
 
     @property

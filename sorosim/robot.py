@@ -68,18 +68,6 @@ class Robot(ForwardDynamics):
         blocks = ("initial", self.description.initial), ("initial_rates", self.description.initial_rates)
         return tuple(self._by_name(name, block) for name, block in blocks)  # type: ignore[return-value]
 
-    def redescribed(self, **changes: Any) -> Robot:
-        """The same robot with another start or other defaults of its runs."""
-        return self.with_description(replace(self.description, **changes))
-
-    def with_description(self, description: Description) -> Robot:
-        """The same robot, whose description differs by no more than its start, its defaults and its document."""
-        out = object.__new__(Robot)  # a copy makes its arrays anew
-        vars(out).update(vars(self))
-        out.description = description
-        out._initial = out._start()
-        return out
-
     def _by_name(self, where: str, given: Mapping[str, float]) -> Array:
         """Vector (ndof,) of a block of the description, zero where it says nothing."""
         out = np.zeros(self.ndof)
@@ -193,6 +181,26 @@ class Robot(ForwardDynamics):
     def __repr__(self) -> str:
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"
         return f"<Robot '{self.name}': {counts}>"
+
+    def with_values(self, values: Mapping[str, Any]) -> Robot:
+        """Return the robot with other values of its file.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Paths as `sorosim.load(..., set=...)` takes them: ``{"materials.silicone.young": "2 MPa",
+            "parameters.width": 0.05}``. Of a robot that was made in Python the file is what `to_yaml` writes.
+
+        Raises
+        ------
+        InputError
+            A path that leads nowhere.
+        FileError, ModelError
+            What the file then says is wrong.
+        """
+        from sorosim.io import with_values
+
+        return with_values(self, values)
 
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
@@ -384,3 +392,12 @@ def check_robot(robot: Any) -> Robot:
     if not isinstance(robot, Robot):
         raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
     return robot
+
+
+def redescribed(robot: Robot, description: Description) -> Robot:
+    """The same robot, whose description differs by no more than its start, its defaults and its document."""
+    out = object.__new__(Robot)  # a copy makes its arrays anew
+    vars(out).update(vars(robot))
+    out.description = description
+    out._initial = out._start()
+    return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,9 @@ class Coordinate(Text):
 class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
     """A motor in a joint; its input is the moment [N m] or the force [N] on the link, its reaction acts on the parent.
 
-    Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint moves.
+    `along` is ``angle`` or ``slide`` of a cylindrical joint, ``first`` or ``second`` of a universal one, ``angle``,
+    ``tx`` or ``ty`` of a planar one, ``rx``, ``ry`` or ``rz`` of a spherical one, these or ``tx``, ``ty`` or ``tz`` of
+    a free one. Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint moves.
     """
 
     link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint it drives.", "ball")
@@ -109,11 +111,14 @@ class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
         return (MOTOR, link.joint_blocks[k], at, index - stages[k].first, actuator), []
 
 
-def compile_motors(motors: Mapping[int, JointForce], layout: Layout, laws: Laws) -> Laws:
+def compile_motors(motors: Mapping[int, JointForce], names: Sequence[str], layout: Layout, laws: Laws) -> Laws:
     """Laws with motors, by actuator index, among them."""
     rows, values = [], laws.value.tolist()
     for actuator, motor in motors.items():
-        row, own = motor.law(layout, actuator, len(values))
+        try:
+            row, own = motor.law(layout, actuator, len(values))
+        except ModelError as error:
+            raise error.inside(f"actuators.{names[actuator]}") from None
         rows.append(row)
         values += own
     table = np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 5)])

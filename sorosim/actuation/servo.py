@@ -61,8 +61,8 @@ class Servo(JointForce, kind="servo", title="Servos"):
         for name in ("stiffness", "damping", "limit"):
             value = getattr(self, name)
             if not isinstance(value, str):  # a text waits for the joint
-                least = value.real > 0.0 if name != "damping" else value.real >= 0.0
-                if not least:
+                fits = value.real > 0.0 if name != "damping" else value.real >= 0.0
+                if not fits or (value.real == math.inf and name != "limit"):
                     what = "greater than 0" if name != "damping" else "of 0 or more"
                     raise ModelError(name, f"a number {what}", f"{value:g}")
 
@@ -87,4 +87,10 @@ class Servo(JointForce, kind="servo", title="Servos"):
         row = (SERVO, link.joint_blocks[0], at, link.column + index, actuator)
         dimension = link.link.joint.dimensions[index]
         types = {name: one.type for name, one in self.keys().items() if isinstance(one.type, OfJoint)}
-        return row, [one.of(getattr(self, name), dimension) for name, one in types.items()]
+        values = []
+        for name, one in types.items():
+            try:
+                values.append(one.of(getattr(self, name), dimension))
+            except ModelError as error:
+                raise error.inside(name) from None
+        return row, values

@@ -41,7 +41,7 @@ class Scope:
     data: Any = None
     problems: list[Problem] = field(default_factory=list)
     dimensions: dict[Path, str] | None = None  # where given: it takes the dimension of every number that is read
-    is_file: ClassVar[bool] = False
+    is_file: bool = False  # whether the data are those of a file
 
     def names(self, block: str) -> Collection[str] | None:
         """Names in a block, wrong entries included; None if they are not known yet."""
@@ -57,9 +57,7 @@ class Scope:
 
     def mesh(self, given: Any, at: At) -> Any:
         """The mesh of a file."""
-        from sorosim.io.meshes import mesh_of  # it needs the shapes
-
-        return at.attempt(lambda: mesh_of(given.file, given.scale))
+        return at.fail("a mesh by its triangles", "a file", "sorosim.io.meshes.read_mesh reads it")
 
     def folder_of(self, path: Path) -> FilePath | None:
         """Folder where a relative path at this place begins; None if other files are not to be read."""
@@ -326,7 +324,8 @@ class Declared:
     @property
     def _where(self) -> str:
         """What it is called in errors."""
-        return getattr(self, "name", "") or self.kind or self.label or type(self).__name__.lower()
+        name = getattr(self, "name", "")
+        return (name if isinstance(name, str) else "") or self.kind or self.label or type(self).__name__.lower()
 
     def validate(self) -> None:
         """Refuse fields that do not go together, and set what follows from them."""
@@ -344,7 +343,7 @@ class Declared:
         if isinstance(data, cls):
             return data
         if not isinstance(data, Mapping):
-            return at.fail(cls.expected(), shown(data))
+            return at.fail(cls.expected() if at.scope.is_file else f"a {cls.__name__}", shown(data))
         return cls.read_keys(data, at)
 
     @classmethod
@@ -373,6 +372,7 @@ class Declared:
                 at.fail(f"the key '{key.name}'", "nothing", example)
         if unknown:
             # one mistake, one problem: the key may be a missing one misspelt, or the rest of a text with a comma
+            unknown = [name for name in unknown if isinstance(name, str)]
             torn = any(data[name] is None and ":" not in name and not name.isidentifier() for name in unknown)
             meant = [one.expected for one in at.scope.problems[n_problems:] if one.path == at.path]
             at.scope.problems[n_problems:] = [
@@ -384,6 +384,9 @@ class Declared:
     @classmethod
     def unknown_key(cls, name: str, value: Any, at: At) -> None:
         """Note a key that is not known."""
+        if not isinstance(name, str):
+            at.fail("texts as keys", shown(name))
+            return
         hint = nearest(name, cls.key_names())
         if value is None and ":" in name:
             hint = "write a space after the colon"

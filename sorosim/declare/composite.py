@@ -82,6 +82,8 @@ class MapOf(Type):
             return at.fail("a mapping of names", shown(value))
         found: dict[str, Any] = {}
         for name, entry in value.items():
+            if not isinstance(name, str):
+                return at.fail("texts as keys", shown(name))
             here = at.inside(value) / name
             right = here.attempt(lambda name=name: self.name.check(name), at_key=True)  # type: ignore[misc]
             read = self.type.read_named(entry, here, str(name))
@@ -140,7 +142,7 @@ class Reference(Type):
 
     def read(self, value: Any, at: At) -> Any:
         names = at.scope.names(self.block)
-        name = at.attempt(lambda: (Name() if names is None else Text(self.what)).check(value))
+        name = at.attempt(lambda: Text(self.what).check(value))
         if name is WRONG or names is None:
             return name
         if name in self.others or (name in names and self._fits(name, at)):

@@ -86,7 +86,10 @@ def _surface(patient: Patient, name: str, fluid: Fluid) -> Iterator[Finding]:
     robot = patient.robot
     nodes = robot.engine.loading.nodes_of(name)
     poses = robot.engine.poses(nodes, robot.initial_q, np.zeros(robot.ndof))[0]
-    above = float((poses[:, :3, 3] @ np.array(fluid.up)).min(initial=np.inf)) - fluid.height
+    above = (
+        float((poses[:, :3, 3] @ np.array(fluid.upward(patient.robot.description.gravity))).min(initial=np.inf))
+        - fluid.height
+    )
     if above > patient.extent:
         what = f"its surface is {above:.3g} m below all that it is for, at the start"
         yield Finding(

@@ -85,7 +85,8 @@ class Engine:
         places = [place for load in loads.values() for place in load.places]
         places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
         self.tree, elastic, layout = compile_tree(links, places)
-        self.layout = replace(layout, joined=frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values()))
+        joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values())
+        self.layout = replace(layout, joined=joined, gravity=tuple(gravity))
         self.gravity = np.array(gravity, dtype=number_type())
         self.actuator_names = tuple(actuators)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
@@ -94,7 +95,7 @@ class Engine:
         for i, actuator in in_rods.items():
             check_actuator(self.actuator_names[i], actuator, self.layout)
         self.fibres, in_python = compile_fibres(in_rods, self.actuator_names, len(actuators), self.layout)
-        self.elastic = elastic._replace(laws=compile_motors(motors, self.layout, elastic.laws))
+        self.elastic = elastic._replace(laws=compile_motors(motors, self.actuator_names, self.layout, elastic.laws))
         self.loading = Loading(loads, self.layout, self.fibres, in_python)
         # what has weight; the fluid that moves with the robot has none
         self.weight = self.tree.inertia

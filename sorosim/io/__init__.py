@@ -71,10 +71,11 @@ def _robot(
     """The robot of a file, which keeps its document."""
     from sorosim.io.build import robot_from
     from sorosim.io.document import document_of
+    from sorosim.robot import redescribed
 
     robot, scope = robot_from(expanded, folder=folder, name=name)
     document = document_of(expanded, scope.embedded, robot.name, file, text, folder)
-    return robot.with_description(robot.description.with_document(document))
+    return redescribed(robot, robot.description.with_document(document))
 
 
 def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:
@@ -103,17 +104,28 @@ def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[
     return _robot(expanded, folder, file, text)
 
 
-def dump(robot: Robot) -> str:
-    """Readable YAML of a robot, in SI units; `load` makes the same robot of it.
+def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
+    """What `Robot.with_values` returns; no text is parsed."""
+    from sorosim.io.document import Document
+    from sorosim.io.expand import expand
+
+    document = robot.description.document or Document(robot.name, dump(robot))
+    return _robot(expand(document.root, document.file, None, values), None, document.file)
+
+
+def dump(robot: Robot, path: str | Path | None = None) -> str:
+    """Readable YAML of a robot, in SI units; `load` makes the same robot of it. It is written to a file if one is given.
 
     Raises
     ------
     ModelError
         Something of it cannot be written in a file: which, and what it is.
+    FileError
+        The file cannot be written.
     """
-    from sorosim.io.robot_writer import text_of
+    from sorosim.io.robot_writer import write
 
-    return text_of(robot)
+    return write(robot, path)
 
 
 def json_schema() -> dict[str, Any]:

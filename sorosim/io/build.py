@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from sorosim.model.link import ordered_links
 from sorosim.model.mesh import Mesh, MeshFile
 from sorosim.options import given
 from sorosim.problems import Path, at_path, close, failure, locate, shown
-from sorosim.robot import Robot
+from sorosim.robot import Robot, redescribed
 from sorosim.signals import TableSignal
 from sorosim.units.quantity import quantity
 from sorosim.units.table import OF_INPUT
@@ -62,10 +63,8 @@ class FileScope(Scope):
         Where relative paths begin; without it other files are not looked for.
     """
 
-    is_file: ClassVar[bool] = True
-
     def __init__(self, expanded: Expanded, folder: FilePath | None) -> None:
-        super().__init__(expanded.data)
+        super().__init__(expanded.data, is_file=True)
         self.places, self.folder = expanded.places, folder
         self.parts: dict[str, dict[str, Any]] = {block: {} for block in NAMED}
         self.misspelt: set[str] = set()  # blocks that stand under another name
@@ -266,7 +265,8 @@ class _Reader:
         for block, own in (("simulate", moved), ("statics", held)):
             if driven[block]:
                 changed[block] = {**getattr(description, block), "driven": own}
-        return robot.redescribed(**{name: value for name, value in changed.items() if value})
+        given_ones = {name: value for name, value in changed.items() if value}
+        return redescribed(robot, replace(description, **given_ones))
 
     def has_links(self) -> bool:
         """Whether all links are right."""

@@ -88,7 +88,7 @@ def _in_one_piece(root: Node, file: str) -> Node:
     """A file whose parameters are replaced and whose parts are made."""
     data, places = plain(Node({name: node for name, node in root.value.items() if name in REUSE}, root.place))
     mistakes = Mistakes()
-    reading = Scope(data)
+    reading = Scope(data, is_file=True)
     for name in ("parameters", "prefabs", "parts"):
         one = RobotFile.keys()[name]
         one.type.take(data, one, At(reading))

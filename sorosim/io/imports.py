@@ -38,7 +38,7 @@ class Importer:
             Where relative paths begin; without it there are no other files.
         """
         data, places = plain(Node({KEY: given}, given.place))
-        Imports().read(data[KEY], At(scope := Scope(data), (KEY,), data))
+        Imports().read(data[KEY], At(scope := Scope(data, is_file=True), (KEY,), data))
         wrong = scope.problems
         self.mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in wrong]
         if wrong:

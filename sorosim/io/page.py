@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sorosim.declare import Declared
-from sorosim.declare.composite import described
+from sorosim.declare.composite import described, summary
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.schema import ABOUT, unit_of
 from sorosim.io.yaml_writer import inline
+from sorosim.registry import ACTUATORS, JOINTS, LOADS, SECTIONS, SENSORS
 
 BASE = """\
 sorosim: 1
@@ -103,7 +104,19 @@ def keys_of(cls: type[Declared]) -> dict[str, tuple[str, str, Any]]:
 
 def page() -> str:
     """What `sorosim.io.format_page` returns."""
-    return HEAD + "\n".join(map(_section, parts()))
+    first, *others = map(_section, parts())
+    return HEAD + "\n".join([first, *map(_family, FAMILIES), *others])
+
+
+FAMILIES = {"Joints": JOINTS, "Sections": SECTIONS, "Actuators": ACTUATORS, "Loads": LOADS, "Sensors": SENSORS}
+
+
+def _family(title: str) -> str:
+    """The kinds of one sort of part, each a key of its own."""
+    lines = [f"## {title}", "", "| key | meaning | example |", "|---|---|---|"]
+    for name, kind in FAMILIES[title].declared().items():
+        lines.append(f"| `{name}` | {summary(kind).replace('|', '/')} | `{{{name}: {kind.example()}}}` |")
+    return "\n".join([*lines, ""])
 
 
 def _section(cls: type[Declared]) -> str:

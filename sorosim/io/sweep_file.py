@@ -301,7 +301,7 @@ def _checked(data: Any, places: Places) -> SweepFile:
     if not isinstance(data, dict) or "sorosim_sweep" not in data:
         got = "a robot's file" if isinstance(data, dict) and "sorosim" in data else shown(data)
         raise FileError(file or "sweep", f"expected a sweep, whose first line is '{FIRST_LINE}', got {got}", 1, 1)
-    scope = Scope(data)
+    scope = Scope(data, is_file=True)
     found = SweepFile.read(data, At(scope))
     if found is WRONG:
         raise failure(scope.problems, places)

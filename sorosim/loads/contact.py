@@ -230,6 +230,8 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
 
     def validate(self) -> None:
         if self.among:
+            if self.between or self.others is not None:
+                raise ModelError("", "among, or between and `and`", "both")
             self._set(between=self.among, among=())
         if not self.between:
             raise ModelError("between", "one surface or several", "none")

@@ -130,11 +130,16 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
         rows = bound.rows
         lost = [row._replace(values=_drag_only(row.values)) for row in rows]
         nodes = np.array([row.node for row in rows], dtype=np.int64)
-        law = CompiledLaw(rows, lost, self._medium())
+        law = CompiledLaw(rows, lost, self._medium(layout.gravity))
         return BoundFluid(nodes, law, np.array(bound.inertia).reshape(-1, 6, 6))
 
-    def _medium(self) -> Medium:
-        up = np.array((0.0, 0.0, 1.0) if self.up is None else self.up)
+    def upward(self, gravity: Sequence[float] | Array) -> tuple[float, ...]:
+        """Direction (3,) in which heights are measured: as given, or against gravity; without any, z."""
+        g = np.array(gravity)
+        return self.up or (_Upward().check(-g) if np.any(g) else (0.0, 0.0, 1.0))
+
+    def _medium(self, gravity: Sequence[float] | Array) -> Medium:
+        up = np.array(self.upward(gravity))
         if self.is_field:
             tapes = tuple(_Tape(_as_expression(entry)) for entry in self.flow)
             return Medium(tapes, True, up, self.height)

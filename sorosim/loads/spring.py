@@ -54,7 +54,7 @@ class Spring(DeclaredLoad, kind="spring", title="Springs"):
         for name in ("a", "b"):
             if isinstance(getattr(self, name).at, str):
                 hint = "only the end of a loop may be taken as built"
-                raise ModelError(f"{name}.at", "a pose", "as built", hint)
+                raise ModelError(f"{name}.at", "a pose", "'as built'", hint)
 
     @property
     def _ends(self) -> tuple[Anchor, Anchor]:

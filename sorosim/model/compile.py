@@ -82,6 +82,7 @@ class Layout:
     dimensions: tuple[str, ...]  # of each coordinate: angle, length or number
     points: IntArray  # (n_points,) nodes that count as points
     joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
+    gravity: tuple[float, ...] = (0.0, 0.0, -9.81)  # [m/s^2]
 
     def link(self, name: str) -> LinkLayout:
         """The layout of a link by name."""

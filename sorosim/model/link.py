@@ -19,6 +19,7 @@ from sorosim.declare import (
     Name,
     Part,
     Reference,
+    Text,
     Type,
     Writer,
     key,
@@ -85,7 +86,7 @@ class ParentType(Reference):
         names = at.scope.names("links")
         if at.scope.is_file and names is not None and value == own:
             return at.fail("another link of this robot or 'world'", f"{shown(value)}, the link itself")
-        name = at.attempt(lambda: Name().check(value))
+        name = at.attempt(lambda: (Name() if at.scope.is_file else Text("the name of a link")).check(value))
         if name is WRONG or names is None:
             return name
         if name in names or name == WORLD:
@@ -170,7 +171,10 @@ class Link(Declared, title="Links"):
     def data(self, writer: Writer) -> Any:
         at = place_data(self, writer, self.parent)
         out = {name: value for name, value in super().data(writer).items() if name != "at" and value != {}}
-        return {**out, "at": at} if at else out
+        whole = {**out, "at": at} if at else out
+        return {
+            name: whole[name] for name in ("parent", "at", "joint", "rod", "body", "visual", "frames") if name in whole
+        }
 
     @property
     def rod(self) -> Rod | None:

@@ -347,7 +347,7 @@ class FrameOnLink(Name):
 
     def read(self, value: Any, at: At) -> Any:
         found, n_problems = (
-            "" if value == "" and not at.scope.is_file else super().read(value, at),
+            "" if isinstance(value, str) and value == "" and not at.scope.is_file else super().read(value, at),
             len(at.scope.problems),
         )
         if found not in (WRONG, "") and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
@@ -363,7 +363,7 @@ def place_fields(part: Any) -> None:
             s = at.s
         at, frame = at.at, at.frame or frame
     s = 1.0 if s is None else Fraction().check(s)
-    if frame is None or frame == "":
+    if frame is None:
         frame = ""
     elif not isinstance(frame, str):
         raise ModelError("frame", "the name of a frame", shown(frame))

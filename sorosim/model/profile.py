@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Choice, Declared, Numbers, Part, Quantity, Type, Writer, formula_or_quantity, key
-from sorosim.declare.types import Define, Listed, checked_each, formula_data, inexpressible, number_schema
+from sorosim.declare.types import Define, Listed, checked_each, formula_data, inexpressible, is_list, number_schema
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.problems import shown
@@ -260,7 +260,7 @@ class Size(Type):
             return value
         if isinstance(value, Expression):
             return Formula(value)
-        if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+        if is_list(value):
             if len(value) != 2:
                 hint = "for more, a table: {s: [...], value: [...]}"
                 raise ModelError("", "two values, [base, tip]", shown(list(value)), hint)

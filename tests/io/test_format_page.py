@@ -19,12 +19,6 @@ SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
-class OfFile(Scope):
-    """A file in which everything that is named is there."""
-
-    is_file = True
-
-
 KEYS = [(cls, name) for cls in parts() for name in keys_of(cls)]
 
 
@@ -50,7 +44,7 @@ def test_every_key_has_a_meaning_and_an_example_that_is_valid(cls, name):
     if not example:
         assert not Part(cls).within(name).cls.key_names()  # a plane has no sizes
         return
-    value, scope = data(example), OfFile()
+    value, scope = data(example), Scope(is_file=True)
     Part(cls).within(name).read(value, At(scope, (name,), {name: value}))
     assert scope.problems == []
     block = SCHEMA if cls is RobotFile else SCHEMA["$defs"][cls.__name__]

@@ -138,8 +138,8 @@ class PerCoordinate(_OfCoordinates):
 
     def check(self, value: Any) -> Values:
         types = self.types
-        if not is_list(value) and as_real(value) == 0.0:
-            return tuple(one.check(0.0) for one in types)
+        if not self.alike and as_real(value) == 0.0:
+            return tuple(one.check(value) for one in types)
         if self.alike and not is_list(value):
             return (types[0].check(value),) * len(types)
         if not is_list(value) or len(value) != len(types):
