@@ -114,7 +114,7 @@ SHAPES = "box, cylinder, cone, sphere, ellipsoid, capsule, mesh"
          "and the mesh in `visual`"),
         (lambda: Assembly(()), "body.parts: expected one part or several, got an empty list"),
         (lambda: Assembly(Solid(BALL, mass=1.0)), "body.parts: expected a list, got Solid"),
-        (lambda: Assembly((BALL,)), "body: expected a sequence of Solid and RigidBody, got (Sphere(radius=0.1),)"),
+        (lambda: Assembly((BALL,)), "body.parts[0]: expected a Solid, got Sphere"),
     ],
 )  # fmt: skip
 def test_messages_of_bodies(make, message):
@@ -177,7 +177,7 @@ def test_colours_have_codes():
          "a.frames.tip: expected a rotation matrix, a position and the row 0 0 0 1, got [["),
         (lambda: Link("a", BODY, frames=[FRAME]), "a.frames: expected a mapping of names, got [ndarray]"),
         (lambda: Link("a", BODY, frame=3), "a.frame: expected the name of a frame, got 3"),
-        (lambda: Link("a", BODY, visual=BALL), "a.visual: expected a sequence of Visual, got Sphere(radius=0.1)"),
+        (lambda: Link("a", BODY, visual=BALL), "a.visual: expected a Visual, got Sphere"),
         (lambda: Visual(3), f"visual.shape: expected one of {SHAPES}, got 3"),
         (lambda: Visual(BALL, colour="rde"),
          "visual.colour: expected the name of a colour, or its code such as '#e58a2e', got 'rde'; did you mean red?"),

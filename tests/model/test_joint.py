@@ -142,11 +142,14 @@ def test_a_link_on_itself_says_so():
 
 @pytest.mark.parametrize("kind", ["cylindrical", "universal", "planar", "spherical", "free"])
 def test_a_motor_is_along_the_last_word_of_a_name(kind):
-    robot = Robot(Description("one", (Link("a", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint(kind)),)))
+    links = (Link("a", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint(kind)),)
+    robot = Robot(Description("one", links))
     layout, words = robot.engine.layout, [word for word, _ in COORDINATES[kind]]
     assert [JointForce("a", word).index(layout) for word in words] == list(range(len(words)))
     assert all(f"``{word}``" in JointForce.__doc__ for word in words)
-    with pytest.raises(
-        ModelError, match=rf"joint\.along: expected one of {', '.join(words)}, got '{kind}\.{words[0]}'"
-    ):
-        JointForce("a", f"{kind}.{words[0]}").index(layout)
+    with pytest.raises(ModelError) as caught:
+        Robot(Description("one", links, actuators={"motor": JointForce("a", f"{kind}.{words[0]}")}))
+    known = ", ".join(words)
+    assert str(caught.value) == (
+        f"actuators.motor.along: expected one of {known}, got '{kind}.{words[0]}'; known: {known}"
+    )
