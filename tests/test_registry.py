@@ -10,7 +10,7 @@ import pytest
 import sorosim
 from sorosim import registry
 from sorosim.errors import FileError, ModelError
-from sorosim.io import dump, load_text
+from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
 from sorosim.registry import ACTUATORS, LOADS, Registry, given_of, make, parameters_of, register_actuator, register_load
 
@@ -180,15 +180,13 @@ def test_names_that_are_taken_or_impossible(fresh):
         register_load("number", 3)
 
 
-def test_names_that_files_have_for_built_in_kinds_are_reserved():
-    from sorosim.io.schema_actuators import ActuatorBlock
-    from sorosim.io.schema_loads import LoadBlock
-
-    assert LOADS.reserved == set(LoadBlock.model_fields)
-    assert ACTUATORS.reserved == set(ActuatorBlock.model_fields)
+def test_files_have_the_built_in_kinds_of_the_registries():
+    for kinds, block in ((LOADS, "loads"), (ACTUATORS, "actuators")):
+        entry = json_schema()["properties"][block]["anyOf"][0]["additionalProperties"]["anyOf"][0]
+        assert list(entry["properties"]) == list(kinds.declared())
 
 
-@pytest.mark.parametrize("name", ["wrench", "fluid", "line", "spring"])
+@pytest.mark.parametrize("name", ["wrench", "fluid", "line", "spring", "contact"])
 def test_names_of_the_built_in_loads_are_not_to_be_had(fresh, name):
     with pytest.raises(ModelError, match="expected a name that is not taken"):
         register_load(name, Breeze)

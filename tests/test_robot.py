@@ -111,6 +111,7 @@ def test_the_list_of_methods_is_complete():
     assert public == {
         "summary",
         "to_yaml",
+        "with_values",
         "with_loads",
         "with_sensors",
         "joint_wrench",

@@ -822,9 +822,10 @@ def test_a_sensor_that_does_not_fit_the_robot_is_refused(sensor, message):
         ({"noise": [0, 0, -1.0, 0, 0, 0]}, "imu.noise[2]: expected an angular speed of 0 or more, got -1"),
         ({"noise": [1, 2]}, "imu.noise: expected one number, or 6: w_x, w_y, w_z, f_x, f_y, f_z, got 2"),
         ({"bias": np.nan}, "imu.bias: expected an angular speed, got nan; it has to be finite"),
-        ({"seed": -1}, "imu.seed: expected a whole number from 0 to 1000000000, got -1"),
-        ({"seed": 1.5}, "imu.seed: expected a whole number from 0 to 1000000000, got 1.5"),
-        ({"seed": True}, "imu.seed: expected a whole number from 0 to 1000000000, got true"),
+        ({"seed": -1}, "imu.seed: expected a whole number from 0 to 18446744073709551615, got -1"),
+        ({"seed": 1.5}, "imu.seed: expected a whole number from 0 to 18446744073709551615, got 1.5"),
+        ({"seed": True}, "imu.seed: expected a whole number from 0 to 18446744073709551615, got true"),
+        ({"seed": 2**64}, "imu.seed: expected a whole number from 0 to 18446744073709551615, got 18446744073709551616"),
         ({"frame": 3}, "imu.frame: expected a name, got 3; put it in quotes"),
     ],
 )
@@ -832,6 +833,12 @@ def test_a_sensor_that_cannot_be_is_refused(options, message):
     with pytest.raises(ModelError) as caught:
         Imu("arm", **options)
     assert str(caught.value) == message
+
+
+def test_a_pose_sensor_has_errors_of_place_and_of_rotation():
+    with pytest.raises(ModelError) as caught:
+        PoseSensor("arm", bias=[0.0] * 7)
+    assert str(caught.value) == "pose.bias: expected one number, or 6: x, y, z, r_x, r_y, r_z, got 7"
 
 
 def test_measure_checks_what_it_is_given():

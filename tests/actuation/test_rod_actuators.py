@@ -166,7 +166,7 @@ def planar_rod(actuator, bending=0, **options):
 def test_friction_takes_what_a_capstan_takes(angle):
     # a rod of constant curvature, its tendon 1 cm beside the axis: it turns by the same angle
     T, y, mu, L = 7.0, 0.01, 0.4, 0.4
-    robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=mu), n_gauss=20)
+    robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=mu), quadrature=20)
     tau = robot.internal_force([angle], [0.0], [T]) - robot.internal_force([angle], [0.0], [0.0])
     # slow turning, of a thousandth of a radian on the whole way, is felt less
     fade = 1e-3 / L

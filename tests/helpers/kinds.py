@@ -1,5 +1,7 @@
 """Kinds of joints, as the registry has them."""
 
+from typing import Any
+
 from sorosim.model.joints import Joint
 from sorosim.registry import JOINTS
 
@@ -12,6 +14,6 @@ WITH_SPRINGS = tuple(name for name, kind in JOINTS.declared().items() if kind.ta
 BESIDE = tuple(name for name, kind in JOINTS.declared().items() if "through" in kind.declaration())
 
 
-def oblique(kind: str) -> Joint:
+def oblique(kind: str, **options: Any) -> Joint:
     """A joint about an oblique axis, if it has one."""
-    return Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": (1, -2, 3)}))
+    return Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": (1, -2, 3)}), **options)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.differences import jacobian, relative_error
-from helpers.kinds import COORDINATES, JOINT_KINDS
+from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 from helpers.robots import random_pose
 
 from sorosim.actuation.joint_force import JointForce
@@ -102,7 +102,7 @@ def test_unequal_friction_is_an_ellipse_and_groups_do_not_mix(rng):
 def test_dampers_and_friction_take_power_and_have_exact_derivatives(kind, rng):
     n = len(COORDINATES[kind])
     options = {"damping": values(rng, n, 0.3), "friction": values(rng, n), "creep": values(rng, n, 0.5)}
-    robot = robot_with(Joint(kind, axis=(1, -2, 3), **options))
+    robot = robot_with(oblique(kind, **options))
     for size in (0.3, 1.0):
         q, qd = size * rng.normal(size=n), rng.normal(size=n)
         assert qd @ robot.internal_force(q, qd) < 0.0
@@ -133,7 +133,7 @@ def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, rng):
     """tau . qd = u nu_i for every motion, nu the twist along direction i of the moved frame."""
     names = [name for name, _ in COORDINATES[kind]]
     motors = {f"m{i}": JointForce("body", name) for i, name in enumerate(names)}
-    joint = Joint(kind, axis=(1, -2, 3), pitch=0.02 if kind == "helical" else 0.0)
+    joint = oblique(kind, **({"pitch": 0.02} if kind == "helical" else {}))
     robot, n = robot_with(joint, **motors), len(names)
     q, qd, u = rng.normal(size=n), rng.normal(size=n), rng.normal(size=n)
     # universal: each axis in its own frame, so that the rates are what the motors see

@@ -264,7 +264,7 @@ def test_restitution_and_damping():
         (lambda: Surface(), "neither"),
         (lambda: Surface("a", Sphere(0.1), radius=0.1), "both"),
         (lambda: HeightField(np.zeros((3, 3)), (1, 1)), "4 x 4"),
-        (lambda: Pipe(-1.0), "positive length"),
+        (lambda: Pipe(-1.0), "pipe.radius: expected a length greater than 0, got -1"),
         (lambda: Contact("a", law=ContactLaw(1e5), rods="cubes"), "capsules or spheres"),
     ],
 )  # fmt: skip

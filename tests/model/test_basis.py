@@ -10,7 +10,10 @@ from numpy.testing import assert_allclose
 from sorosim.errors import ModelError
 from sorosim.model import basis as module
 from sorosim.model.basis import STRAINS, Basis, ReferenceStrain, Strain, get_basis, register_basis
+from sorosim.model.material import Material
 from sorosim.model.quadrature import gauss_panels
+from sorosim.model.rod import Division
+from sorosim.model.section import Circle
 from sorosim.signals.expressions import parse
 
 ORDERS = {
@@ -342,13 +345,16 @@ def test_reference_strain_is_straight_by_default():
 
 
 def test_reference_strain_mixes_numbers_and_expressions():
-    curved = ReferenceStrain(*[0.5, parse("X*s + L", ("X", "s", "L")), parse("2", ()), np.float32(1), 0, 0])
+    curved = ReferenceStrain(0.5, parse("X*s + L", ("X", "s", "L")), parse("2", ()), np.float32(1))
     got = curved.values(np.array([0.0, 0.2]), 0.5)
     assert_allclose(got, [[0.5, 0.5, 2, 1, 0, 0], [0.5, 0.2 * 0.4 + 0.5, 2, 1, 0, 0]])
     assert curved == ReferenceStrain(*curved.entries)
 
 
 # ---- what is refused
+
+
+CIRCLE, RUBBER = Circle(0.01), Material(1e6, poisson=0.5, density=1e3)
 
 
 def place(text):
@@ -360,7 +366,7 @@ def place(text):
     [
         (
             lambda: Strain("legendr", torsion=1),
-            "strain.torsion.basis: expected the name of a basis, got 'legendr'; did you mean legendre?",
+            "strain.basis: expected the name of a basis, got 'legendr'; did you mean legendre?",
         ),
         (
             lambda: get_basis("xyz"),
@@ -369,23 +375,23 @@ def place(text):
         ),
         (
             lambda: Strain(torsion=-1),
-            "strain.torsion: expected an order from 0 to 200, got -1; None locks the strain",
+            "strain.torsion: expected a whole number from 0 to 200, got -1",
         ),
         (
             lambda: Strain(bending=True),
-            "strain.bending_y: expected an order from 0 to 200, got True; None locks the strain",
+            "strain.bending: expected a whole number from 0 to 200, got true",
         ),
         (
             lambda: Strain(shear=2.0),
-            "strain.shear_y: expected an order from 0 to 200, got 2.0; None locks the strain",
+            "strain.shear: expected a whole number from 0 to 200, got 2",
         ),
         (
-            lambda: Strain(elongation="2"),
-            "strain.elongation: expected an order from 0 to 200, got '2'; None locks the strain",
+            lambda: Strain(elongation="2.5"),
+            "strain.elongation: expected a whole number from 0 to 200, got '2.5'",
         ),
         (
             lambda: Strain(torsion=10**9),
-            "strain.torsion: expected an order from 0 to 200, got 1000000000; None locks the strain",
+            "strain.torsion: expected a whole number from 0 to 200, got 1000000000",
         ),
         (
             lambda: Strain("hermite", torsion=0),
@@ -395,31 +401,29 @@ def place(text):
             lambda: Strain(bending=1, bending_z=2),
             "strain.bending: expected either bending, or bending_y and bending_z, got both",
         ),
-        (lambda: Strain(torsion=4), "strain.torsion: expected (name of a basis, order) or None, got 4"),
         (
-            lambda: ReferenceStrain(*[0, 0, 0]),
-            "reference_strain: expected six entries: " + ", ".join(STRAINS) + ", got [0, 0, 0]",
+            lambda: Strain(torsion=("legendre", 1.5)),
+            "strain.torsion.order: expected a whole number from 0 to 200, got 1.5",
         ),
         (
-            lambda: ReferenceStrain(*[0, math.nan, 0, 1, 0, 0]),
-            "reference_strain.bending_y: expected a number or an Expression, got nan",
+            lambda: ReferenceStrain(bending_y=math.nan),
+            "reference.bending_y: expected a curvature, got nan; it has to be finite",
         ),
         (
-            lambda: ReferenceStrain(*[0, 0, 0, 0, 0, 0]),
-            "reference_strain.elongation: expected a positive elongation (1: unstretched), got 0 at s = 0",
+            lambda: ReferenceStrain(elongation=0),
+            "reference.elongation: expected a positive elongation (1: unstretched), got 0 at s = 0",
         ),
         (
-            lambda: ReferenceStrain(*[place("1/s"), 0, 0, 1, 0, 0]),
-            "reference_strain.torsion: expected a finite strain, got inf at s = 0",
+            lambda: ReferenceStrain(place("1/s")),
+            "reference.torsion: expected a finite strain, got inf at s = 0",
         ),
         (
-            lambda: ReferenceStrain(*[parse("t", ("t",)), 0, 0, 1, 0, 0]),
-            "reference_strain.torsion: expected an expression of X [m], s = X/L and L [m], got the variable 't'; "
-            "known: X, s, L",
+            lambda: ReferenceStrain(parse("t", ("t",))),
+            "reference.torsion: expected an expression of X, s, L, got the variable 't'; known: X, s, L",
         ),
         (
-            lambda: ReferenceStrain(*[0, 0, 0, place("1 - X"), 0, 0]).check(2.0),
-            "reference_strain.elongation: expected a positive elongation (1: unstretched), got 0 at s = 0.5",
+            lambda: Division(2.0, CIRCLE, RUBBER, Strain(), reference=ReferenceStrain(elongation=place("1 - X"))),
+            "division.reference.elongation: expected a positive elongation (1: unstretched), got 0 at s = 0.5",
         ),
     ],
 )

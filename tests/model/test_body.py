@@ -91,36 +91,36 @@ def test_parts_may_be_numbers_and_assemblies(rng):
 
 
 BALL = Sphere(0.1)
+SHAPES = "box, cylinder, cone, sphere, ellipsoid, capsule, mesh"
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Solid(BALL), "body: expected one of density and mass, got neither"),
+        (lambda: Solid(BALL), "body: expected one of density and mass, got neither; for instance density: 1 g/cm^3"),
         (lambda: Solid(BALL, density=1.0, mass=1.0),
          "body: expected one of density and mass, got both; leave one of them out"),
-        (lambda: Solid(BALL, density=-1.0), "body.density: expected a positive density [kg/m^3], got -1.0"),
-        (lambda: Solid(BALL, mass=0), "body.mass: expected a positive mass [kg], got 0"),
-        (lambda: Solid("ball", mass=1), "body: expected a shape, got 'ball'"),
+        (lambda: Solid(BALL, density=-1.0), "body.density: expected a density greater than 0, got -1"),
+        (lambda: Solid(BALL, mass=0), "body.mass: expected a mass greater than 0, got 0"),
+        (lambda: Solid("ball", mass=1), f"body.shape: expected one of {SHAPES}, got 'ball'"),
         (lambda: Solid(BALL, mass=1, at=np.eye(3)),
          "body.at: expected a pose, a (4, 4) array of finite numbers, got shape (3, 3)"),
         (lambda: Solid(Sphere(1e150), density=1.0),
-         "sphere.radius: expected a positive length [m], and none beyond 1e+50, got 1e+150; look for a wrong unit"),
+         "sphere.radius: expected a length greater than 0, and none beyond 1e+50, got 1e+150; look for a wrong unit"),
         (lambda: Solid(Box((1e-110, 1, 1e-110)), mass=1.0),
-         "box: expected sizes that can be computed with, got a volume of 1e-220 m^3; look for a wrong unit"),
+         "body.box: expected sizes that can be computed with, got a volume of 1e-220 m^3; look for a wrong unit"),
         (lambda: Solid(Mesh(np.eye(3), [[0, 1, 2]]), mass=1.0),
-         "mesh: expected a closed surface, got one with 3 open edges; close it, or give mass, centre and inertia, and "
-         "the mesh in `visual`"),
-        (lambda: Assembly(()), "body: expected a sequence of Solid and RigidBody, got ()"),
-        (lambda: Assembly(Solid(BALL, mass=1.0)), "body: expected a sequence of Solid and RigidBody, got Solid("),
-        (lambda: Assembly((BALL,)), "body: expected a sequence of Solid and RigidBody, got (Sphere(radius=0.1),)"),
+         "body.mesh: expected a closed surface, got one with 3 open edges; close it, or give mass, centre and inertia, "
+         "and the mesh in `visual`"),
+        (lambda: Assembly(()), "body.parts: expected one part or several, got an empty list"),
+        (lambda: Assembly(Solid(BALL, mass=1.0)), "body.parts: expected a list, got Solid"),
+        (lambda: Assembly((BALL,)), "body.parts[0]: expected a Solid, got Sphere"),
     ],
 )  # fmt: skip
 def test_messages_of_bodies(make, message):
     with pytest.raises(ModelError) as caught, np.errstate(all="ignore"):
         make()
-    assert str(caught.value).startswith(message)
-    assert str(caught.value) == message or message.endswith("(")
+    assert str(caught.value) == message
 
 
 # -- links
@@ -166,7 +166,8 @@ def test_colours_have_codes():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Link("a", Solid(BALL, mass=1.0)), "a.body: expected a Rod, a RigidBody or None, got Solid("),
+        (lambda: Link("a", Solid(BALL, mass=1.0)), 
+         "a.body: expected a Rod, a RigidBody or None, got Solid; put solids into an Assembly"),
         (lambda: Link("a", ROD, frames={"tip": np.eye(4)}),
          "a.frames: expected no frames on a rod, got tip; children of a rod say where on it they are: at: {s: 0.5}"),
         (lambda: Link("a", ROD, visual=()),
@@ -174,12 +175,12 @@ def test_colours_have_codes():
          "that has them"),
         (lambda: Link("a", BODY, frames={"tip": np.zeros((4, 4))}),
          "a.frames.tip: expected a rotation matrix, a position and the row 0 0 0 1, got [["),
-        (lambda: Link("a", BODY, frames=[FRAME]), "a.frames: expected poses by name, got [array("),
-        (lambda: Link("a", BODY, frame=3), "a.frame: expected the name of a frame of the parent, got 3"),
-        (lambda: Link("a", BODY, visual=BALL), "a.visual: expected a sequence of Visual, got Sphere(radius=0.1)"),
-        (lambda: Visual(3), "visual: expected a shape, got 3"),
+        (lambda: Link("a", BODY, frames=[FRAME]), "a.frames: expected a mapping of names, got [ndarray]"),
+        (lambda: Link("a", BODY, frame=3), "a.frame: expected the name of a frame, got 3"),
+        (lambda: Link("a", BODY, visual=BALL), "a.visual: expected a Visual, got Sphere"),
+        (lambda: Visual(3), f"visual.shape: expected one of {SHAPES}, got 3"),
         (lambda: Visual(BALL, colour="rde"),
-         "colour: expected the name of a colour, or its code such as '#e58a2e', got 'rde'; did you mean red?"),
+         "visual.colour: expected the name of a colour, or its code such as '#e58a2e', got 'rde'; did you mean red?"),
         (lambda: Description("x", (Link("a", BODY, frames={"tip": FRAME}), Link("b", None, parent="a", frame="tap"))),
          "links.b.frame: expected the name of a frame of 'a', got 'tap'; did you mean tip?"),
         (lambda: Description("x", (Link("a", BODY, frame="tip"),)),
@@ -192,7 +193,7 @@ def test_messages_of_links(make, message):
     with pytest.raises(ModelError) as caught:
         make()
     assert str(caught.value).startswith(message)
-    assert str(caught.value) == message or message.endswith(("(", "["))
+    assert str(caught.value) == message or message.endswith("[")
 
 
 def test_rounded_numbers_of_a_flat_body_are_refused_with_the_largest_that_is_possible():

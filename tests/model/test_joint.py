@@ -58,28 +58,31 @@ WRONG = [
     (lambda: Joint("ball"), "joint: expected a kind of joint, got 'ball'; known: "),
     (lambda: Joint("revolute", axis=(0, 0, 0)), "revolute.axis: expected a direction of some length, got [0, 0, 0]"),
     (lambda: Joint("prismatic", through=(0, 1, 0)),
-     "prismatic.through: expected no point on the axis, got [0.0, 1.0, 0.0]; only revolute and helical joints have "
-     "one"),
-    (lambda: Joint("revolute", through=(0, 1)), "revolute.through: expected a point of three numbers, got (0, 1)"),
+     "prismatic: expected a key of a prismatic joint, got 'through'; known: axis, stiffness, damping, rest, friction, "
+     "creep, limits"),
+    (lambda: Joint("revolute", through=(0, 1)), "revolute.through: expected a list of 3, each a length, got [0, 1]"),
     (lambda: Joint("universal", axis=(0, 0, 1), second_axis=(0, 0, -2)),
-     "universal.second_axis: expected an axis not parallel to the first, got [0.0, 0.0, -1.0]"),
+     "universal.second_axis: expected an axis not parallel to the first, got [0, 0, -1]"),
     (lambda: Joint("revolute", second_axis=(1, 0, 0)),
-     "revolute.second_axis: expected no second axis, got (1, 0, 0); only a universal joint has one"),
+     "revolute: expected a key of a revolute joint, got 'second_axis'; known: axis, through, stiffness, damping, rest, "
+     "friction, creep, limits"),
     (lambda: Joint("free", stiffness=1.0),
-     "free.stiffness: expected a number for each of its 6 coordinates (rx, ry, rz, tx, ty, tz), got 1.0; "
-     "they differ in dimension"),
+     "free.stiffness: expected a list of 6, one for each coordinate (rx, ry, rz, tx, ty, tz), got 1; for instance "
+     "[2 N*m/rad, 2 N*m/rad, 2 N*m/rad, 100 N/m, 100 N/m, 100 N/m]"),
     (lambda: Joint("universal", damping=(1.0,)),
-     "universal.damping: expected a number for each of its 2 coordinates (first, second), got 1 numbers"),
-    (lambda: Joint("revolute", friction=-1.0), "revolute.friction: expected a number >= 0, got -1.0"),
-    (lambda: Joint("revolute", creep=0.0), "revolute.creep: expected a number greater than 0, got 0.0"),
+     "universal.damping: expected a list of 2, one for each coordinate (first, second), got [1]; for instance "
+     "[0.1 N*m*s/rad, 0.1 N*m*s/rad]"),
+    (lambda: Joint("revolute", friction=-1.0), "revolute.friction: expected a moment of 0 or more, got -1"),
+    (lambda: Joint("revolute", creep=0.0), "revolute.creep: expected an angular speed greater than 0, got 0"),
     (lambda: Joint("fixed", friction=1.0),
-     "fixed: expected no stiffness, damping, rest value or friction, got one; a fixed joint does not move"),
+     "fixed: expected a key of a fixed joint, got 'friction'; a fixed joint does not move"),
     (lambda: Joint("fixed", limits=STOP),
-     "fixed.limits: expected a Limit or None for none: it has no coordinate, got "),
+     "fixed: expected a key of a fixed joint, got 'limits'; a fixed joint does not move"),
     (lambda: Joint("universal", limits=STOP),
-     "universal.limits: expected a Limit or None for each of its 2 coordinates (first, second), got "),
+     "universal.limits: expected a list of 2, one for each coordinate (first, second), got Limit; null where there is "
+     "none"),
     (lambda: Limit(1.0, 1.0, stiffness=1.0), "limits.high: expected an end above low = 1, got 1"),
-    (lambda: Limit(0.0, stiffness=0.0), "limits.stiffness: expected a number greater than 0, got 0.0"),
+    (lambda: Limit(0.0, stiffness=0.0), "limits.stiffness: expected a number greater than 0, got 0"),
 ]  # fmt: skip
 
 
@@ -139,11 +142,14 @@ def test_a_link_on_itself_says_so():
 
 @pytest.mark.parametrize("kind", ["cylindrical", "universal", "planar", "spherical", "free"])
 def test_a_motor_is_along_the_last_word_of_a_name(kind):
-    robot = Robot(Description("one", (Link("a", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint(kind)),)))
+    links = (Link("a", RigidBody(1.0, inertia=(1.0, 1.0, 1.0)), joint=Joint(kind)),)
+    robot = Robot(Description("one", links))
     layout, words = robot.engine.layout, [word for word, _ in COORDINATES[kind]]
     assert [JointForce("a", word).index(layout) for word in words] == list(range(len(words)))
     assert all(f"``{word}``" in JointForce.__doc__ for word in words)
-    with pytest.raises(
-        ModelError, match=rf"joint\.along: expected one of {', '.join(words)}, got '{kind}\.{words[0]}'"
-    ):
-        JointForce("a", f"{kind}.{words[0]}").index(layout)
+    with pytest.raises(ModelError) as caught:
+        Robot(Description("one", links, actuators={"motor": JointForce("a", f"{kind}.{words[0]}")}))
+    known = ", ".join(words)
+    assert str(caught.value) == (
+        f"actuators.motor.along: expected one of {known}, got '{kind}.{words[0]}'; known: {known}"
+    )

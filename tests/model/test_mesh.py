@@ -107,8 +107,8 @@ def test_a_surface_that_encloses_nothing_has_no_moments(make, message):
 @pytest.mark.parametrize(
     ("vertices", "faces", "message"),
     [
-        ([[0, 0]], [[0, 1, 2]], "mesh.vertices: expected points, an (n, 3) array of finite numbers [m], got shape (1, 2)"),
-        ("abc", [[0, 1, 2]], "mesh.vertices: expected points, an (n, 3) array of finite numbers [m], got 'abc'"),
+        ([[0, 0]], [[0, 1, 2]], "mesh.vertices[0]: expected a list of 3, each a length, got [0, 0]"),
+        ("abc", [[0, 1, 2]], "mesh.vertices: expected a list, got 'abc'"),
         (np.full((3, 3), np.nan), [[0, 1, 2]],
          "mesh.vertices: expected points, an (n, 3) array of finite numbers [m], got one that is not finite"),
         (np.eye(3), np.zeros((0, 3)), "mesh.faces: expected triangles, an (m, 3) array of whole numbers, got shape (0, 3)"),

@@ -11,7 +11,10 @@ from scipy.integrate import dblquad
 from scipy.interpolate import PchipInterpolator
 
 from sorosim.errors import ModelError
+from sorosim.model.basis import Strain
+from sorosim.model.material import Material
 from sorosim.model.profile import Constant, Formula, Linear, Size, Table
+from sorosim.model.rod import Division
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.signals.expressions import parse
 
@@ -301,23 +304,30 @@ def test_given_properties_are_drawn_as_the_equivalent_ellipse():
 END = "; only at an end may it be zero"
 
 
+def test_sizes_may_be_texts_with_units():
+    assert Circle("3 cm") == Circle(0.03)
+    assert Circle(["3 cm", 0.01]) == Circle([0.03, 0.01])
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Circle(0.0), "circle.radius: expected a positive value, got 0 at s = 0.005" + END),
-        (lambda: Circle(-0.1), "circle.radius: expected a positive value, got -0.1 at s = 0" + END),
-        (lambda: Circle([0.1, -0.1]), "circle.radius: expected a positive value, got 0 at s = 0.5" + END),
+        (lambda: Circle(0.0), "circle.radius: expected a length greater than 0, got 0"),
+        (lambda: Circle(-0.1), "circle.radius: expected a length greater than 0, got -0.1"),
+        (lambda: Circle([0.1, -0.1]), "circle.radius[1]: expected a length of 0 or more, got -0.1"),
         (lambda: Circle([0, 0]), "circle.radius: expected a positive value, got 0 at s = 0.005" + END),
-        (lambda: Circle(math.nan), "circle.radius: expected a number, got nan"),
-        (lambda: Circle(True), "circle.radius: expected a number, got True"),
-        (lambda: Circle(None), "circle.radius: expected a number, got nothing"),
-        (lambda: Circle([0.1, math.inf]), "circle.radius: expected a number at the tip, got inf"),
-        (lambda: Circle([0.1]), "circle.radius: expected a number, [base, tip], an Expression or a Table, got [0.1]"),
+        (lambda: Circle(math.nan), "circle.radius: expected a length, got nan; it has to be finite"),
+        (lambda: Circle(True), "circle.radius: expected a length such as 3 cm, got true"),
+        (lambda: Circle(None), "circle.radius: expected a length such as 3 cm, got nothing"),
         (
-            lambda: Circle("3 cm"),
-            "circle.radius: expected a number, got '3 cm'; "
-            "give a number in SI units (units such as '1 MPa' are understood in files)",
+            lambda: Circle([0.1, math.inf]),
+            "circle.radius[1]: expected a length of 0 or more, got inf; it has to be finite",
         ),
+        (
+            lambda: Circle([0.1]),
+            "circle.radius: expected two values, [base, tip], got [0.1]; for more, a table: {s: [...], value: [...]}",
+        ),
+        (lambda: Circle("3 kg"), "circle.radius: expected a length such as 3 cm, got '3 kg', a mass"),
         (
             lambda: Circle(formula("0.1*cos(2*pi*s)")),
             "circle.radius: expected a positive value, got -0.00314108 at s = 0.255" + END,
@@ -336,10 +346,10 @@ END = "; only at an end may it be zero"
             "hollow_circle.inner_radius: expected a wall of positive thickness, "
             "got radius - inner_radius = -0.00025 at s = 0.335" + END,
         ),
-        (lambda: Rectangle(0.1, -1), "rectangle.z: expected a positive value, got -1 at s = 0" + END),
+        (lambda: Rectangle(0.1, -1), "rectangle.z: expected a length greater than 0, got -1"),
         (
             lambda: Circle(0.1, shear_factor=0.0),
-            "circle.shear_factor: expected a positive number, or two for y and z, got 0.0",
+            "circle.shear_factor: expected a number greater than 0, got 0",
         ),
         (
             lambda: Circle(0.1, shear_factor=(1.0, 1.0, 1.0)),
@@ -354,7 +364,7 @@ END = "; only at an end may it be zero"
             lambda: Properties(1.0, 1.0, 1.0, 1.0, torsion="polar"),
             "properties.J: expected no torsion constant beside torsion polar, got both; leave one of them out",
         ),
-        (lambda: Properties(1.0, None, 1.0, 1.0), "properties.Iy: expected a number, got nothing"),
+        (lambda: Properties(1.0, None, 1.0, 1.0), "properties.Iy: expected a second moment of area such as 5 mm^4, got nothing"),
         (
             lambda: Rectangle(0.1, 0.2).radius_jets([0.0], 1.0),
             "rectangle: expected a round section, which has a radius r, got a section of rectangle shape; "
@@ -387,10 +397,12 @@ def test_impossible_section_is_refused_by_one_clear_message(make, message):
 
 
 def test_expressions_of_arclength_wait_for_the_length_of_the_rod():
-    section = Circle(formula("0.1 - X"))
-    section.check(0.1)
-    with pytest.raises(ModelError, match=r"circle.radius: expected a positive value, got 0 at s = 0.5; only at an end"):
-        section.check(0.2)
+    section, material = Circle(formula("0.1 - X")), Material(1e6, poisson=0.5, density=1e3)
+    Division(0.1, section, material, Strain(bending=1))
+    with pytest.raises(ModelError) as caught:
+        Division(0.2, section, material, Strain(bending=1))
+    message = "division.section.circle.radius: expected a positive value, got 0 at s = 0.5" + END
+    assert str(caught.value) == message
 
 
 def test_a_size_may_reach_zero_at_an_end_up_to_rounding():

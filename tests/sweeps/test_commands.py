@@ -120,7 +120,8 @@ def test_a_sweep_without_any_result_tells_scripts(here, call):
 
 
 MISTAKES = [
-    ("sorosim_sweep: 1", "sorosim_sweep: 2", "1:16: sorosim_sweep: expected 1, the version of the format, got 2"),
+    ("sorosim_sweep: 1", "sorosim_sweep: 2", "1:16: sorosim_sweep: expected 1, the version of the format of sweeps, got 2; this "
+     "file is for a newer sorosim"),
     ("arm.yaml", "arms.yaml", "arms.yaml: expected a file or the name of a bundled robot, got neither"),
     ("u.tendon", "tendon", "5:5: points.grid.tendon: expected u.NAME, driven.NAME or a path in the robot's file, got "
      "'tendon'; try u.tendon"),
@@ -228,7 +229,7 @@ def test_every_key_has_a_meaning_and_an_example_that_is_right():
     for key, block in schema["properties"].items():
         assert block["description"]
         assert not list(validator.iter_errors({**whole, key: block["examples"][0]})), key
-    for key, block in schema["$defs"]["PointsBlock"]["properties"].items():
+    for key, block in schema["$defs"]["SweptPoints"]["properties"].items():
         assert not list(validator.iter_errors({**whole, "points": {key: block["examples"][0]}})), key
 
 

@@ -163,7 +163,7 @@ class Thick(Division):
 def flying(varying, joint, wrench, size, n_gauss, at=None):
     """EA = GA = 1e4, EI = GJ = 500, rho A = 1, length 10; pushed and turned at its first end."""
     section = Properties(1.0, 0.05, 0.05, 0.05)
-    rod = Rod((Thick(10.0, section, Material(1e4, shear=1e4, density=1.0), varying, n_gauss=n_gauss),))
+    rod = Rod((Thick(10.0, section, Material(1e4, shear=1e4, density=1.0), varying, quadrature=n_gauss),))
     link = Link("rod", rod, joint=Joint(joint), at=np.eye(4) if at is None else at)
     loads = {"end": Pulse("rod", wrench, size)}
     return Robot(Description("flying rod", (link,), gravity=NO_GRAVITY, loads=loads))
