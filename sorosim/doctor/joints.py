@@ -69,7 +69,7 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
     ends = [end for end in (limit.low, limit.high) if np.isfinite(end)]
     if any(abs(end) > most for end in ends) and joint.kind not in PLACED:
         shown = " and ".join(f"{end:.4g}" for end in ends)
-        yield finding("joint.limits", f"{where}.limits", max(ends, key=abs), ends=shown, **words)
+        yield finding("joint.stops", f"{where}.limits", max(ends, key=abs), ends=shown, **words)
     if not limit.low <= q <= limit.high:
         yield finding("joint.outside", where, q, low=limit.low, high=limit.high, **words)
     if spring > 0.0 and not limit.low <= rest <= limit.high:
@@ -146,7 +146,7 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
         stop = link.joint.limits[0] if link is not None and link.joint.n == 1 and link.joint.limits else None
         if stop is not None and not (stop.low <= least and most <= stop.high):
             ends = {"least": least, "most": most, "low": stop.low, "high": stop.high}
-            yield finding("driven.limits", here, far, unit=c.unit, **ends)
+            yield finding("driven.stops", here, far, unit=c.unit, **ends)
         initial = description.initial.get(c.name)
         if block == "simulate" and initial is not None and abs(initial - values[0]) > SAME_PLACE:
             yield finding("driven.initial", here, initial - values[0], start=values[0], initial=initial, unit=c.unit)
