@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim import registry
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
@@ -214,4 +213,4 @@ def test_parameters():
     assert given_of(3) is None
     with pytest.raises(ModelError, match=r"^plug-in: expected a class or a function, got 3"):
         parameters_of(3)
-    assert registry.LOADS.what == "load"
+    assert LOADS.what == "load"
