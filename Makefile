@@ -37,7 +37,7 @@ demo-all: $(INSTALLED) ## simulate the robots of Mathew et al., with snapshots, 
 	$(BIN)/python docs/make_paper_robots.py $(DEMO_ARGS)
 
 test: $(INSTALLED_TEST) ## run the tests that are not slow
-	$(PYTEST) -m "not slow" --ignore=tests/benchmarks $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 # The checked and the uncompiled subset say where an index runs out of an array; a folder that is not there yet is left out.
 CHECKED := $(wildcard tests/lie tests/kernels)
@@ -46,7 +46,7 @@ UNCOMPILED := $(wildcard tests/lie)
 CHECKED_CACHE := $(CURDIR)/.cache/boundscheck
 
 test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks, then a subset uncompiled
-	$(PYTEST) --ignore=tests/benchmarks $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
 
@@ -61,9 +61,8 @@ validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and
 fuzz: $(INSTALLED_TEST) ## statics and motion of 2000 random robots, an hour on two cores; FUZZ_ARGS="--count 100 --seed 1"
 	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(FUZZ_ARGS)
 
-bench: $(INSTALLED_TEST) ## time the operations of tests/benchmarks, as a table
-	$(PYTEST) tests/benchmarks --benchmark-only --benchmark-sort=name \
-		--benchmark-columns=min,median,mean,stddev,rounds $(BENCH_ARGS)
+bench: $(INSTALLED_TEST) ## time the cases and run the studies of benchmarks/; BENCH_ARGS="--list" lists them
+	$(BIN)/python -m benchmarks --record $(or $(BENCH_ARGS),--all)
 
 docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs $(SPHINX_ARGS)
@@ -72,11 +71,11 @@ docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a war
 lint: $(INSTALLED_TEST) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy sorosim
+	$(BIN)/mypy sorosim benchmarks
 
 clean: ## remove the environment, caches, builds and demo/
 	rm -rf .venv demo build dist docs/gallery .cache .pytest_cache .mypy_cache .ruff_cache .benchmarks .hypothesis
-	find sorosim tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find sorosim benchmarks tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \

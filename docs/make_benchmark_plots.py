@@ -8,10 +8,10 @@ from pathlib import Path
 
 from make_pictures import write_figure
 
-from sorosim.benchmark.cases import amount, measured_here
-from sorosim.benchmark.rigid import NUMBERS, SHAPES, figures, tree
-from sorosim.benchmark.rigid_plots import plot, table
-from sorosim.benchmark.setting import Setting
+from benchmarks.cases import amount, measured_here
+from benchmarks.context import Context
+from benchmarks.rigid_tree_plots import plot, table
+from benchmarks.rigid_trees import NUMBERS, SHAPES, time_tree, tree
 from sorosim.solvers.base import one_blas_thread
 
 DOCS = Path(__file__).resolve().parent
@@ -20,16 +20,16 @@ SHOWN = (2, 10, 50, 100, 500)
 
 def main() -> None:
     """Measure, draw, write."""
-    setting, measured = Setting(), {}
+    context, measured = Context(), {}
     with one_blas_thread():
         for shape, branching in SHAPES.items():
             measured[shape] = {}
             for n in NUMBERS:
-                setting.measure_yardstick()
-                measured[shape][n] = figures(tree(n, branching))
+                context.measure_yardstick()
+                measured[shape][n] = time_tree(tree(n, branching))
                 print(shape, n, {name: amount(value, "s") for name, value in measured[shape][n].public.items()})
     write_figure(plot(measured), "rigid_trees")
-    note = measured_here(setting.yardsticks, "pin")
+    note = measured_here(context.yardsticks, "pin")
     (DOCS / "speed_table.inc").write_text(f"{note}\n\n" + table(measured, SHOWN), encoding="utf-8")
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from make_pictures import write_figure
 from matplotlib.figure import Figure
 
-from sorosim.benchmark import inversion
-from sorosim.benchmark.cases import amount, measured_here
-from sorosim.benchmark.rigid import Call, again, caught, seconds
-from sorosim.benchmark.setting import Setting
+from benchmarks import mass_matrix
+from benchmarks.cases import amount, measured_here
+from benchmarks.context import Context
+from benchmarks.rigid_trees import Call, recorded_calls, replay, seconds
 from sorosim.compiled import entry
 from sorosim.kernels.evaluate import evaluate
 from sorosim.solvers.base import one_blas_thread
@@ -45,13 +45,13 @@ class Yardstick:
     """Sets times beside those of other machines and other runs."""
 
     def __init__(self) -> None:
-        self.setting = Setting()
+        self.context = Context()
 
     def measure(self) -> None:
-        self.setting.measure_yardstick()
+        self.context.measure_yardstick()
 
     def __str__(self) -> str:
-        return measured_here(self.setting.yardsticks)
+        return measured_here(self.context.yardsticks)
 
 
 def write_table(
@@ -170,14 +170,14 @@ def of_real(folder: Path, name: str) -> dict[str, Callable[[], Any]]:
     for ours, theirs in zip(call(), other.inverse_dynamics_derivatives(q, qd, qdd), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10 * np.abs(theirs).max())
     calls: list[Call] = []
-    with caught(calls, robot.engine, {"_evaluate": evaluate}):
+    with recorded_calls(calls, robot.engine, {"_evaluate": evaluate}):
         call()
     calls = [(entry(function, *arguments), arguments) for function, arguments in calls]
     motion = other.motion(q, qd, qdd)
     state = other.configuration(q), other.there(motion.v), other.there(motion.vdot)
     return {
         CALL: call,
-        COMPILED: partial(again, calls),
+        COMPILED: partial(replay, calls),
         THEIRS: partial(pin.computeRNEADerivatives, other.model, other.data, *state),
     }
 
@@ -214,11 +214,11 @@ def inverted() -> None:
     runs = []
     for _ in range(RUNS):
         yardstick.measure()
-        runs.append(inversion.measured(MANY_LINKS))
+        runs.append(mass_matrix.measure(MANY_LINKS))
     found = medians(runs)
-    write_figure(inversion.plot(found), "inversion")
+    write_figure(mass_matrix.plot(found), "inversion")
     write_table("inversion", yardstick, found, [n for n in MANY_LINKS if n >= 10], {})
-    print({name: f"n^{inversion.slope(line):.2f}" for name, line in found.items()})
+    print({name: f"n^{mass_matrix.slope(line):.2f}" for name, line in found.items()})
 
 
 FIGURES = {"recursions": recursions, "robots": robots, "inversion": inverted}

@@ -25,7 +25,7 @@ import numpy as np
 from make_pictures import write_figure
 from peers_workers import LENGTH
 
-from sorosim.benchmark.setting import processor
+from benchmarks.context import processor
 
 DOCS = Path(__file__).resolve().parent
 RECORD = DOCS.parent / ".benchmarks" / "peers.json"

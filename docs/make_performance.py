@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sorosim.benchmark.cases import REFERENCE_YARDSTICK, amount
+from benchmarks.cases import REFERENCE_YARDSTICK, amount
 
 DOCS = Path(__file__).resolve().parent
-HEADER = "| | median | at 17 us | target | met | paper | paper / ours | beside |\n|---|---|---|---|---|---|---|---|\n"
+HEADER = "| | median | at 17 us | target | met | paper | paper / ours | remark |\n|---|---|---|---|---|---|---|---|\n"
 
 
 def row_of(row: dict[str, Any]) -> str:
@@ -19,7 +19,7 @@ def row_of(row: dict[str, Any]) -> str:
     median, scaled = amount(row["median"], row["unit"]), amount(row["scaled"], "s")
     met = {None: "", True: "yes", False: "**no**"}[row["met"]]
     ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}"
-    cells = [row["name"], median, scaled, row["target"], met, amount(row["paper"], "s"), ratio, row["beside"]]
+    cells = [row["name"], median, scaled, row["target"], met, amount(row["paper"], "s"), ratio, row["remark"]]
     return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |\n"
 
 

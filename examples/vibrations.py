@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import sorosim
 from sorosim.loads.wrench import Wrench
-from sorosim.results.modes import spoken
+from sorosim.results.modes import format_shares
 
 rod = {
     "length": "30 cm",
@@ -38,7 +38,7 @@ hanging = sorosim.load(
 
 lin = sorosim.statics(hanging).linearize()
 for k in range(1, 7):
-    print(f"{lin.mode(k).message:48} {spoken(lin.shares(k))}")
+    print(f"{lin.mode(k).message:48} {format_shares(lin.shares(k))}")
 
 # %%
 # Grey is the strip at rest. ``lin.mode(3).play()`` shows one of them in a window, ``.movie("mode3.mp4")`` films it.

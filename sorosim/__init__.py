@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sorosim.actuation.route import Run
     from sorosim.actuation.servo import Servo
     from sorosim.actuation.tendon import Tendon
-    from sorosim.branching.tracing import continuation
+    from sorosim.bifurcation.continuation import continuation
     from sorosim.constraints.loop import Loop
     from sorosim.doctor import examine
     from sorosim.equilibria.assembly import assemble
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     )
     from sorosim.simulation.simulate import resume, simulate
     from sorosim.sweeps.driver import sweep
-    from sorosim.viz.together import export_gltf, export_html, movie, play, still
+    from sorosim.viz.several import export_gltf, export_html, movie, play, still
 
 __version__ = "0.1.0"
 
@@ -192,23 +192,23 @@ __all__ = [
 _LAZY = {
     "Robot": ("sorosim.robot", "Robot"),
     "assemble": ("sorosim.equilibria.assembly", "assemble"),
-    "continuation": ("sorosim.branching.tracing", "continuation"),
+    "continuation": ("sorosim.bifurcation.continuation", "continuation"),
     "examine": ("sorosim.doctor", "examine"),
-    "export_gltf": ("sorosim.viz.together", "export_gltf"),
-    "export_html": ("sorosim.viz.together", "export_html"),
+    "export_gltf": ("sorosim.viz.several", "export_gltf"),
+    "export_html": ("sorosim.viz.several", "export_html"),
     "follow": ("sorosim.equilibria.statics", "follow"),
     "dump": ("sorosim.io", "dump"),
     "load": ("sorosim.io", "load"),
-    "movie": ("sorosim.viz.together", "movie"),
+    "movie": ("sorosim.viz.several", "movie"),
     "open": ("sorosim.opening", "open_result"),
-    "play": ("sorosim.viz.together", "play"),
+    "play": ("sorosim.viz.several", "play"),
     "resume": ("sorosim.simulation.simulate", "resume"),
     "scalars": ("sorosim.sensitivity", "scalars"),
     "sensitivities": ("sorosim.sensitivity", "sensitivities"),
     "simulate": ("sorosim.simulation.simulate", "simulate"),
     "statics": ("sorosim.equilibria.statics", "statics"),
     "steady": ("sorosim.equilibria.steady_motion", "steady"),
-    "still": ("sorosim.viz.together", "still"),
+    "still": ("sorosim.viz.several", "still"),
     "sweep": ("sorosim.sweeps.driver", "sweep"),
 }
 
@@ -254,7 +254,8 @@ _PARTS = {
     "model.section": "Circle HollowCircle Rectangle Ellipse Properties",
     "model.shape": "Box Cylinder Cone Sphere Ellipsoid Capsule",
     "model.visual": "Visual",
-    "sensors.kinds": "StrainSensor PoseSensor TwistSensor AccelerationSensor Imu TendonSensor JointWrenchSensor LoopWrenchSensor LoadSensor",
+    "sensors.kinds": "StrainSensor PoseSensor TwistSensor AccelerationSensor Imu TendonSensor JointWrenchSensor "
+    "LoopWrenchSensor LoadSensor",
 }
 _LAZY |= {name: (f"sorosim.{module}", name) for module, names in _PARTS.items() for name in names.split()}
 

@@ -22,7 +22,7 @@ class SorosimError(Exception):
     """Root of every error that sorosim raises on purpose."""
 
 
-class _Described(SorosimError, ValueError):
+class _Described(SorosimError):
     """An error that says which object, what was expected, what came and what to try.
 
     Parameters
@@ -52,19 +52,22 @@ class _Described(SorosimError, ValueError):
         return type(self)(f"{parent}{dot}{self.where}", self.expected, self.got, self.hint)
 
 
-class InputError(_Described):
+class InputError(_Described, ValueError):
     """An argument of a public function has a wrong shape, type or value."""
 
 
-class ModelError(_Described):
+class ModelError(_Described, ValueError):
     """A description (material, section, rod, tree, actuator...) is not a possible one."""
 
 
-class PlugInError(ModelError):
-    """A plug-in failed: it raised an error, or returned something of another kind. Smaller steps do not help."""
+class PlugInError(_Described, RuntimeError):
+    """A plug-in failed in an evaluation: it raised an error, or returned something of another kind.
+
+    No ModelError, which solvers take for a state without a rate: smaller steps do not help.
+    """
 
 
-class ExpressionError(_Described):
+class ExpressionError(_Described, ValueError):
     """An expression is malformed, too large, or uses a name that is not allowed."""
 
 

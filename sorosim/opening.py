@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sorosim.branching.kept import curve_of
+from sorosim.bifurcation.diagram import Continuation, read_continuation
 from sorosim.io.results import read
 from sorosim.io.sweep_store import KIND, kind_of
-from sorosim.results.stored import opened
+from sorosim.results.stored import result_from_stored
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
-    from sorosim.branching.diagram import Continuation
     from sorosim.results.result import Equilibrium, Run
     from sorosim.sweeps.result import SweepResult
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
     """Read a result file: a run, an equilibrium, a continuation or a sweep.
 
-    Where beside the file lies the journal of a run or a sweep that has not finished, it is that one which is read.
+    The journal of a run or a sweep that has not finished is read in place of the file that it lies beside.
 
     Raises
     ------
@@ -30,4 +29,4 @@ def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepRes
     if kind_of(path) == KIND:
         return open_sweep(path)
     stored = read(path)
-    return curve_of(stored, path) if stored["kind"] == "continuation" else opened(stored, path)
+    return read_continuation(stored, path) if stored["kind"] == "continuation" else result_from_stored(stored, path)

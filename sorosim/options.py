@@ -93,8 +93,8 @@ class RunOptions(Declared):
     dt_out: float | None = _optional(_SECONDS, "Interval of the results.", "10 ms")
     q0: Any = _optional(
         Start(),
-        "Start: coordinates, or one of the words equilibrium and assembled, which means the initial block with its loops "
-        "closed.",
+        "Start: coordinates, or one of the words equilibrium and assembled, which means the initial block with its "
+        "loops closed.",
         "equilibrium",
     )
     method: str | None = _optional(Choice(METHODS), f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}.", "bdf")
@@ -123,8 +123,8 @@ class SimulateOptions(RunOptions, title="Simulation"):
     )
     driven: Mapping[str, Any] | None = _optional(
         ByName(_COORDINATE, _SIGNAL, True),
-        "Motions, as u: by the names of links whose joint has one coordinate, or of coordinates. They must not jump, nor "
-        "must their rates.",
+        "Motions, as u: by the names of links whose joint has one coordinate, or of coordinates. They must not jump, "
+        "nor must their rates.",
         "{lid: 30 deg*t, ball.free.rx: 0.1*sin(t)}",
     )
     checkpoint: float | None = _optional(
@@ -166,4 +166,4 @@ class StaticsOptions(Declared, title="Statics"):
 
 def given(options: Declared) -> dict[str, Any]:
     """What options say."""
-    return {name: value for name in options.keys() if (value := getattr(options, name)) is not None}
+    return {name: value for name in options.declaration() if (value := getattr(options, name)) is not None}

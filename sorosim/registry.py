@@ -250,7 +250,7 @@ def evaluated(
     answer = f"{record.__name__}({', '.join(record._fields)})"
     try:
         returned = plug_in.evaluate(*arguments)
-    except ModelError:
+    except (ModelError, PlugInError):
         raise
     except Exception as error:
         kind, got = type(plug_in), f"{type(error).__name__}: {error}"

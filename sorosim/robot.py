@@ -4,37 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.base import input_unit
-from sorosim.dynamics.dynamics import DEPENDENT
-from sorosim.dynamics.forward import ForwardDynamics
+from sorosim.actuation.tendon import Tendon
+from sorosim.dynamics import arguments, energies, forward
+from sorosim.dynamics.constraints import least_squares_multipliers
+from sorosim.dynamics.contact_event import ContactEvent
+from sorosim.dynamics.joint_wrench import joint_wrench
+from sorosim.dynamics.linearization import linearize
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Partition
-from sorosim.engine.records import Kinematics
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.engine.inputs import Motion, Partition, driven_motion
+from sorosim.engine.records import (
+    Contacts,
+    Energy,
+    ForwardDynamicsDerivatives,
+    HybridDynamics,
+    HybridDynamicsDerivatives,
+    InternalForceDerivatives,
+    InverseDynamicsDerivatives,
+    Kinematics,
+    LoopRows,
+)
+from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import CONSTRAINT
+from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
+from sorosim.linear import Linearization
 from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import MassDamping
-from sorosim.model.chart import angle, twist_matrix
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments
 from sorosim.sensors.state import State
-from sorosim.validation import counted, number, vector
+from sorosim.sensors.summary import summary
+from sorosim.validation import columns, indices, number, vector
 
 Array = NDArray[np.float64]
-
-
-# so near to a whole turn the wrench of exponential coordinates is lost in rounding
-SINGULAR = 1e-8
 
 
 def all_loads(description: Description) -> dict[str, Load]:
@@ -45,10 +56,11 @@ def all_loads(description: Description) -> dict[str, Load]:
     return loads
 
 
-class Robot(ForwardDynamics):
+class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
-    It never changes, and may be shared between threads.
+    It never changes, and may be shared between threads. Methods raise InputError for vectors of a wrong length or with
+    entries that are not finite.
     """
 
     def __init__(self, description: Description) -> None:
@@ -66,17 +78,7 @@ class Robot(ForwardDynamics):
     def _start(self) -> tuple[Array, Array]:
         """Initial coordinates and rates."""
         blocks = ("initial", self.description.initial), ("initial_rates", self.description.initial_rates)
-        return tuple(self._by_name(name, block) for name, block in blocks)  # type: ignore[return-value]
-
-    def _by_name(self, where: str, given: Mapping[str, float]) -> Array:
-        """Vector (ndof,) of a block of the description, zero where it says nothing."""
-        out = np.zeros(self.ndof)
-        for name, value in given.items():
-            if name not in self.coordinate_names:
-                hint = nearest(name, self.coordinate_names)
-                raise ModelError(f"{where}.{name}", "the name of a coordinate", f"'{name}'", hint)
-            out[self.coordinate_names.index(name)] = number(f"{where}.{name}", value, error=ModelError)
-        return out
+        return tuple(arguments.initial_values(self.engine, *block) for block in blocks)  # type: ignore[return-value]
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the description; arrays are made anew
         return Robot, (self.description,)
@@ -87,6 +89,21 @@ class Robot(ForwardDynamics):
     def name(self) -> str:
         """Name of the robot."""
         return self.description.name
+
+    @property
+    def ndof(self) -> int:
+        """Number of coordinates."""
+        return self.engine.ndof
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates, such as ``arm.bending_y[0]``."""
+        return self.engine.layout.coordinate_names
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the actuators, in the order of u."""
+        return self.engine.actuator_names
 
     @property
     def n_points(self) -> int:
@@ -147,25 +164,7 @@ class Robot(ForwardDynamics):
 
     def summary(self) -> str:
         """Table of the links, the loops and the sensors, one a line."""
-        counts = {"coordinate": self.ndof, "point": self.n_points, "actuator": len(self.actuator_names)}
-        counts |= {what: n for what, n in (("loop", len(self.loop_names)), ("sensor", len(self.sensor_names))) if n}
-        lines = [f"{self.name}: " + ", ".join(counted(n, what) for what, n in counts.items())]
-        for link in self.links:
-            layout = self.engine.layout.links[link.name]
-            if link.rod is not None:
-                body = f"rod {link.rod.length:g} m, {counted(int((layout.weight > 0).sum()), 'Gauss point')}"
-            else:
-                body = "rigid body" if link.body is not None else "frame"
-            where = link.parent if link.parent == "world" or link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
-            lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {counted(layout.n, 'coordinate')}")
-        rods = [link.name for link in self.links if link.rod is not None]
-        for name, loop in self.description.loops.items():
-            a, b = (
-                f"{end.link} at s = {end.s:g}" if end.s != 1.0 and end.link in rods else end.link
-                for end in (loop.a, loop.b)
-            )
-            lines.append(f"  {name}: {loop.joint.kind} loop from {a} to {b}")
-        return "\n".join([*lines, *self.instruments.summary()])
+        return summary(self.description, self.engine, self.instruments)
 
     def to_yaml(self, path: str | Path | None = None) -> str:
         """Return the robot as YAML, and write it to a file if a path is given; see `sorosim.io.dump`."""
@@ -174,7 +173,7 @@ class Robot(ForwardDynamics):
         return write(self, path)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import robot_html
+        from sorosim.viz.notebook import robot_html
 
         return robot_html(self)
 
@@ -210,22 +209,43 @@ class Robot(ForwardDynamics):
         """Return the same robot with further sensors, by name; a sensor of a known name takes its place."""
         return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}))
 
-    def _place(self, link: str, s: float) -> tuple[tuple[str, float], ...]:
-        if not isinstance(link, str) or link not in self.engine.layout.links:
-            raise InputError("link", "the name of a link", f"'{link}'", nearest(link, self.engine.layout.links))
-        return ((link, self._fraction(s)),)
+    # -- checks of arguments ----------------------------------------------------------------------------------------
+
+    def coordinates(self, value: ArrayLike, where: str = "q") -> Array:
+        """Return coordinates, rates or accelerations as a fresh (ndof,) array of finite numbers."""
+        return vector(where, value, self.ndof)
+
+    def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
+        """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
+        return arguments.actuator_inputs(self.engine, u, where)
 
     @staticmethod
-    def _fraction(s: float) -> float:
-        value = number("s", s)
-        if not 0.0 <= value <= 1.0:
-            raise InputError("s", "a fraction of the rod's length from 0 to 1", f"{value!r}")
-        return value
+    def _time(t: float) -> float:
+        return number("t", t)
+
+    def _given(
+        self, q: ArrayLike, qd: ArrayLike, t: float, driven: Any
+    ) -> tuple[tuple[Array, Array], Array, NDArray[np.bool_]]:
+        """State, accelerations of driven coordinates, and which these are."""
+        state, time = arguments.state(self.engine, q, qd), self._time(t)
+        if driven is not None:
+            partition, qdd = arguments.driven_accelerations(self.engine, driven, self.description.actuators)
+            return state, qdd, partition.mask
+        (partition, motion), qdd = self._driven, np.zeros(self.ndof)
+        if partition.names:
+            qdd[partition.driven] = motion.jets(time)[:, 2]
+        return state, qdd, partition.mask
+
+    @cached_property
+    def _driven(self) -> tuple[Partition, Motion]:
+        """What the description drives in simulations."""
+        given = self.description.simulate.get("driven", {})
+        return Partition.of(self.engine.layout, given, self.description.actuators), driven_motion(given)
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
     def kinematics(self, q: ArrayLike, qd: ArrayLike | None = None) -> Kinematics:
-        """Poses, twists and Jacobians of all points, body frames.
+        """Poses, twists and Jacobians of all points, body frames (docs/theory.md, 2-3).
 
         Parameters
         ----------
@@ -236,18 +256,10 @@ class Robot(ForwardDynamics):
         -------
         Kinematics
             g (n_points, 4, 4), eta (n_points, 6), J and Jd = dJ/dt (n_points, 6, ndof).
-
-        Raises
-        ------
-        InputError
-            A vector of wrong length, or not finite.
-
-        Notes
-        -----
-        Source: docs/theory.md, 2-3.
         """
-        rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
-        return Kinematics(*self.engine.jacobians(self.engine.layout.points, self.coordinates(q), rates, True))
+        return Kinematics(
+            *self.engine.jacobians(self.engine.layout.points, *arguments.state_or_rest(self.engine, q, qd), True)
+        )
 
     def pose(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
         """Pose (4, 4) in the world of a rod's section at s (0: base, 1: tip), or of a rigid link's frame.
@@ -260,12 +272,13 @@ class Robot(ForwardDynamics):
     def poses(self, q: ArrayLike, link: str, s: Sequence[float] | Array) -> Array:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
         values = s if isinstance(s, Sequence | np.ndarray) and not isinstance(s, str) else [s]
-        wanted = tuple(self._place(link, value)[0] for value in values)
-        return self.engine.look(self.engine.places(wanted), self.coordinates(q))[0]
+        wanted = tuple(arguments.place(self.engine, link, value) for value in values)
+        return self.engine.poses_at(self.engine.places(wanted), self.coordinates(q))[0]
 
     def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
         """Body-frame Jacobian (6, ndof) of a rod's section at s, or of a rigid link's frame: eta = J qd."""
-        _, J = self.engine.look(self.engine.places(self._place(link, s)), self.coordinates(q), jacobian=True)
+        places = self.engine.places((arguments.place(self.engine, link, s),))
+        _, J = self.engine.poses_at(places, self.coordinates(q), jacobian=True)
         found: Array = J[0]
         return found
 
@@ -274,7 +287,8 @@ class Robot(ForwardDynamics):
 
         `Run.driven` and `Equilibrium.driven` hold generalised forces: work per change of a coordinate. For joints whose
         motions commute, and universal ones, they are the moment about and the force along an axis. For planar,
-        spherical and free joints, whose coordinates are exponential, they are so only where nothing is rotated.
+        spherical and free joints, whose coordinates are exponential, they are so only where nothing is rotated:
+        tau = A^T y (docs/theory.md, 6).
 
         Parameters
         ----------
@@ -294,37 +308,278 @@ class Robot(ForwardDynamics):
         ------
         InputError
             A link that is not known, a wrong length, or a rotation by a whole turn, where the coordinates are singular.
+        """
+        name, _ = arguments.place(self.engine, link, 1.0)
+        return joint_wrench(self.engine.layout.links[name], self.coordinates(q), tau)
+
+    # -- dynamics --------------------------------------------------------------------------------------------------
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix (ndof, ndof) at q."""
+        zero = np.zeros(self.ndof)
+        return self.engine.evaluate(task.MASS, self.coordinates(q), zero, zero.copy(), self.inputs(None)).mass
+
+    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
+        """Generalised forces tau = M qdd - F that produce a motion, O(n) (docs/theory.md, 4).
+
+        F holds Coriolis forces, gravity and loads; stiffness, damping and actuation are in `internal_force`.
+
+        Parameters
+        ----------
+        q, qd, qdd : (ndof,) array_like
+            Coordinates, rates, accelerations. [rad, m or strain coefficient; per s; per s^2]
+        t : float
+            Time, for loads that depend on it [s].
+
+        Returns
+        -------
+        (ndof,) ndarray
+            Conjugate to the coordinates. [N m, N]
+        """
+        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
+        return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0
+    ) -> InverseDynamicsDerivatives:
+        """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
+        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
+        out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
+        return InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
+    ) -> Array:  # fmt: skip
+        """Accelerations (ndof,) of the whole system.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates.
+        u : mapping of actuator name to number, or array_like
+            Inputs; missing ones are zero.
+        t : float
+            Time, for loads and driven motions [s].
+        driven : mapping of link or coordinate name to float
+            Accelerations of driven coordinates [rad/s^2 or m/s^2]. Default: those of the file's `simulate` block at
+            time t; {}: none is driven.
+        algorithm : {"composite", "articulated"}, optional
+            "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^2) to O(n^3); closes loops.
+            "articulated": articulated bodies, rods as macro-joints, O(n). Default: the faster one. For checks there are
+            the reference algorithms "unit" and "fixman", see `sorosim.dynamics.reference`.
+
+        Raises
+        ------
+        ModelError
+            The mass matrix is singular: a coordinate moves no mass.
+        """
+        (position, rates), qdd, known = self._given(q, qd, t, driven)
+        chosen = forward.choose_algorithm(self.engine, algorithm, forward.FORWARD, forward.FASTEST)
+        return forward.FORWARD[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
+        driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
+    ) -> ForwardDynamicsDerivatives:  # fmt: skip
+        """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
+
+        All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
+        "articulated" solves for every column in O(n). Default: the faster one. By reference there is "inverse".
+        """
+        (position, rates), qdd, known = self._given(q, qd, t, driven)
+        table = forward.FORWARD_DERIVATIVES
+        chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
+        return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
+
+    def solve_mass(self, q: ArrayLike, b: ArrayLike, *, algorithm: str | None = None) -> Array:
+        """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven (docs/theory.md, 5).
+
+        Parameters
+        ----------
+        q : (ndof,) array_like
+            Coordinates.
+        b : (ndof,) or (ndof, m) array_like
+            Generalised forces, or columns of them; the unit matrix gives M^{-1}.
+        algorithm : {"composite", "articulated"}, optional
+            "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^3) and O(n^2) a column.
+            "articulated": articulated bodies, O(n) a column. Default: the faster one. By reference there is "fixman".
+
+        Returns
+        -------
+        ndarray
+            Of the shape of b.
+
+        Raises
+        ------
+        ModelError
+            The mass matrix is singular: a coordinate moves no mass.
+        """
+        position, right = self.coordinates(q), columns("b", b, self.ndof)
+        table = forward.SOLVE_MASS
+        chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST, closes=False)
+        if not right.size:
+            return right
+        return table[chosen](self.engine, position, right.reshape(self.ndof, -1)).reshape(right.shape)
+
+    def hybrid_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
+        *, algorithm: str | None = None,
+    ) -> HybridDynamics:  # fmt: skip
+        """Dynamics where some accelerations are known and some forces (docs/theory.md, 6, last lines).
+
+        Inverse dynamics if all accelerations are known, M^-1 (tau - bias) if none is.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates.
+        qdd, tau : (ndof,) array_like
+            Accelerations, read where they are known, and generalised forces as `inverse_dynamics` gives them (all there
+            are: internal ones too), read elsewhere.
+        known : sequence of int, or mask (ndof,)
+            Coordinates whose acceleration is known.
+        t : float
+            Time, for loads that depend on it [s].
+        algorithm : {"articulated", "composite"}, optional
+            See `forward_dynamics`; loops are left open. Default: the first, which is the faster one at all sizes.
+
+        Returns
+        -------
+        HybridDynamics
+            qdd and tau of all coordinates.
+        """
+        chosen = forward.choose_algorithm(self.engine, algorithm, forward.HYBRID, forward.FASTEST_HYBRID, closes=False)
+        return forward.HYBRID[chosen](self.engine, *arguments.hybrid(self.engine, q, qd, qdd, tau, known, t))
+
+    def hybrid_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
+        *, algorithm: str | None = None,
+    ) -> HybridDynamicsDerivatives:  # fmt: skip
+        """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
+        chosen = forward.choose_algorithm(self.engine, algorithm, forward.HYBRID, forward.FASTEST_HYBRID, closes=False)
+        state = arguments.hybrid(self.engine, q, qd, qdd, tau, known, t)
+        return forward.hybrid_derivatives(self.engine, chosen, *state)
+
+    def internal_force(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
+    ) -> Array:
+        """Internal force B u - K q - D qd (ndof,): actuation, elasticity, damping (docs/theory.md, 6)."""
+        self._time(t)
+        return self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u)).tau
+
+    def internal_force_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
+    ) -> InternalForceDerivatives:
+        """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
+        self._time(t)
+        out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u), True)
+        return InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
+
+    def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
+        """Kinetic, elastic and gravitational energy [J]."""
+        return Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd")))
+
+    def contacts(self, q: ArrayLike, qd: ArrayLike | None = None) -> Contacts:
+        """Contacts in a state: where, how deep, with which force, sliding how fast.
+
+        No rates: at rest.
+        """
+        return self.engine.contacts(*arguments.state_or_rest(self.engine, q, qd))[0]
+
+    def contact_gaps(self, q: ArrayLike, reach: float = 0.1) -> dict[str, float]:
+        """Smallest gap of each contact [m] by the name of its load, negative where surfaces touch; at most `reach`."""
+        return self.engine.contact_gaps(
+            self.coordinates(q), number("reach", reach, "a distance of 0 or more", least=0.0)
+        )
+
+    def onset(self, load: str, *, terminal: bool = False) -> ContactEvent:
+        """An event for `simulate`: the moment in which the first surfaces of a contact touch."""
+        return ContactEvent(self.engine, load, -1.0, terminal)
+
+    def release(self, load: str, *, terminal: bool = False) -> ContactEvent:
+        """An event for `simulate`: the moment in which the last surfaces of a contact part."""
+        return ContactEvent(self.engine, load, 1.0, terminal)
+
+    def tendon_lengths(self, q: ArrayLike) -> dict[str, float]:
+        """Length of each tendon inside its rods [m], by name."""
+        lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
+        return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
+
+    def loop_gaps(self, q: ArrayLike) -> dict[str, tuple[float, float]]:
+        """How far each loop is open: a distance [m] and an angle [rad], in the directions that its joint forbids."""
+        return self.engine.gaps(self.coordinates(q))
+
+    def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> LoopRows:
+        """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
+        state, zero = arguments.state_or_rest(self.engine, q, qd), np.zeros(self.ndof)
+        closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, zero, self.inputs(None)).closure
+        return LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
+
+    def linearize(
+        self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None,
+        free: Sequence[int] | NDArray[np.int64] | None = None, *, stiffness: ArrayLike | None = None,
+        qd: ArrayLike | Mapping[str, float] | None = None,
+    ) -> Linearization:  # fmt: skip
+        """Linearised motion about an equilibrium, or about a steady motion.
+
+        Parameters
+        ----------
+        q : (ndof,) array_like
+            An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` knows all that is to be given here.
+        u : mapping or array_like
+            Inputs there, held. Loads that depend on time are those at t = 0.
+        free : sequence of int, or mask (ndof,), optional
+            The coordinates that may move, the others are held, or turn steadily. Default: those that qd gives no rate.
+        stiffness : (n_free, n_free) array_like, optional
+            Of the tree, in place of its own: `tangent_stiffness` of an equilibrium under friction of contacts.
+        qd : (ndof,) array_like, or mapping of coordinate or link names to rates, optional
+            Rates of a steady motion, such as that of a driven hub: a relative equilibrium, in which they are constant
+            and nothing else changes. Default: rest.
+
+        Returns
+        -------
+        Linearization
+            Of M z'' + D z' + K z = F du. About a steady motion D and K hold the gyroscopic and centrifugal terms.
+
+        Warns
+        -----
+        SorosimWarning
+            Forces do not balance at q, or do not stay as they are while the robot turns on.
+
+        Raises
+        ------
+        InputError
+            A wrong length, name or value; rates that tear loops open.
+        ModelError
+            Coordinates without inertia, or singular ones.
 
         Notes
         -----
-        Source: docs/theory.md, 6: tau = A^T y.
+        With loops the motion is that of independent displacements z along the closed states, dq = Z dz, and so are the
+        matrices and their sizes. The stiffness is Z^T K Z, K that of the tree under the multipliers of the equilibrium
+        (docs/theory.md, 9): where forces balance, the curvature of the closed states adds nothing else.
         """
-        ((name, _),) = self._place(link, 1.0)
-        layout, coordinates = self.engine.layout.links[name], self.coordinates(q)
-        own = coordinates[layout.column : layout.column + layout.n_joint]
-        forces, stage = vector("tau", tau, layout.n_joint), layout.link.joint.stages[0]
-        if stage.commutes:
-            return forces
-        turned = angle(stage.columns, own)
-        if turned > 1.0 and abs(np.sin(0.5 * turned)) < SINGULAR:
-            got = f"a rotation of '{name}' by {turned:.9g} rad, a whole turn"
-            hint = "hold the joint in the coordinates a whole turn away, which are of the same pose"
-            raise InputError("q", "coordinates from which the wrench can be told", got, hint)
-        return np.asarray(np.linalg.solve(twist_matrix(stage.columns, own).T, forces))
+        position, inputs = self.coordinates(q), self.inputs(u)
+        rates, turning = arguments.steady_rates(self.engine, qd)
+        rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
+        n, given = len(rows), None
+        if stiffness is not None:
+            if np.shape(stiffness) != (n, n):
+                raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {np.shape(stiffness)}")
+            given = columns("stiffness", stiffness, n)
+        found = linearize(self.engine, position, rates, inputs, rows, given)
+        looped = self.engine.closed.m > 0
+        names = [f"z[{i}]" for i in range(found.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
+        return Linearization(*found[:5], position, rates, inputs, found.multiplier, rows, tuple(names), self)
 
     # -- sensors ---------------------------------------------------------------------------------------------------
 
     def measure(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike | None = None,
-        u: ArrayLike | Mapping[str, float] | None = None,
-        t: float = 0.0,
-        *,
-        qdd: ArrayLike | None = None,
-        lam: ArrayLike | None = None,
+        self, q: ArrayLike, qd: ArrayLike | None = None, u: ArrayLike | Mapping[str, float] | None = None,
+        t: float = 0.0, *, qdd: ArrayLike | None = None, lam: ArrayLike | None = None,
         driven: Mapping[str, float] | None = None,
-    ) -> dict[str, Array]:
+    ) -> dict[str, Array]:  # fmt: skip
         """What all sensors read in a state, without noise and bias.
 
         Parameters
@@ -347,44 +602,21 @@ class Robot(ForwardDynamics):
         -------
         dict
             Name of a sensor -> channels (n,); `instruments.readers[name]` has their names and units.
-
-        Raises
-        ------
-        InputError, ModelError
-            As `forward_dynamics`.
         """
-        position, time, inputs = self.coordinates(q), self._time(t), self.inputs(u)
-        rates = np.zeros(self.ndof) if qd is None else self.coordinates(qd, "qd")
-        multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)
+        (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
         if qdd is None:
             _, given, known = self._given(position, rates, time, driven)
             found = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
-            accelerations = found.qdd
-            multipliers = found.closure.multiplier if multipliers is None else multipliers
+            accelerations, fitting = found.qdd, found.closure.multiplier
         else:
-            accelerations = self.coordinates(qdd, "qdd")
-            if multipliers is None:
-                partition = self._driven[0]
-                if driven is not None:
-                    partition = Partition.of(self.engine.layout, driven, self.description.actuators)
-                multipliers = fitting_multipliers(
-                    self, position, rates, accelerations, inputs, time, partition.free
-                )  # fmt: skip
+            accelerations, partition = self.coordinates(qdd, "qdd"), self._driven[0]
+            if driven is not None:
+                partition = Partition.of(self.engine.layout, driven, self.description.actuators)
+            motion = position, rates, accelerations, inputs, time
+            fitting = least_squares_multipliers(self.engine, *motion, partition.free) if lam is None else np.zeros(0)
+        multipliers = fitting if lam is None else vector("lam", lam, self.n_multipliers)
         state = State(self.instruments.bench, time, position, rates, accelerations, inputs, multipliers)
         return dict(self.instruments.measured(state))
-
-
-def fitting_multipliers(
-    robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: NDArray[np.int64]
-) -> Array:  # fmt: skip
-    """The smallest multipliers (m,) under which the coordinates `free` move so, as well as they can."""
-    if not robot.n_multipliers:
-        return np.zeros(0)
-    found, size = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), robot.engine.loops.size
-    if not np.isfinite(qdd).all():
-        return np.full(robot.n_multipliers, np.nan)
-    A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
-    return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0])
 
 
 def check_robot(robot: Any) -> Robot:
@@ -398,6 +630,7 @@ def redescribed(robot: Robot, description: Description) -> Robot:
     """The same robot, whose description differs by no more than its start, its defaults and its document."""
     out = object.__new__(Robot)  # a copy makes its arrays anew
     vars(out).update(vars(robot))
+    vars(out).pop("_driven", None)  # made anew of the new defaults
     out.description = description
     out._initial = out._start()
     return out

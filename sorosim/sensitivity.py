@@ -10,6 +10,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import varying
+from sorosim.dynamics.arguments import place as place_of
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
 from sorosim.equations.system import independent_rows
@@ -175,7 +176,7 @@ class Sensitivities:
 
         Body-frame twists (6, n), as `Robot.jacobian` has them by q; s is a fraction of the rod's length.
         """
-        position, place = self.robot.coordinates(q), self.robot._place(link, s)
+        position, place = self.robot.coordinates(q), (place_of(self.robot.engine, link, s),)
         return self._columns([one.motion(position, place)[0] for one in self._engines], 6)
 
     # -- equilibria ------------------------------------------------------------------------------------------------
@@ -232,7 +233,8 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
             loads = {key: load for key, load in all_loads(found).items() if not isinstance(load, Contact)}
             engine = Engine(found.links, np.array(found.gravity), found.actuators, loads, found.loops)
     except SorosimError as error:
-        why = NO_WAY if isinstance(error, PlugInError) else " ".join(str(error).split())
+        foreign = isinstance(error, PlugInError) or not isinstance(error.__cause__, SorosimError | None)
+        why = NO_WAY if foreign else " ".join(str(error).split())
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
     except Exception as error:  # whatever code that knows real numbers only makes of others
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({NO_WAY})") from error

@@ -50,10 +50,9 @@ LAYERS = (
     "sensitivity",
     "sweeps",
     "viz",
-    "branching",
+    "bifurcation",
     "opening",
     "__init__",
-    "benchmark",
     "cli",
     "__main__",
 )

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.cli import readers, show
+from sorosim.cli import console, parsers
 from sorosim.cli.main import app
 from sorosim.io import bundled_robots
-from sorosim.viz import figures, gltf, movie, target, web
+from sorosim.viz import checks, figures, gltf, movie, web
 
 FINGER = """sorosim: 1
 name: finger
@@ -286,7 +286,7 @@ def test_json_is_all_that_is_printed(finger, call):
 
 
 def test_json_has_no_words_of_its_own(capsys):
-    show.as_json({"a": np.array([1.0, np.nan]), "b": (np.inf, np.int64(2), True, None), "c": {1: Path("x")}})
+    console.as_json({"a": np.array([1.0, np.nan]), "b": (np.inf, np.int64(2), True, None), "c": {1: Path("x")}})
     printed = " ".join(capsys.readouterr().out.split())
     assert printed == '{ "a": [ 1.0, null ], "b": [ null, 2, true, null ], "c": { "1": "x" } }'
 
@@ -603,9 +603,9 @@ def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch,
 
 def test_what_options_know_of_files_is_what_modules_write():
     """They are written twice, for `viz` is not imported before it is needed."""
-    assert tuple(f".{suffix}" for suffix in figures.FORMATS) == readers.PLOTS
-    assert {*target.PICTURES, movie.SIDE_VIEW} == set(readers.PICTURES)
-    assert (readers.FILMS, readers.PAGES, readers.MODELS) == (movie.MOVIES, web.PAGES, gltf.GLTF)
+    assert tuple(f".{suffix}" for suffix in figures.FORMATS) == parsers.PLOTS
+    assert {*checks.PICTURES, movie.SIDE_VIEW} == set(parsers.PICTURES)
+    assert (parsers.FILMS, parsers.PAGES, parsers.MODELS) == (movie.MOVIES, web.PAGES, gltf.GLTF)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ import typer
 import yaml
 
 import sorosim
-from sorosim.cli import show
+from sorosim.cli import console
 from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
@@ -134,9 +134,9 @@ class Reader:
         """Run a command line in this process: what it prints."""
         printed = io.StringIO()
         self.monkeypatch.setattr(sys, "argv", words)
-        for console in (show.out, show.err):
-            self.monkeypatch.setattr(console, "_file", printed)
-            self.monkeypatch.setattr(console, "_width", 200)
+        for stream in (console.out, console.err):
+            self.monkeypatch.setattr(stream, "_file", printed)
+            self.monkeypatch.setattr(stream, "_width", 200)
         with pytest.raises(SystemExit):
             main()
         return printed.getvalue()

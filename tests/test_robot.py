@@ -13,7 +13,7 @@ from helpers.robots import cable_manipulator, moderate, random_state, varied_tre
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError, ModelError, SorosimError
+from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
 from sorosim.loads.wrench import Wrench
@@ -559,23 +559,40 @@ ONES = LoadValues(np.ones((1, 6)), np.ones((1, 6, 6)), np.ones((1, 6, 6)))
 
 
 @pytest.mark.parametrize(
-    ("load", "message"),
+    ("load", "kind", "message"),
     [
-        (Broken(None), "loads.own: expected LoadValues(wrench, K, D), got nothing"),
-        (Broken(ONES._replace(wrench=np.ones(6))), "loads.own.wrench: expected shape (1, 6), got shape (6,)"),
-        (Broken(ONES._replace(K=np.ones((0, 6, 6)))), "loads.own.K: expected shape (1, 6, 6), got shape (0, 6, 6)"),
-        (Broken(ONES._replace(D="x")), "loads.own.D: expected an array of shape (1, 6, 6), got 'x'"),
-        (Broken(ONES._replace(D=np.full((1, 6, 6), np.nan))), "loads.own.D: expected finite numbers, got NaN or inf"),
-        (Broken(ONES, nodes=np.array([99])), "loads.own.nodes: expected an array of indices of nodes"),
-        (Broken(ONES, nodes=[3]), "loads.own.nodes: expected an array of indices of nodes"),
-        (Broken(ONES, places=("arm",)), "loads.own.places: expected pairs (link, s), got 'arm'"),
-        (Broken(ONES, places=(("arm", 2.0),)), "loads.own.places: expected a place s from 0 to 1, got 2.0"),
-        (Broken(ONES, places=(("arn", 1.0),)), "loads.own: expected the name of a link, got 'arn'; did you mean arm"),
+        (Broken(None), PlugInError, "loads.own: expected LoadValues(wrench, K, D), got nothing"),
+        (
+            Broken(ONES._replace(wrench=np.ones(6))),
+            PlugInError,
+            "loads.own.wrench: expected shape (1, 6), got shape (6,)",
+        ),
+        (
+            Broken(ONES._replace(K=np.ones((0, 6, 6)))),
+            PlugInError,
+            "loads.own.K: expected shape (1, 6, 6), got shape (0, 6, 6)",
+        ),
+        (Broken(ONES._replace(D="x")), PlugInError, "loads.own.D: expected an array of shape (1, 6, 6), got 'x'"),
+        (
+            Broken(ONES._replace(D=np.full((1, 6, 6), np.nan))),
+            ModelError,
+            "loads.own.D: expected finite numbers, got NaN or inf",
+        ),
+        (Broken(ONES, nodes=np.array([99])), ModelError, "loads.own.nodes: expected an array of indices of nodes"),
+        (Broken(ONES, nodes=[3]), ModelError, "loads.own.nodes: expected an array of indices of nodes"),
+        (Broken(ONES, places=("arm",)), ModelError, "loads.own.places: expected pairs (link, s), got 'arm'"),
+        (Broken(ONES, places=(("arm", 2.0),)), ModelError, "loads.own.places: expected a place s from 0 to 1, got 2.0"),
+        (
+            Broken(ONES, places=(("arn", 1.0),)),
+            ModelError,
+            "loads.own: expected the name of a link, got 'arn'; did you mean arm",
+        ),
     ],
 )
-def test_a_load_that_breaks_its_contract_is_named(arm, load, message):
-    with pytest.raises(ModelError) as caught:
+def test_a_load_that_breaks_its_contract_is_named(arm, load, kind, message):
+    with pytest.raises(kind) as caught:
         arm.with_loads(own=load).inverse_dynamics(ZERO, ZERO, ZERO)
+    assert type(caught.value) is kind
     assert str(caught.value).startswith(message)
 
 

@@ -10,7 +10,7 @@ from helpers.limbs import limbs
 from numpy.testing import assert_allclose
 
 from sorosim.actuation.base import ActuatorValues
-from sorosim.errors import InputError, ModelError, SorosimError
+from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
 from sorosim.lie.so3 import skew
 from sorosim.loads.base import LoadValues
 from sorosim.model.basis import get_basis
@@ -203,10 +203,10 @@ class Shapeless(Wrong):
         return wrench[0], K, D
 
 
-def test_what_cannot_be_taken_at_all_is_a_model_error(robot):
+def test_what_cannot_be_taken_at_all_is_an_error_of_its_own(robot):
     with pytest.raises(ModelError, match=r"^loads.rope.nodes: expected an array of indices of nodes"):
         check_load(Elsewhere(), robot, name="rope")
-    with pytest.raises(ModelError, match=r"^loads.rope.wrench: expected shape \(2, 6\), got shape \(6,\)"):
+    with pytest.raises(PlugInError, match=r"^loads.rope.wrench: expected shape \(2, 6\), got shape \(6,\)"):
         check_load(Shapeless(), robot, name="rope")
     with pytest.raises(ModelError, match=r"^loads.rope: expected a load, got type"):
         check_load(Rope, robot, name="rope")

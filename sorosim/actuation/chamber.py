@@ -14,7 +14,7 @@ from sorosim.actuation.route import RUN_OR_PATH, RUNS, Run, SectionFormula, chec
 from sorosim.actuation.tendon import here, route_values
 from sorosim.declare import key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import PLAIN, ROUTE_ROW
+from sorosim.kernels.fibres import FORCE_INPUT, ROUTE_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.signals.expressions import Expression
 
@@ -74,4 +74,4 @@ class Chamber(DeclaredActuator, kind="chamber", title="Chambers"):
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is; see kernels.fibres."""
-        return PLAIN, 0.0, 0.0, 1.0
+        return FORCE_INPUT, 0.0, 0.0, 1.0

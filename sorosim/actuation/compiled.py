@@ -17,8 +17,8 @@ from sorosim.errors import ModelError
 from sorosim.kernels.fibres import (
     FIBRE_ACTUATOR,
     FIBRE_KIND,
+    FORCE_INPUT,
     N_FIBRE_VALUES,
-    PLAIN,
     PYTHON_ROW,
     ROUTE,
     ROUTE_ROW,
@@ -92,7 +92,7 @@ def compile_fibres(
     row = np.array(rows, dtype=np.int64).reshape(-1, 6)
     kind = number_type()
     value = np.array(values, dtype=kind).reshape(-1, N_FIBRE_VALUES)
-    inputs = np.tile(np.array([PLAIN, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
+    inputs = np.tile(np.array([FORCE_INPUT, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
     for i, actuator in actuators.items():
         if hasattr(actuator, "input"):
             inputs[i] = actuator.input(rest_length(row, value, i))

@@ -14,7 +14,7 @@ from sorosim.actuation.route import SectionFormula, place_values, rod_of
 from sorosim.complex_step import number_type
 from sorosim.declare import key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, WRENCH, WRENCH_ROW
+from sorosim.kernels.fibres import FORCE_INPUT, N_FIBRE_VALUES, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals.expressions import Expression
@@ -76,4 +76,4 @@ class DistributedMoment(DeclaredActuator, kind="moment", title="Moments inside r
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is; see kernels.fibres."""
-        return PLAIN, 0.0, 0.0, 1.0
+        return FORCE_INPUT, 0.0, 0.0, 1.0

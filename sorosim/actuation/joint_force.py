@@ -69,7 +69,8 @@ class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
 
     `along` is ``angle`` or ``slide`` of a cylindrical joint, ``first`` or ``second`` of a universal one, ``angle``,
     ``tx`` or ``ty`` of a planar one, ``rx``, ``ry`` or ``rz`` of a spherical one, these or ``tx``, ``ty`` or ``tz`` of
-    a free one. Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint moves.
+    a free one. Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint
+    moves.
     """
 
     link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint it drives.", "ball")

@@ -86,7 +86,7 @@ class Servo(JointForce, kind="servo", title="Servos"):
         link, index = layout.links[self.link], self.index(layout)
         row = (SERVO, link.joint_blocks[0], at, link.column + index, actuator)
         dimension = link.link.joint.dimensions[index]
-        types = {name: one.type for name, one in self.keys().items() if isinstance(one.type, OfJoint)}
+        types = {name: one.type for name, one in self.declaration().items() if isinstance(one.type, OfJoint)}
         values = []
         for name, one in types.items():
             try:

@@ -14,8 +14,8 @@ from sorosim.actuation.route import RUN_OR_PATH, RUNS, Run, check_path, check_ru
 from sorosim.complex_step import number_type
 from sorosim.declare import Quantity, Truth, key
 from sorosim.errors import ModelError
+from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, N_FIBRE_VALUES, ROUTE, ROUTE_ROW, SLOPE, TENSION_INPUT
 from sorosim.kernels.fibres import GAIN as GAIN_AT
-from sorosim.kernels.fibres import N_FIBRE_VALUES, PLAIN, PULLED, ROUTE, ROUTE_ROW, SLOPE, WOUND
 from sorosim.model.compile import Layout, LinkLayout, Piece
 
 Array = NDArray[np.float64]
@@ -85,8 +85,8 @@ class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is, from its length in the unstrained robot [m]; see kernels.fibres."""
         if self.stiffness is not None:
-            return WOUND, self.stiffness, length, SLACK_PART * length
-        return PLAIN if self.pushes else PULLED, 0.0, 0.0, 1.0
+            return LENGTH_INPUT, self.stiffness, length, SLACK_PART * length
+        return FORCE_INPUT if self.pushes else TENSION_INPUT, 0.0, 0.0, 1.0
 
 
 def here(runs: Sequence[Run], link: LinkLayout, piece: Piece) -> list[Any]:

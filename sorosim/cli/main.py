@@ -9,9 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli import curves, files, pictures, runs, sweeps
+from sorosim.cli import checks, files, pictures, runs
+from sorosim.cli.compilation import compile_
+from sorosim.cli.console import err, line, out
+from sorosim.cli.continuation import continuation
 from sorosim.cli.modes import modes
-from sorosim.cli.show import failed, out, warned
+from sorosim.cli.options import Flag
+from sorosim.cli.sweeps import sweep
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 
 OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -25,16 +29,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    runs.simulate, runs.resume, runs.statics, sweeps.sweep, curves.continuation, modes, pictures.play, pictures.still,
-    pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export, runs.check, files.info, files.convert,
-    files.robots, files.new, files.schema, runs.bench,
+    runs.simulate, runs.resume, runs.statics, sweep, continuation, modes, pictures.play, pictures.still,
+    pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export, checks.check, files.info, files.convert,
+    files.robots, files.new, files.schema, checks.bench,
 ):  # fmt: skip
     app.command()(command)
-app.command("compile")(runs.compile_)
+app.command("compile")(compile_)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from sorosim import __version__
 
         out.print(f"sorosim {__version__}", highlight=False)
@@ -44,43 +48,37 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
+        bool, Flag("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """What stands before the command."""
 
 
-def _say(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Print a warning of ours as one line; others are not for users."""
     if issubclass(category, SorosimWarning):
-        warned(str(message))
+        line(f"warning: {message}", err)
 
 
-def _of_parser(error: Any) -> str:
-    """What the parser has to say, as our own errors say it."""
+def _usage_error(error: Any) -> str:
+    """An error of the parser in the words of our own errors."""
     option = next(iter(getattr(getattr(error, "param", None), "opts", [])), "")
     if error.message.startswith("expected "):
         return f"{option}: {error.message}"
-    told, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
-    join = " " if told.endswith("?") else "; "
-    return f"{told}{join}see {context.command_path} --help" if context else told
+    message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    join = " " if message.endswith("?") else "; "
+    return f"{message}{join}see {context.command_path} --help" if context else message
 
 
 def main() -> None:
     """Run the command line; errors are one line and an exit code."""
-    warnings.showwarning = _say
+    warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops us, the results are kept
     try:
         status = app(standalone_mode=False, prog_name="sorosim")
-    except ConvergenceError as error:
-        failed(error)
-        sys.exit(GAVE_UP)
     except SorosimError as error:
-        failed(error)
-        sys.exit(MISTAKE)
+        line(f"error: {error}", err)
+        sys.exit(GAVE_UP if isinstance(error, ConvergenceError) else MISTAKE)
     except (KeyboardInterrupt, typer.Abort):  # typer itself turns the first into the exit code
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
@@ -89,7 +87,7 @@ def main() -> None:
     except Exception as error:
         # usage errors of the parser (its own class is private to the library's vendored click)
         if hasattr(error, "format_message"):
-            failed(ValueError(_of_parser(error)))
+            line(f"error: {_usage_error(error)}", err)
             sys.exit(MISTAKE)
         raise
     sys.exit(status if isinstance(status, int) else OK)

@@ -3,56 +3,43 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
-from sorosim.cli.options import DrivenOption, InputOption, JsonOption, RobotArgument, SetOption, assignments
-from sorosim.cli.prescribed import values
-from sorosim.cli.readers import FILMS, PLOTS, new_file, whole
-from sorosim.cli.runs import compile_engine, load_changed
-from sorosim.cli.show import as_json, out
+from sorosim.cli import options as opt
+from sorosim.cli.compilation import compile_engine
+from sorosim.cli.console import as_json, line, out
+from sorosim.cli.inputs import values
+from sorosim.cli.parsers import FILMS, PLOTS, new_file, whole
+from sorosim.cli.sources import load_robot
 from sorosim.errors import ConvergenceError, InputError
+
+_RATE = (
+    "Constant rate of a driven joint, as in --rate 'hub=30 rad/s'; may come again. Modes are about the steady motion."
+)
+_OUT = (
+    ".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of --movie; may "
+    "come again; default: none."
+)
 
 
 def modes(
-    robot: RobotArgument,
-    u: InputOption = None,
-    driven: DrivenOption = None,
-    rates: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rate",
-            metavar="NAME=VALUE",
-            help="Constant rate of a driven joint, as in --rate 'hub=30 rad/s'; may come again. Modes are about the "
-            "steady motion.",
-        ),
-    ] = None,
-    changes: SetOption = None,
-    count: Annotated[
-        int,
-        typer.Option(
-            "--number", metavar="NUMBER", parser=whole, help="How many modes are listed; up to 24 of them are drawn."
-        ),
-    ] = 10,
+    robot: opt.RobotArgument,
+    u: opt.InputOption = None,
+    driven: opt.DrivenOption = None,
+    rates: Annotated[list[str] | None, opt.Assignment("--rate", help=_RATE)] = None,
+    changes: opt.SetOption = None,
+    count: Annotated[int, opt.Count("--number", help="How many modes are listed; up to 24 of them are drawn.")] = 10,
     film: Annotated[
         int | None,
         typer.Option("--movie", metavar="K", parser=whole, help="Film the mode with this number; default: none."),
     ] = None,
-    outputs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            parser=new_file,
-            help=".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of "
-            "--movie; may come again; default: none.",
-            show_default=False,
-        ),
-    ] = None,
-    json: JsonOption = False,
+    outputs: Annotated[list[Path] | None, opt.OutputFile(parser=new_file, help=_OUT, show_default=False)] = None,
+    json: opt.JsonOption = False,
 ) -> None:
     """Find natural frequencies, damping and modes about an equilibrium, or about a steady rotation.
 
@@ -70,15 +57,15 @@ def modes(
             raise InputError("--out", expected, f"'{path}'")
         if path.suffix.lower() in FILMS and film is None:
             raise InputError("--out", "--movie K beside it, the number of a mode", f"'{path}' alone")
-    loaded = load_changed(robot, changes)
+    loaded = load_robot(robot, changes)
     if film is not None and not any(path.suffix.lower() in FILMS for path in paths):
         paths.append(Path(f"{Path(robot).stem}_mode{film}.mp4"))
-    inputs, held = values(loaded, u, driven)
+    inputs, motions = values(loaded, u, driven)
     compile_engine(loaded)
     with ExitStack() as stack:
         for path in dict.fromkeys(paths):
             stack.enter_context(reserved(path))
-        lin = _about(loaded, inputs, held, rates)
+        lin = _linearize(loaded, inputs, motions, rates)
         shown = range(1, min(count, len(lin.damped)) + 1)
         as_json(_content(lin, shown, paths)) if json else _table(lin, shown)
         for path in paths:
@@ -94,23 +81,23 @@ def modes(
                     out.print(str(file))
 
 
-def _about(robot: Any, inputs: Any, held: Any, rates: list[str] | None) -> Any:
+def _linearize(robot: Any, inputs: Any, driven: Any, rates: list[str] | None) -> Any:
     """The motion about an equilibrium, or a steady motion."""
     import sorosim
     from sorosim.units.quantity import quantity
 
-    given = assignments(rates, "--rate", "hub='30 rad/s'")
+    texts = opt.assignments(rates, "--rate", "hub='30 rad/s'")
     try:
-        if given is None:
-            return sorosim.statics(robot, inputs, held).linearize()
+        if texts is None:
+            return sorosim.statics(robot, inputs, driven).linearize()
         layout, speeds = robot.engine.layout, {}
-        for name, text in given.items():
+        for name, text in texts.items():
             turns = layout.dimensions[layout.coordinate(name, "--rate")] != "length"
             speeds[name] = quantity(text, "angular speed" if turns else "speed", f"--rate {name}")
-        return sorosim.steady(robot, speeds, inputs, held).linearize()
+        return sorosim.steady(robot, speeds, inputs, driven).linearize()
     except ConvergenceError as error:
-        loose = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
-        if loose and any(robot.description.gravity):
+        falls = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
+        if falls and any(robot.description.gravity):
             hint = "what is free falls: without gravity, --set gravity=[0,0,0], it has modes"
             raise ConvergenceError(f"{error}; {hint}", error.partial) from None
         raise
@@ -120,32 +107,28 @@ def _rows(lin: Any, shown: Any) -> list[dict[str, Any]]:
     """What the table says, as plain data."""
     from sorosim.results.modes import shares
 
-    modes, rows = lin.damped, []
-    for k in shown:
-        value, constant = modes.eigenvalues[k - 1], float(modes.time_constants[k - 1])
-        ratio = float(modes.damping_ratios[k - 1])
-        rows.append(
-            {
-                "mode": k,
-                "frequency_hz": float(modes.frequencies[k - 1]),
-                "damping_ratio": None if ratio != ratio else ratio,
-                "time_constant_s": None if constant in (float("inf"), float("-inf")) else constant,
-                "eigenvalue": [float(value.real), float(value.imag)],
-                "kind": modes.words[k - 1],
-                "moves": {name: part for name, part in shares(lin, k).items() if part >= 1e-3},
-            }
-        )
-    return rows
+    modes = lin.damped
+    return [
+        {
+            "mode": k + 1,
+            "frequency_hz": modes.frequencies[k],
+            "damping_ratio": modes.damping_ratios[k],
+            "time_constant_s": modes.time_constants[k],
+            "eigenvalue": [modes.eigenvalues[k].real, modes.eigenvalues[k].imag],
+            "kind": modes.words[k],
+            "moves": {name: part for name, part in shares(lin, k + 1).items() if part >= 1e-3},
+        }
+        for k in range(len(shown))
+    ]
 
 
 def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
     content = {"robot": lin.robot.name, "stable": lin.stable, "stability": lin.stability, "n_modes": len(lin.damped)}
-    content["undamped_frequencies_hz"] = [None if f != f else f for f in lin.frequencies.tolist()]
-    return content | {"modes": _rows(lin, shown), "files": [str(path) for path in paths]}
+    return content | {"undamped_frequencies_hz": lin.frequencies, "modes": _rows(lin, shown), "files": paths}
 
 
 def _table(lin: Any, shown: Any) -> None:
-    from sorosim.results.modes import spoken
+    from sorosim.results.modes import format_shares
 
     about = "a steady motion" if lin.qd.any() else "an equilibrium"
     if not len(lin.damped):
@@ -153,23 +136,19 @@ def _table(lin: Any, shown: Any) -> None:
         out.print(f"{lin.robot.name}: nothing can move, {why}", markup=False)
         return
     what = "one mode" if len(lin.damped) == 1 else f"{len(lin.damped)} modes"
-    title = f"{lin.robot.name}: {what} about {about}, {lin.stability}"
-    out.print(title, markup=False, soft_wrap=True)
-    table = Table(box=None)
-    for name in ("mode", "Hz", "damping", "time constant"):
-        table.add_column(name, justify="right")
-    for name in ("", "what moves"):
-        table.add_column(name)
+    line(f"{lin.robot.name}: {what} about {about}, {lin.stability}")
+    numbers = (Column(name, justify="right") for name in ("mode", "Hz", "damping", "time constant"))
+    table = Table(*numbers, "", "what moves", box=None)
     for row in _rows(lin, shown):
         ratio, constant = row["damping_ratio"], row["time_constant_s"]
         oscillates = row["kind"] in ("oscillates", "flutters", "rigid body")
         table.add_row(
             str(row["mode"]),
             f"{row['frequency_hz']:.5g}" if oscillates else "-",
-            f"{ratio:.3g}" if ratio is not None and oscillates else "-",
-            "-" if constant is None else f"{abs(constant):.3g} s",
+            f"{ratio:.3g}" if isfinite(ratio) and oscillates else "-",
+            f"{abs(constant):.3g} s" if isfinite(constant) else "-",
             row["kind"],
-            spoken(row["moves"]),
+            format_shares(row["moves"]),
         )
     out.print(table)
     if (left := len(lin.damped) - len(shown)) > 0:

@@ -1,83 +1,55 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options of the commands: factories of options by what they take, and the options that several share."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sorosim.cli.readers import number, result_file, seconds
+from sorosim.cli.parsers import number, result_file, seconds, whole
 from sorosim.errors import InputError
 from sorosim.solvers.registry import METHODS
 
-RobotArgument = Annotated[
-    str,
-    typer.Argument(metavar="ROBOT", help="A YAML or URDF file, or the name of a bundled robot.", show_default=False),
-]
-ResultArgument = Annotated[Path, typer.Argument(metavar="RESULT", help="A result file.", show_default=False)]
+# metadata of Annotated[type, FACTORY(names, help=...)]
+Argument = partial(typer.Argument, show_default=False)
+Flag = partial(typer.Option, metavar="")
+Name = partial(typer.Option, metavar="NAME")
+Names = partial(typer.Option, metavar="NAMES")
+Number = partial(typer.Option, metavar="NUMBER", parser=number)
+Count = partial(typer.Option, metavar="NUMBER", parser=whole)
+Time = partial(typer.Option, metavar="TIME", parser=seconds)
+Assignment = partial(typer.Option, metavar="NAME=VALUE")
+OutputFile = partial(typer.Option, "--out", metavar="FILE")
+ResultFile = partial(OutputFile, parser=result_file)
+
+RobotArgument = Annotated[str, Argument(metavar="ROBOT", help="A YAML or URDF file, or the name of a bundled robot.")]
+ResultArgument = Annotated[Path, Argument(metavar="RESULT", help="A result file.")]
 SourcesArgument = Annotated[
     list[str],
-    typer.Argument(
-        metavar="SOURCE",
-        help="A result file, or a robot to see it as it is built; several are shown by one clock.",
-        show_default=False,
+    Argument(
+        metavar="SOURCE", help="A result file, or a robot to see it as it is built; several are shown by one clock."
     ),
 ]
-SignalOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--u",
-        metavar="NAME=VALUE",
-        help="Input of an actuator, a number or an expression of t; may come again. Other inputs stay as in the file.",
-    ),
-]
-InputOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--u",
-        metavar="NAME=VALUE",
-        help="Input of an actuator, as in --u 'cable1=5 N'; may come again. Other inputs stay as in the file.",
-    ),
-]
-MotionOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--driven",
-        metavar="NAME=VALUE",
-        help="Value of a coordinate, by its name or that of its link, a number or an expression of t; may come again. "
-        "Others stay as in the file.",
-    ),
-]
+
+_INPUT = "Input of an actuator, {}; may come again. Other inputs stay as in the file."
+_COORDINATE = "Value of a coordinate, by its name or that of its link, {}; may come again. Others stay as in the file."
+_SIGNAL = "a number or an expression of t"
+
+SignalOption = Annotated[list[str] | None, Assignment("--u", help=_INPUT.format(_SIGNAL))]
+InputOption = Annotated[list[str] | None, Assignment("--u", help=_INPUT.format("as in --u 'cable1=5 N'"))]
+MotionOption = Annotated[list[str] | None, Assignment("--driven", help=_COORDINATE.format(_SIGNAL))]
 DrivenOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--driven",
-        metavar="NAME=VALUE",
-        help="Value of a coordinate, by its name or that of its link, as in --driven 'base=5 mm'; may come again. "
-        "Others stay as in the file.",
-    ),
+    list[str] | None, Assignment("--driven", help=_COORDINATE.format("as in --driven 'base=5 mm'"))
 ]
 MethodOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}; default: that of the file, or bdf."
-    ),
+    str | None, Name(help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}; default: that of the file, or bdf.")
 ]
 StepsOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        parser=number,
-        help="Most steps of the integrator; default: that of the file, or until the run stalls.",
-    ),
+    float | None, Number(help="Most steps of the integrator; default: that of the file, or until the run stalls.")
 ]
-ClockOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="TIME", parser=seconds, help="Most time on the clock; default: that of the file, or no limit."
-    ),
-]
+ClockOption = Annotated[float | None, Time(help="Most time on the clock; default: that of the file, or no limit.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,18 +59,12 @@ SetOption = Annotated[
     ),
 ]
 SizeOption = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Size of the picture in pixels.")]
-OverlayOption = Annotated[
-    bool, typer.Option("--overlay", metavar="", help="Draw several runs over each other instead of side by side.")
-]
+OverlayOption = Annotated[bool, Flag("--overlay", help="Draw several runs over each other instead of side by side.")]
 NamesOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAMES", help="What several runs are called, with commas; default: the names of the files."),
+    str | None, Names(help="What several runs are called, with commas; default: the names of the files.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
-ResultOption = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", parser=result_file, help="HDF5 file to write, .h5; default: none."),
-]
+JsonOption = Annotated[bool, Flag("--json", help="Print one JSON object, for scripts.")]
+ResultOption = Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; default: none.")]
 
 
 def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str, str] | None:
@@ -107,13 +73,13 @@ def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str,
         return None
     split: dict[str, str] = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip() or not value.strip():
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (equals and name and value):
             expected = "PATH=VALUE" if option == "--set" else "NAME=VALUE"
             raise InputError(option, expected, f"'{pair}'", f"as in {option} {example}")
-        if name.strip() in split:
-            raise InputError(option, "every name once", f"'{name.strip()}' twice")
-        split[name.strip()] = value.strip()
+        if name in split:
+            raise InputError(option, "every name once", f"'{name}' twice")
+        split[name] = value
     return split
 
 
@@ -125,6 +91,6 @@ def pixels(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def listed(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Names that commas part."""
     return [name.strip() for name in text.split(",")]

@@ -1,117 +1,28 @@
-"""Commands that compute."""
+"""Commands that move a robot or find an equilibrium."""
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from sorosim.cli.kinds import kind_of
-from sorosim.cli.options import (
-    ClockOption,
-    DrivenOption,
-    InputOption,
-    JsonOption,
-    MethodOption,
-    MotionOption,
-    ResultArgument,
-    ResultOption,
-    RobotArgument,
-    SetOption,
-    SignalOption,
-    StepsOption,
-    assignments,
+from sorosim.cli import options as opt
+from sorosim.cli.compilation import compile_engine
+from sorosim.cli.console import as_json, err, facts, line, progress
+from sorosim.cli.inputs import resumed, signals, values
+from sorosim.cli.sources import at_rest, load_robot, result_kind
+from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary
+from sorosim.errors import ConvergenceError, InputError, Interrupted
+
+_PROGRESS = "t = {done:.4g} of {total:g} s, {rate:.2g} times real time"
+_START = (
+    "equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed; default: what the file says."
 )
-from sorosim.cli.prescribed import resumed, signals, values
-from sorosim.cli.readers import number, result_file, seconds
-from sorosim.cli.show import (
-    QUIET_INTERVAL,
-    as_json,
-    err,
-    facts,
-    needed,
-    out,
-    position,
-    progress,
-    run_facts,
-    run_summary,
-    status_lines,
-)
-from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
-
-MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]", "wrong": "[red]wrong[/]"}
-
-
-def load_changed(robot: str, changes: list[str] | None) -> Any:
-    """Load a robot with the changes of --set."""
-    from sorosim.io import load
-
-    changed = assignments(changes, "--set", "links.arm.rod.length=40cm")
-    return load(robot, set=changed) if changed else load(robot)
-
-
-def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
-    """Compile what a robot and a method need, apart from the run, whose time is told; returns whether anything was."""
-    import sorosim
-    from sorosim.compiled import ALL_FEATURES, reporting
-    from sorosim.dynamics.forward import ALGORITHMS
-    from sorosim.simulation.marching import compile_march
-    from sorosim.solvers.registry import MARCHES
-
-    begin, zero = time.monotonic(), [0.0] * robot.ndof
-    with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):
-        with suppress(ModelError):  # a singular mass matrix: to be told by what is asked for
-            robot.forward_dynamics_derivatives(zero, zero)
-        robot.pose(zero, robot.tip_link)
-        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method="bdf")  # what follows the steps of integrators
-        if method in MARCHES or everything:
-            compile_march(robot.engine.features)
-        if everything:
-            rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
-            for algorithm in ALGORITHMS:
-                rigid.forward_dynamics(rest, rest, algorithm=algorithm)
-            derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
-            derivatives.inverse_dynamics(rest, rest, rest)
-    if report.n_lines:
-        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
-    return bool(report.n_lines)
-
-
-def compile_(
-    robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")
-    ] = "cable_manipulator",
-    everything: Annotated[
-        bool, typer.Option("--all", metavar="", help="For all robots, methods, algorithms and sensitivities.")
-    ] = False,
-    method: MethodOption = None,
-) -> None:
-    """Compile the engine ahead of its use: in images of machines, on clusters, before tests.
-
-    Compiled code is kept in the folder SOROSIM_CACHE_DIR, or in the user's cache.
-
-    Example: sorosim compile --all
-    """
-    from sorosim.io import load
-
-    loaded = load(robot)
-    if not compile_engine(loaded, method or loaded.description.simulate.get("method"), everything=everything):
-        err.print("everything was compiled before")
-
-
-def as_built(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
-    """A robot at its initial coordinates, or at others, as if it rested there."""
-    import numpy as np
-
-    from sorosim.results.result import Equilibrium
-
-    n, m, at = robot.ndof, len(robot.actuator_names), robot.initial_q if q is None else q
-    return Equilibrium(robot, at, np.zeros(m), np.zeros(robot.n_multipliers), {}, 0.0, np.zeros((n, n)), 0, message)
+_SPECTRAL_RADIUS = "What generalized-alpha leaves of too stiff motions, 0 to 1; default: that of the file, or 0.8."
+_CHECKPOINT = "Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never."
+_STABLE = "Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable."
 
 
 def _report(run: Any, path: Path, json: bool) -> None:
@@ -119,109 +30,67 @@ def _report(run: Any, path: Path, json: bool) -> None:
     as_json(summary) if json else facts(run.robot.name, run_facts(summary))
 
 
-def _keep(error: Any, robot: Any, path: Path) -> None:
-    """Write the state in which a start was given up, to be looked at; what is in the file already stays there."""
+def _save_start(error: Any, robot: Any, path: Path) -> None:
+    """Write the state in which the search for a start stopped; a file that is there stays as it is."""
     from sorosim.results.result import Equilibrium
 
     state = error.partial
     if not isinstance(state, Equilibrium):
-        state = as_built(robot, state, "where it stopped")
-    kept = path.with_name(f"{path.stem}_stopped.h5") if path.exists() else path
-    state.save(kept)
-    err.print(f"where it stopped is in {kept}; `sorosim play {kept}` shows it", soft_wrap=True)
+        state = at_rest(robot, state, "where it stopped")
+    saved = path.with_name(f"{path.stem}_stopped.h5") if path.exists() else path
+    state.save(saved)
+    line(f"where it stopped is in {saved}; `sorosim play {saved}` shows it", err)
 
 
-def _compute(run: Any, robot: Any, path: Path, json: bool, t_end: float | None, begin: float = 0.0) -> None:
+def _integrate(run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_end: float | None) -> None:
     """Call `run(progress)`; whatever happens, say what is in the file."""
     from sorosim.results.result import Run
 
     try:
-        with progress(t_end, begin) as report:
-            found = run(report)
+        with progress("simulating") as report:
+            result = run(None if not t_end else lambda t: report(t, t_end, _PROGRESS))
     except (ConvergenceError, Interrupted) as error:
+        partial = error.partial
         if isinstance(error, Interrupted):
-            err.print(str(error))
-        if error.partial is not None and not isinstance(error.partial, Run):
-            _keep(error, robot, path)
-        if isinstance(error.partial, Run) and len(error.partial.t):
+            line(str(error), err)
+        if partial is not None and not isinstance(partial, Run):
+            _save_start(error, robot, path)
+        if isinstance(partial, Run) and len(partial.t):
             if json:
-                _report(error.partial, path, json)
-            err.print(f"what there is, up to t = {error.partial.t[-1]:g} s, is in {path}", soft_wrap=True)
+                _report(partial, path, json)
+            line(f"what there is, up to t = {partial.t[-1]:g} s, is in {path}", err)
         raise
-    _report(found, path, json)
+    _report(result, path, json)
 
 
 def simulate(
-    robot: RobotArgument,
-    t_end: Annotated[
-        float | None,
-        typer.Option(metavar="TIME", parser=seconds, help="End, as 10 s or 10; default: that of the file."),
-    ] = None,
+    robot: opt.RobotArgument,
+    t_end: Annotated[float | None, opt.Time(help="End, as 10 s or 10; default: that of the file.")] = None,
     dt_out: Annotated[
-        float | None,
-        typer.Option(
-            metavar="TIME", parser=seconds, help="Interval of the results; default: that of the file, or 10 ms."
-        ),
+        float | None, opt.Time(help="Interval of the results; default: that of the file, or 10 ms.")
     ] = None,
-    u: SignalOption = None,
-    driven: MotionOption = None,
-    changes: SetOption = None,
-    q0: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed; default: "
-            "what the file says.",
-        ),
-    ] = None,
-    method: MethodOption = None,
-    rtol: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", parser=number, help="Relative tolerance; default: that of the file, or 1e-3."),
-    ] = None,
-    atol: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            parser=number,
-            help="Absolute tolerance; default: that of the file, or 1e-6.",
-        ),
-    ] = None,
+    u: opt.SignalOption = None,
+    driven: opt.MotionOption = None,
+    changes: opt.SetOption = None,
+    q0: Annotated[str | None, opt.Name(help=_START)] = None,
+    method: opt.MethodOption = None,
+    rtol: Annotated[float | None, opt.Number(help="Relative tolerance; default: that of the file, or 1e-3.")] = None,
+    atol: Annotated[float | None, opt.Number(help="Absolute tolerance; default: that of the file, or 1e-6.")] = None,
     step: Annotated[
-        float | None,
-        typer.Option(
-            metavar="TIME", parser=seconds, help="Fixed step of newmark and generalized-alpha; default: by tolerances."
-        ),
+        float | None, opt.Time(help="Fixed step of newmark and generalized-alpha; default: by tolerances.")
     ] = None,
-    spectral_radius: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            parser=number,
-            help="What generalized-alpha leaves of too stiff motions, 0 to 1; default: that of the file, or 0.8.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        float | None,
-        typer.Option(
-            metavar="TIME",
-            parser=seconds,
-            help="Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never.",
-        ),
-    ] = None,
-    max_steps: StepsOption = None,
-    max_wall_time: ClockOption = None,
-    jacobian: Annotated[str, typer.Option(metavar="NAME", help="analytic or finite-difference.")] = "analytic",
+    spectral_radius: Annotated[float | None, opt.Number(help=_SPECTRAL_RADIUS)] = None,
+    checkpoint: Annotated[float | None, opt.Time(help=_CHECKPOINT)] = None,
+    max_steps: opt.StepsOption = None,
+    max_wall_time: opt.ClockOption = None,
+    jacobian: Annotated[str, opt.Name(help="analytic or finite-difference.")] = "analytic",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            parser=result_file,
-            help="HDF5 file to write, .h5; default: the name of the robot's file, here. One that is there is replaced.",
+        opt.ResultFile(
+            help="HDF5 file to write, .h5; default: the name of the robot's file, here. One that is there is replaced."
         ),
     ] = None,
-    json: JsonOption = False,
+    json: opt.JsonOption = False,
 ) -> None:
     """Move a robot and write the result.
 
@@ -231,41 +100,35 @@ def simulate(
     """
     import sorosim
 
-    loaded = load_changed(robot, changes)
+    loaded = load_robot(robot, changes)
     path = output or Path(f"{Path(robot).stem}.h5")
-    inputs, moved = signals(loaded, u, driven)
-    compile_engine(loaded, method or loaded.description.simulate.get("method"))
-    end = t_end if t_end is not None else loaded.description.simulate.get("t_end")
-    _compute(
+    inputs, motions = signals(loaded, u, driven)
+    block = loaded.description.simulate
+    compile_engine(loaded, method or block.get("method"))
+    _integrate(
         lambda report: sorosim.simulate(
-            loaded, t_end, dt_out, inputs, moved, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
+            loaded, t_end, dt_out, inputs, motions, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
             checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, max_steps=max_steps,
             max_wall_time=max_wall_time, progress=report, out=path,
         ),
-        loaded, path, json, end,
+        loaded, path, json, block.get("t_end") if t_end is None else t_end,
     )  # fmt: skip
 
 
 def resume(
-    result: ResultArgument,
-    t_end: Annotated[
-        float | None, typer.Option(metavar="TIME", parser=seconds, help="New end, as 20 s or 20; default: as before.")
-    ] = None,
+    result: opt.ResultArgument,
+    t_end: Annotated[float | None, opt.Time(help="New end, as 20 s or 20; default: as before.")] = None,
     u: Annotated[
         list[str] | None,
-        typer.Option(
+        opt.Assignment(
             "--u",
-            metavar="NAME=VALUE",
             help="Input of an actuator, a number or an expression of t; may come again. Others stay as they were.",
         ),
     ] = None,
-    max_steps: StepsOption = None,
-    max_wall_time: ClockOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=result_file, help="HDF5 file to write, .h5; default: the same."),
-    ] = None,
-    json: JsonOption = False,
+    max_steps: opt.StepsOption = None,
+    max_wall_time: opt.ClockOption = None,
+    output: Annotated[Path | None, opt.ResultFile(help="HDF5 file to write, .h5; default: the same.")] = None,
+    json: opt.JsonOption = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, or to a later end.
 
@@ -276,36 +139,27 @@ def resume(
 
     before = sorosim.open(result)
     if not isinstance(before, Run):
-        kind, _ = kind_of(before)
+        kind, _ = result_kind(before)
         hint = "sorosim sweep FILE --resume" if kind == "a sweep" else ""
         raise InputError(str(result), "the file of a run", f"that of {kind}", hint)
     path, inputs = output or result, resumed(before, u)
     compile_engine(before.robot, before.options.get("method"))
-    end = t_end if t_end is not None else before.options["t_end"]
-    begin = float(before.t[-1]) if len(before.t) else 0.0
-    _compute(
+    _integrate(
         lambda report: sorosim.resume(
             before, t_end, u=inputs, max_steps=max_steps, max_wall_time=max_wall_time, progress=report, out=path
         ),
-        before.robot, path, json, end, begin,
+        before.robot, path, json, before.options["t_end"] if t_end is None else t_end,
     )  # fmt: skip
 
 
 def statics(
-    robot: RobotArgument,
-    u: InputOption = None,
-    driven: DrivenOption = None,
-    stable: Annotated[
-        bool | None,
-        typer.Option(
-            "--stable/--any",
-            help="Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable.",
-            show_default=False,
-        ),
-    ] = None,
-    changes: SetOption = None,
-    output: ResultOption = None,
-    json: JsonOption = False,
+    robot: opt.RobotArgument,
+    u: opt.InputOption = None,
+    driven: opt.DrivenOption = None,
+    stable: Annotated[bool | None, typer.Option("--stable/--any", help=_STABLE, show_default=False)] = None,
+    changes: opt.SetOption = None,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
 ) -> None:
     """Find an equilibrium.
 
@@ -314,75 +168,28 @@ def statics(
     import sorosim
     from sorosim.io.writing import reserved
 
-    loaded = load_changed(robot, changes)
-    inputs, held = values(loaded, u, driven)
+    loaded = load_robot(robot, changes)
+    inputs, motions = values(loaded, u, driven)
     compile_engine(loaded)
     with reserved(output):
         try:
-            found = sorosim.statics(loaded, inputs, held, stable=stable)
+            result = sorosim.statics(loaded, inputs, motions, stable=stable)
         except ConvergenceError as error:
             if output and error.partial is not None:
                 error.partial.save(output)
-                err.print(f"where it stopped is in {output}", soft_wrap=True)
+                line(f"where it stopped is in {output}", err)
             raise
         if output:
-            found.save(output)
+            result.save(output)
     if json:
-        content = {"robot": loaded.name, "message": found.message, "n_evaluations": found.n_evaluations}
-        content |= {"residual_norm": found.residual_norm, "stable": found.stable, "stability": found.stability}
-        content |= {"tip": found.tip(), "q": found.q}
-        as_json(content | {"driven": found.driven, "file": str(output) if output else None})
+        names = ("message", "n_evaluations", "residual_norm", "stable", "stability")
+        content = {"robot": loaded.name} | {name: getattr(result, name) for name in names}
+        as_json(content | {"tip": result.tip(), "q": result.q, "driven": result.driven, "file": output})
         return
     rows = {
-        "solver": f"{found.message}, {found.n_evaluations} evaluations",
-        "residual": f"{found.residual_norm:.2g}",
-        "stable": "yes" if found.stable else f"no: {found.stability}",
-        "tip": position(found.tip()),
+        "solver": f"{result.message}, {result.n_evaluations} evaluations",
+        "residual": f"{result.residual_norm:.2g}",
+        "stable": "yes" if result.stable else f"no: {result.stability}",
+        "tip": position(result.tip()),
     }
-    facts(loaded.name, rows | needed(found) | ({"written": str(output)} if output else {}))
-
-
-def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:
-    """Look a robot over before it runs: units, masses, loops, actuators, accuracy, and what it does at rest.
-
-    Example: sorosim check my_robot.yaml
-    """
-    from sorosim.doctor import LEVELS, NOTHING_ODD, WRONG, examine
-
-    loaded = load_changed(robot, changes)
-    compile_engine(loaded)
-    with status_lines(QUIET_INTERVAL) as say:
-        findings = examine(loaded, progress=lambda check, k, n: say(f"checking {loaded.name}: {check}, {k} of {n}"))
-    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
-    if json:
-        content = {"robot": loaded.name, "counts": counts, "findings": [finding._asdict() for finding in findings]}
-        as_json(content)
-    else:
-        table = Table(title=loaded.summary(), show_header=False, title_justify="left", box=None, title_style="")
-        plain = [finding.where for finding in findings if finding.what == NOTHING_ODD]
-        told = [finding for finding in findings if finding.what != NOTHING_ODD]
-        alike: dict[tuple[str, str], list[str]] = {}  # forty rods of one kind are one line
-        for finding in sorted(told, key=lambda finding: -LEVELS.index(finding.level)):
-            words = finding.what + (f"; {finding.remedy}" if finding.remedy else "")
-            alike.setdefault((finding.level, words), []).append(finding.where)
-        for (level, words), places in alike.items():
-            where = places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"
-            table.add_row(MARKS[level], escape(where), escape(words))
-        if plain:
-            table.add_row(MARKS["ok"], "", f"{NOTHING_ODD}: {', '.join(plain)}")
-        out.print(table)
-        out.print(", ".join(f"{n} {level}" for level, n in counts.items() if n))
-    if any(finding.level == WRONG for finding in findings):
-        raise typer.Exit(1)
-
-
-def bench(
-    quick: Annotated[bool, typer.Option("--quick", metavar="", help="Fewer rounds, no cold compilation.")] = False,
-) -> None:
-    """Time the engine on this machine, beside the figures of Mathew et al., whose method it is.
-
-    Example: sorosim bench --quick
-    """
-    from sorosim import benchmark
-
-    out.print(benchmark.table(benchmark.run(quick=quick)), soft_wrap=True)
+    facts(loaded.name, rows | driven_facts(result) | ({"written": str(output)} if output else {}))

@@ -2,10 +2,10 @@
 
 from sorosim.compiled.ahead import ALL_FEATURES, prepare, reporting
 from sorosim.compiled.cache import CACHE_FOLDER
-from sorosim.compiled.decorators import entry, kernel, kernel_apart, kernel_in_place, kernel_inside
+from sorosim.compiled.decorators import entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.compiled.references import by_reference
 
 __all__ = [
-    "ALL_FEATURES", "CACHE_FOLDER", "by_reference", "entry", "kernel", "kernel_apart", "kernel_in_place",
-    "kernel_inside", "prepare", "reporting",
+    "ALL_FEATURES", "CACHE_FOLDER", "by_reference", "entry", "kernel", "kernel_in_place", "kernel_inline",
+    "kernel_lazy", "prepare", "reporting",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Compilation ahead of use: kernels that are compiled apart, each in one of several processes.
+"""Compilation ahead of use: kernels that are compiled lazily, each in one of several processes.
 
-A kernel apart and its callers know each other by name and types only, so any order will do. It begins with the kernel
+A lazy kernel and its callers know each other by name and types only, so any order will do. It begins with the kernel
 that is wanted; compiling it says which others it calls (`cache.callees_of`), and so on.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import numba
 
 from sorosim.compiled.cache import CACHE_FOLDER, READ_ONLY, Specialization, callees_of, file_lock
-from sorosim.compiled.decorators import ApartKernel, find_kernel
+from sorosim.compiled.decorators import LazyKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
 _IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
@@ -33,17 +33,17 @@ _WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead impor
 
 
 def prepare(function: Any, examples: tuple[Any, ...], features: Iterable[str] = ()) -> Any:
-    """As `entry`, with all kernels apart that the code calls compiled ahead where several processors are free for it.
+    """As `entry`, with all lazy kernels that the code calls compiled ahead where several processors are free for it.
 
     Parameters
     ----------
-    function : kernel that is compiled apart
+    function : lazy kernel
     examples : tuple
         Arguments of the types to compile for.
     features : iterable of str
-        What the robot has; kernels for these are compiled ahead, see `kernel_apart`, the others when first called.
+        What the robot has; kernels for these are compiled ahead, see `kernel_lazy`, the others when first called.
     """
-    if not isinstance(function, ApartKernel):  # not compiled at all
+    if not isinstance(function, LazyKernel):  # not compiled at all
         return function
     argument_types = tuple(numba.typeof(x) for x in examples)
     compile_ahead([(function.name, argument_types)], frozenset(features))
@@ -51,13 +51,13 @@ def prepare(function: Any, examples: tuple[Any, ...], features: Iterable[str] = 
 
 
 def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None:
-    """Compile kernels apart, and those that they call, in as many processes as there are processors.
+    """Compile lazy kernels, and those that they call, in as many processes as there are processors.
 
     Parameters
     ----------
     calls : list of (name of a kernel, types of arguments)
     features : set of str
-        Features of robots to compile for, see `kernel_apart`; ALL_FEATURES: all.
+        Features of robots to compile for, see `kernel_lazy`; ALL_FEATURES: all.
     """
     features = features | _more_features
     if not CACHE_FOLDER or READ_ONLY or _IS_WORKER in os.environ or not any(_uncompiled(calls, features)):

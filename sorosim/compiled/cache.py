@@ -4,7 +4,7 @@ numba does not notice that a cached caller's callee, in another file, has change
 whose name is a digest of all sources that hold compiled code: after any edit the folder is a new one.
 
 Beside numba's own files, a file with the suffix `.calls` for each function and types of arguments says that it is
-compiled, and which kernels apart it calls.
+compiled, and which lazy kernels it calls.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _content(source: str) -> str:
 
 
 def callees_of(call: Specialization) -> list[Specialization] | None:
-    """Which kernels apart some compiled code calls; None: it is not compiled."""
+    """Which lazy kernels some compiled code calls; None: it is not compiled."""
     if not CACHE_FOLDER:
         return None
     try:
@@ -127,7 +127,7 @@ def callees_of(call: Specialization) -> list[Specialization] | None:
 
 
 def note_compiled(call: Specialization, calls: list[Specialization]) -> None:
-    """Say that code is compiled, and which kernels apart it calls; other processes see it whole or not at all."""
+    """Say that code is compiled, and which lazy kernels it calls; other processes see it whole or not at all."""
     if not CACHE_FOLDER or READ_ONLY:
         return
     path = _note_file(call)

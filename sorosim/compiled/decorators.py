@@ -38,7 +38,7 @@ def kernel_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, _nrt=False)
 
 
-def kernel_inside(function: Callable[..., Any]) -> Callable[..., Any]:
+def kernel_inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """As `kernel_in_place`, always compiled into its callers: for short steps in loops, that are given many arrays.
 
     A call hands every array over by value, some eight words each; for a tree and its workspace that is a hundred words.
@@ -68,16 +68,16 @@ def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
     return compiled
 
 
-# -- kernels that are compiled apart --------------------------------------------------------------------------------
+# -- kernels that are compiled lazily ----------------------------------------------------------------------------------
 
 
 RETURNS = {"None": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}  # by annotation
 
 
-class ApartKernel:
+class LazyKernel:
     """A kernel that is compiled on its own, and called by its address.
 
-    numba takes the code of a callee into its callers and optimises it there anew. A kernel apart is compiled once, when
+    numba takes the code of a callee into its callers and optimises it there anew. A lazy kernel is compiled once, when
     it is first needed: its address is looked up at the first call, by `_address_of`, so callers neither wait for it nor
     contain it, and processes compile many at once (`sorosim.compiled.ahead`).
     """
@@ -154,8 +154,8 @@ class ApartKernel:
         return signature, generate
 
 
-def kernel_apart(feature: str = "") -> Callable[[Callable[..., Any]], Any]:
-    """As `kernel_in_place`, compiled apart from its callers, when it is first needed.
+def kernel_lazy(feature: str = "") -> Callable[[Callable[..., Any]], Any]:
+    """As `kernel_in_place`, compiled on its own when it is first needed, and called by its address.
 
     Its return annotation declares what it returns: None, int, bool or float.
 
@@ -167,15 +167,15 @@ def kernel_apart(feature: str = "") -> Callable[[Callable[..., Any]], Any]:
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        return function if numba.config.DISABLE_JIT else ApartKernel(function, feature)
+        return function if numba.config.DISABLE_JIT else LazyKernel(function, feature)
 
     return decorate
 
 
-def find_kernel(name: str) -> ApartKernel:
-    """The kernel apart of a name, module:function."""
+def find_kernel(name: str) -> LazyKernel:
+    """The lazy kernel of a name, module:function."""
     module, function = name.split(":")
-    kernel: ApartKernel = getattr(importlib.import_module(module), function)
+    kernel: LazyKernel = getattr(importlib.import_module(module), function)
     return kernel
 
 
@@ -184,7 +184,7 @@ _LOOKUP = "sorosim_address_of"
 
 @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)  # type: ignore[untyped-decorator]
 def _address_of(text: int, size: int) -> int:
-    """Address of a kernel apart, for compiled code that calls it for the first time; 0: it cannot be compiled."""
+    """Address of a lazy kernel, for compiled code that calls it for the first time; 0: it cannot be compiled."""
     name, argument_types = pickle.loads(ctypes.string_at(text, size))
     interrupted = False
     while True:
@@ -204,7 +204,7 @@ def _address_of(text: int, size: int) -> int:
 llvm.add_symbol(_LOOKUP, ctypes.cast(_address_of, ctypes.c_void_p).value)
 
 
-# -- which kernels apart a kernel calls --------------------------------------------------------------------------------
+# -- which lazy kernels a kernel calls ---------------------------------------------------------------------------------
 
 _local = threading.local()  # .calls: those of the kernel that this thread compiles
 
@@ -216,7 +216,7 @@ def _note_call(call: Specialization) -> None:
 
 
 def _recording(dispatcher: Any) -> Any:
-    """Compile each function once, whichever process does, and note which kernels apart it calls.
+    """Compile each function once, whichever process does, and note which lazy kernels it calls.
 
     It takes no types of single values: numba compiles a function anew for f(0), f(1) and f(i).
     """

@@ -284,14 +284,14 @@ class Declared:
     # -- what is declared --------------------------------------------------------------------------------------------
 
     @classmethod
-    def keys(cls) -> Mapping[str, Key]:
+    def declaration(cls) -> Mapping[str, Key]:
         """Keys by the names of fields."""
         return _keys(cls)
 
     @classmethod
     def key_names(cls) -> list[str]:
         """Keys as a file writes them."""
-        return [name for key in cls.keys().values() for name in key.type.names(key)]
+        return [name for key in cls.declaration().values() for name in key.type.names(key)]
 
     @classmethod
     def expected(cls) -> str:
@@ -302,7 +302,7 @@ class Declared:
     @classmethod
     def example(cls) -> str:
         """What a file says of one that has its required keys."""
-        given = [f"{key.name}: {key.example}" for key in cls.keys().values() if key.required and key.example]
+        given = [f"{key.name}: {key.example}" for key in cls.declaration().values() if key.required and key.example]
         return "{" + ", ".join(given) + "}"
 
     # -- made in Python ----------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ class Declared:
     def __post_init__(self) -> None:
         scope = Scope()
         at = At(scope, (self._where,), self)
-        for name, key in self.keys().items():
+        for name, key in self.declaration().items():
             value = getattr(self, name)
             if value is not key.default:
                 object.__setattr__(self, name, key.type.read(value, at / key.name))
@@ -358,7 +358,7 @@ class Declared:
         for name in unknown:
             cls.unknown_key(name, data[name], at)
         wrong, n_problems = bool(unknown), len(at.scope.problems)
-        for field_name, key in cls.keys().items():
+        for field_name, key in cls.declaration().items():
             if field_name in values:
                 continue
             value = key.type.take(data, key, at)
@@ -375,10 +375,12 @@ class Declared:
             unknown = [name for name in unknown if isinstance(name, str)]
             torn = any(data[name] is None and ":" not in name and not name.isidentifier() for name in unknown)
             meant = [one.expected for one in at.scope.problems[n_problems:] if one.path == at.path]
+            missing = [one for one in at.scope.problems[n_problems:] if not torn]
             at.scope.problems[n_problems:] = [
-                one for one in at.scope.problems[n_problems:]
-                if not torn and not (one.expected in meant and any(_meant(name, one.expected[9:-1]) for name in unknown))
-            ]  # fmt: skip
+                one
+                for one in missing
+                if one.expected not in meant or not any(_meant(name, one.expected[9:-1]) for name in unknown)
+            ]
         return WRONG if wrong else at.attempt(lambda: cls.make(values, at))
 
     @classmethod
@@ -415,7 +417,7 @@ class Declared:
     def data(self, writer: Writer) -> Any:
         """The data of a file that describe it: what is not as by default."""
         out: dict[str, Any] = {}
-        for name, key in self.keys().items():
+        for name, key in self.declaration().items():
             value = getattr(self, name)
             if key.required or not _same(value, key.default):
                 try:

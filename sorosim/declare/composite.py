@@ -38,7 +38,7 @@ class Part(Type):
         return define(self.cls)
 
     def within(self, part: str | int) -> Type | None:
-        keys = [one for one in self.cls.keys().values() if part in one.type.names(one)]
+        keys = [one for one in self.cls.declaration().values() if part in one.type.names(one)]
         return keys[0].type.at_name(keys[0], str(part)) if keys else None
 
     def known_keys(self) -> list[str]:
@@ -338,7 +338,7 @@ def summary(kind: type) -> str:
 
 def described(cls: type[Declared], define: Define) -> dict[str, tuple[str, str, Any]]:
     """Meaning, example and JSON Schema of each key of a part."""
-    return {name: own for key in cls.keys().values() for name, own in key.type.described(key, define).items()}
+    return {name: own for key in cls.declaration().values() for name, own in key.type.described(key, define).items()}
 
 
 # -- plug-ins of users -------------------------------------------------------------------------------------------------

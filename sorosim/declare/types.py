@@ -511,7 +511,7 @@ class SignalOf(Type):
         return [*SignalTable.key_names(), *SignalFile.key_names()]
 
     def within(self, part: str | int) -> Type | None:
-        keys = {**SignalTable.keys(), **SignalFile.keys()}
+        keys = {**SignalTable.declaration(), **SignalFile.declaration()}
         return keys[part].type if part in keys else None
 
 

@@ -1,7 +1,7 @@
-"""The doctor: says of a robot, before it runs, what a careful colleague would say.
+"""The doctor: what a careful colleague would say of a robot before it runs.
 
-Each module looks at one kind of thing. A check is a function of a `Patient` that yields `Finding`s; a new one is listed
-in CHECKS.
+Each module examines one kind of thing. A check is a function of a `CheckContext` that yields `Finding`s; a new one is
+listed in CHECKS, and what it may find in `findings.yaml`.
 """
 
 from __future__ import annotations
@@ -10,50 +10,31 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sorosim.doctor.actuators import actuators
+from sorosim.doctor.actuators import actuators, inputs
+from sorosim.doctor.bodies import bodies, gravity, link_mass, masses, placement
 from sorosim.doctor.contacts import contacts
+from sorosim.doctor.context import CheckContext
 from sorosim.doctor.derivatives import derivatives
 from sorosim.doctor.discretisation import discretisation
-from sorosim.doctor.driven import driven, possible
-from sorosim.doctor.finding import LEVELS, NOTE, ODD, OK, WRONG, Finding
-from sorosim.doctor.fluids import fluids
-from sorosim.doctor.inputs import inputs
-from sorosim.doctor.joints import joints
-from sorosim.doctor.loads import loads
-from sorosim.doctor.locked import locked
-from sorosim.doctor.loops import loops
-from sorosim.doctor.masses import gravity, link_mass, masses, solids
-from sorosim.doctor.materials import materials
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.placement import placement
-from sorosim.doctor.quadrature import quadrature
-from sorosim.doctor.rest import equilibrium, motions
-from sorosim.doctor.rods import beyond_numbers, rods, siblings
-from sorosim.doctor.runs import runs
-from sorosim.doctor.sampled import sampled
-from sorosim.doctor.signals import signals
-from sorosim.doctor.springs import springs
-from sorosim.errors import InputError, ModelError, PlugInError
+from sorosim.doctor.equilibrium import equilibrium, locked, motions
+from sorosim.doctor.findings import LEVELS, NOTE, NOTHING_ODD, ODD, OK, WRONG, Finding, finding
+from sorosim.doctor.joints import driven, joints, loops
+from sorosim.doctor.loads import fluids, loads, springs
+from sorosim.doctor.quadrature import quadrature, sampled
+from sorosim.doctor.rods import beyond_numbers, materials, rods, siblings
+from sorosim.doctor.runs import runs, signals
+from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 
 __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "examine", "link_mass"]
 
-NOTHING_ODD = "nothing looks odd"
-
 # of the description and of single states; and what computes equilibria, which need a robot that can move at all
 CHECKS = (
-    ("materials", materials), ("rods", rods), ("siblings", siblings), ("quadrature", quadrature),
-    ("gravity", gravity), ("bodies", solids), ("placement", placement), ("masses", masses), ("joints", joints),
-    ("driven", driven), ("loops", loops), ("actuators", actuators), ("inputs", inputs), ("loads", loads),
-    ("springs", springs), ("fluids", fluids), ("contacts", contacts), ("sampled", sampled),
-    ("signals", signals),
-    ("derivatives", derivatives),
+    materials, rods, siblings, quadrature, gravity, bodies, placement, masses, joints, driven, loops, actuators, inputs,
+    loads, springs, fluids, contacts, sampled, signals, derivatives,
 )  # fmt: skip
-CHECKS_OF_MOTION = (
-    ("equilibrium", equilibrium), ("locked", locked), ("motions", motions), ("discretisation", discretisation),
-    ("runs", runs),
-)  # fmt: skip
+CHECKS_OF_MOTION = equilibrium, locked, motions, discretisation, runs
 
 
 def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = None) -> list[Finding]:
@@ -68,28 +49,28 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
     Returns
     -------
     list of Finding
-        (level, where, what, remedy, value, unit), at least one for each kind of check. Levels are "ok", "note" (worth
-        knowing), "odd" (probably not meant) and "wrong" (cannot be right: it will not run, or its results are none).
-        Where something is wrong, equilibria are not looked for.
+        (level, where, what, remedy, value, unit, code), at least one for each kind of check. Levels are "ok", "note"
+        (worth knowing), "odd" (probably not meant) and "wrong" (cannot be right: it will not run, or its results are
+        none). Where something is wrong, equilibria are not looked for.
     """
-    patient = Patient(check_robot(robot))
-    findings: list[Finding] = []
+    context = CheckContext(check_robot(robot))
+    checks = CHECKS + CHECKS_OF_MOTION
     with one_blas_thread(), np.errstate(all="ignore"):
-        findings += beyond_numbers(patient)
-        only = ("materials", "rods") if findings else () if possible(patient) else ("materials", "rods", "driven")
-        for k, (name, check) in enumerate(CHECKS + CHECKS_OF_MOTION):
-            if k == len(CHECKS) and any(finding.level == WRONG for finding in findings):
+        findings = list(beyond_numbers(context))
+        only = (materials, rods) if findings else () if context.can_be_driven else (materials, rods, driven)
+        for k, check in enumerate(checks):
+            if k == len(CHECKS) and any(one.level == WRONG for one in findings):
                 break
-            if only and name not in only:
+            if only and check not in only:
                 continue
+            name = check.__name__
             if progress is not None:
-                progress(name, k + 1, len(CHECKS + CHECKS_OF_MOTION))
+                progress(name, k + 1, len(checks))
             try:
-                findings += list(check(patient)) or [Finding(OK, name, NOTHING_ODD)]
-            except PlugInError:
-                raise
+                findings += list(check(context)) or [finding("nothing_odd", name)]
             except (ModelError, InputError) as error:
-                remedy = f"{error.hint}; or look at what is odd above" if error.hint else "look at what is odd above"
-                findings.append(Finding(WRONG, error.where or name, f"{error.got}: expected {error.expected}", remedy))
+                hint = f"{error.hint}; or look" if error.hint else "look"
+                words = f"{error.got}: expected {error.expected}"
+                findings.append(finding("refused", error.where or name, words=words, hint=hint))
     # what is no number is left out: JSON has no word for it
     return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

@@ -1,4 +1,4 @@
-"""Actuators: without effect, doubled, along the middle of a rod, larger than it."""
+"""Actuators and their inputs: without effect, doubled, in another unit, never used, of the wrong sign, too large."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.route import place_values
+from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
-from sorosim.doctor.finding import NOTE, ODD, OK, Finding
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.states import some_state
+from sorosim.doctor.context import EARTH, CheckContext, random_state
+from sorosim.doctor.findings import ODD, WRONG, Finding, finding, judged
 from sorosim.model.basis import STRAINS
 from sorosim.signals.expressions import Expression
 
@@ -22,46 +22,43 @@ Array = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
-FRICTION = 1.0  # coefficient of a tendon in its sheath
-MIDWAY = "runs along the middle"
-MIDDLE = 1e-9  # of the thickness, from the middle of a rod
-APART = 50.0  # of half of the thickness: a route beyond is in another unit
+TURNS = 4.0 * np.pi  # rad: servos that turn farther were probably told degrees
+FAR = 3.0  # of the size of the robot, for servos that slide
+LARGE_SHORTENING = 0.5  # of the length of a tendon
+# times the effort by which weight could hold a joint back; tiny robots are moved by fields that dwarf it
+STRONG, STRONG_TINY, TINY = 100.0, 1e5, 0.05
 
 
-def actuators(patient: Patient) -> Iterator[Finding]:
+def actuators(context: CheckContext) -> Iterator[Finding]:
     """What each of them moves."""
-    robot = patient.robot
-    if not robot.actuator_names:
-        yield Finding(OK, "actuators", "none")
+    robot, all_of_them = context.robot, context.robot.description.actuators
+    names = robot.actuator_names
+    if not names:
+        yield finding("actuators.none", "actuators")
         return
-    effects = [_effect(patient, seed) for seed in (1, 2)]
-    B = np.vstack(effects)
+    B = np.vstack([_input_matrix(context, seed) for seed in (1, 2)])
     sizes = np.linalg.norm(B, axis=0)
-    for name, size in zip(robot.actuator_names, sizes, strict=True):
+    for name, size in zip(names, sizes, strict=True):
         if size <= NOTHING * sizes.max(initial=0.0):
-            actuator = robot.description.actuators[name]
-            yield Finding(ODD, f"actuators.{name}", "moves nothing", _why_idle(patient, actuator), 0.0)
-    for j, name in enumerate(robot.actuator_names):
+            yield finding("actuator.idle", f"actuators.{name}", 0.0, remedy=_why_idle(context, all_of_them[name]))
+    for j, name in enumerate(names):
         for i in range(j):
             if sizes[i] * sizes[j] > 0.0 and np.linalg.norm(B[:, i] / sizes[i] - B[:, j] / sizes[j]) < SAME:
-                what = f"does the same as '{robot.actuator_names[i]}' in every state"
-                remedy = "leave one of them out, or look whether its route was meant to be another"
-                yield Finding(ODD, f"actuators.{name}", what, remedy, float(sizes[j] / sizes[i]))
-    routed = {n: a for n, a in robot.description.actuators.items() if isinstance(a, Tendon | Chamber)}
-    told = {name: list(_route(patient, f"actuators.{name}", actuator)) for name, actuator in routed.items()}
-    in_middle = [name for name, findings in told.items() if any(f.what.startswith(MIDWAY) for f in findings)]
-    for name, findings in told.items():
-        # where all of several do, it is meant so
-        meant = len(in_middle) == len(told) > 1 and name in in_middle
-        yield from findings if not meant else [f for f in findings if not f.what.startswith(MIDWAY)]
+                yield finding("actuator.same", f"actuators.{name}", sizes[j] / sizes[i], other=names[i])
+    routed = {n: list(_route(context, f"actuators.{n}", a)) for n, a in all_of_them.items()
+              if isinstance(a, Tendon | Chamber)}  # fmt: skip
+    # where all of several run along the middle, it is meant so
+    meant = len(routed) > 1 and all(any(f.code == "route.middle" for f in findings) for findings in routed.values())
+    for findings in routed.values():
+        yield from (f for f in findings if not (meant and f.code == "route.middle"))
 
 
-def _route(patient: Patient, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
+def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
     """Where a tendon or a chamber runs in its rods: along the middle, in another unit, with more room than there is."""
-    away, room, filled = 0.0, 0.0, 0.0
+    away, section, filled = 0.0, 0.0, 0.0
     for run in actuator.runs:
-        for place in patient.places:
-            link = patient.robot.engine.layout.links[place.link.name]
+        for place in context.places:
+            link = context.robot.engine.layout.links[place.link.name]
             X = place.piece.start + place.inside
             assert place.link.rod is not None  # for the type checker: it has a division
             if place.link.name != run.rod or not run.start <= np.mean(X) / place.link.rod.length <= run.end:
@@ -74,41 +71,110 @@ def _route(patient: Patient, where: str, actuator: Tendon | Chamber) -> Iterator
                 values = place_values(where, area, link, place.piece, X)[:, 0] if isinstance(area, Expression) else area
                 within = place.division.section.properties(place.inside, place.division.length).A
                 worst = int(np.argmax(values / within))
-                filled, room = max((filled, room), (float((values / within)[worst]), float(within[worst])))
-    if away < MIDDLE:
-        what = f"{MIDWAY}: it shortens or stretches the rod, and bends it nowhere"
-        yield Finding(NOTE, where, what, "y and z say how far from the middle it is, in m", away)
-    elif away > APART:
-        what = f"runs {away:.3g} times half of the thickness away from the middle"
-        yield Finding(ODD, where, what, "were y and z meant in mm?", away)
-    if isinstance(actuator, Tendon) and actuator.friction > FRICTION:
-        what = f"coefficient of friction {actuator.friction:g}"
-        yield Finding(ODD, where, what, "tendons in sheaths have 0.05 to 0.5", actuator.friction)
-    if filled > 1.0:
-        what = f"its area is {filled:.3g} times that of the section, {room:.3g} m^2"
-        yield Finding(ODD, where, what, "was it meant in mm^2 or cm^2?", filled)
+                filled, section = max((filled, section), (float((values / within)[worst]), float(within[worst])))
+    yield from judged("route.middle", where, away)
+    yield from judged("route.apart", where, away)
+    if isinstance(actuator, Tendon):
+        yield from judged("tendon.friction", where, actuator.friction)
+    yield from judged("chamber.area", where, filled, section=section)
 
 
-def _effect(patient: Patient, seed: int) -> Array:
+def _input_matrix(context: CheckContext, seed: int) -> Array:
     """Generalised forces (ndof, n) of unit inputs in some state, none along driven coordinates."""
-    robot = patient.robot
-    q, _, _, u = some_state(robot, seed)
+    robot = context.robot
+    q, _, _, u = random_state(robot, seed)
     B = np.array(robot.internal_force_derivatives(q, np.zeros(robot.ndof), u).B)
-    for name in patient.motions:
-        B[robot.engine.layout.coordinate(name, "driven")] = 0.0
+    B[context.driven_coordinates] = 0.0
     return B
 
 
-def _why_idle(patient: Patient, actuator: Any) -> str:
+def _why_idle(context: CheckContext, actuator: Any) -> str:
     if isinstance(actuator, JointForce):
         return "its joint is driven: the force there is unknown; leave one of the two out"
-    asked = "is the strain that it works on locked" + (
+    question = "is the strain that it works on locked" + (
         ", or does it run along the middle?" if isinstance(actuator, Tendon) else "?"
     )
     locked = []
-    for place in patient.places:
+    for place in context.places:
         counts = zip(STRAINS[:4], place.division.strain.count_per_strain, strict=False)
         missing = [strain for strain, count in counts if not count]
         if missing and place.link.name in getattr(actuator, "rods", ()):
             locked.append(f"'{place.link.name}' has no {', '.join(missing)}")
-    return f"{asked} {'; '.join(locked)}".rstrip()
+    return f"{question} {'; '.join(locked)}".rstrip()
+
+
+# -- inputs ------------------------------------------------------------------------------------------------------------
+
+
+def inputs(context: CheckContext) -> Iterator[Finding]:
+    """Every input, in the run and in the `statics` block of the file."""
+    robot, description = context.robot, context.robot.description
+    if not robot.actuator_names or not (description.simulate or description.statics):
+        return
+    at_rest = robot.inputs(description.statics.get("u"))
+    for j, name in enumerate(robot.actuator_names):
+        values, where = np.append(context.inputs[:, j], at_rest[j]), f"actuators.{name}"
+        least, most = float(values.min()), float(values[np.argmax(np.abs(values))])
+        is_given = name in (description.simulate.get("u") or {})
+        if most == 0.0 and (is_given or "u" not in description.simulate):
+            yield finding("input.zero", where, 0.0)
+        elif is_given and not context.inputs[:, j].any():
+            yield finding("input.zero_in_run", where, 0.0, t_end=context.times[-1])
+        actuator = description.actuators[name]
+        findings = list(_tendon(context, where, actuator, j, least, most)) if isinstance(actuator, Tendon) else []
+        yield from findings
+        if most == 0.0 or any(f.level == WRONG for f in findings):
+            continue
+        if isinstance(actuator, Servo):
+            yield from _servo(context, where, actuator, most)
+        elif isinstance(actuator, JointForce):
+            yield from _motor(context, where, actuator, most)
+        else:
+            yield from _effect(context, where, j, most)
+
+
+def _tendon(context: CheckContext, where: str, tendon: Tendon, j: int, least: float, most: float) -> Iterator[Finding]:
+    if not tendon.pushes and least < -1e-9 * abs(most):
+        name = "tension" if tendon.stiffness is None else "input"
+        yield finding("tendon.pushes", where, least, input=name, unit=tendon.unit)
+    engine = context.robot.engine
+    length = float(engine.tendon_lengths(np.array(engine.elastic.rest))[j])
+    if tendon.stiffness is not None and most > LARGE_SHORTENING * length:
+        level = WRONG if most >= length else ODD  # solvers refuse it
+        yield finding("tendon.wound", where, most, level, length=length, meant=1e-3 * most)
+
+
+def _servo(context: CheckContext, where: str, servo: Servo, most: float) -> Iterator[Finding]:
+    c = context.coordinate(context.index_of(servo))
+    if abs(most) > (TURNS if c.is_angle else FAR * context.extent):
+        yield finding("servo.far", where, most, unit=c.unit, meant="deg" if c.is_angle else "mm")
+
+
+def _motor(context: CheckContext, where: str, motor: JointForce, most: float) -> Iterator[Finding]:
+    """A motor, against what weight could do in its joint."""
+    c = context.coordinate(context.index_of(motor))
+    inertia = context.mass_matrix[c.column, c.column]
+    # sqrt(M m) g: of a mass m alone, its weight, at its lever; and M is no less than what is beyond the joint has
+    hold = float(np.sqrt(inertia * context.mass)) * (context.gravity or EARTH) if c.is_angle else context.weight
+    factor = abs(most) / max(hold, 1e-300)
+    if factor > (STRONG if context.extent > TINY else STRONG_TINY):
+        words = {"rate": abs(most) / inertia, "rate_unit": c.unit, "meant": "N mm or mN" if c.is_angle else "mN"}
+        yield finding("motor.strong", where, most, factor=factor, unit=c.effort, **words)
+
+
+def _effect(context: CheckContext, where: str, j: int, most: float) -> Iterator[Finding]:
+    """What the largest input does to rods, to first order."""
+    robot, q = context.robot, np.array(context.robot.engine.elastic.rest)
+    u, zero, unit = np.zeros(len(robot.actuator_names)), np.zeros(robot.ndof), robot.actuator_units[j]
+    slack = robot.internal_force(q, zero, u)
+    u[j] = most
+    moves = context.compliance(robot.internal_force(q, zero, u) - slack)
+    strain, place = context.largest_strain(moves)
+    size = f"{abs(most):.3g} {unit}".strip()
+    if place is not None and strain > 0.0:
+        enough = f"{0.3 * abs(most) / strain:.1g} {unit}".strip()
+        yield from judged("input.strain", where, strain, size=size, link=place.link.name, enough=enough)
+    if context.places and moves.any():
+        J = robot.engine.jacobians(robot.engine.layout.points, q, zero, False)[2]
+        far = float(np.linalg.norm(J[:, 3:] @ moves, axis=1).max(initial=0.0))
+        yield from judged("input.small", where, 1e3 * far, far / context.extent, size=size)

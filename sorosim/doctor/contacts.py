@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sorosim.doctor.finding import NOTE, ODD, OK, Finding
-from sorosim.doctor.patient import Patient
+from sorosim.doctor.context import EARTH, CheckContext
+from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.equations.contact_check import contacts_of, deep_contacts, estimate, thinnest
 from sorosim.errors import ModelError
 from sorosim.loads.contact import BoundContact
@@ -18,104 +18,88 @@ from sorosim.model.section import Circle, HollowCircle
 from sorosim.robot import Robot
 
 SOFT, STIFF = 0.01, 1e4  # of the stiffness of contacts, against its estimate
-SINKS = 0.5  # of the thickness of what touches, under the weight
+SINKS = 50.0  # times the usual depth, which is a hundredth of the thickness: soft skins may sink by tens of them
 AWAY = 20.0  # of the size of the robot
-GRIP = 3.0  # coefficient of friction: rubber on dry concrete has about 1
-# speeds are seen beside that of a fall by the size of the robot: slip at which friction has set in, meeting for which
-# a restitution is given; and the damping by which the force at that speed is so many times as large
-CREEP, MEET, DAMPED = 0.3, 30.0, 100.0
-STICKS = 1e-6  # m/s: friction that sets in within less is stiffer than it is good for
 LEVEL = 0.05  # of gravity that presses on a floor
 
 
-def contacts(patient: Patient) -> Iterator[Finding]:
+def contacts(context: CheckContext) -> Iterator[Finding]:
     """Every contact among the loads."""
-    robot = patient.robot
-    yield from _floors(patient)
-    for words in deep_contacts(robot, robot.initial_q):
-        where, _, what = words.partition(": ")
-        yield Finding(ODD, where, f"{what} where it begins", "move it apart, or leave the pair out (`apart`)")
-    for name in contacts_of(robot):
-        yield from _stiffness(robot, name)
-        yield from _law(patient, f"loads.{name}", robot.description.loads[name].law, contacts_of(robot)[name])
+    robot, bound = context.robot, contacts_of(context.robot)
+    yield from _floors(context)
+    for text in deep_contacts(robot, robot.initial_q):
+        where, _, words = text.partition(": ")
+        yield finding("contact.deep", where, words=words)
+    reach = AWAY * context.extent
+    for name, contact in bound.items():
+        where = f"loads.{name}"
+        yield _stiffness(robot, name)
+        yield from _law(context, where, robot.description.loads[name].law, contact)
         if rods := _not_round(robot, name):
-            what = f"not round, but touching as if with half of their thickness as radius: {', '.join(rods)}"
-            yield Finding(OK, f"loads.{name}", what)
-        reach = AWAY * patient.extent
+            yield finding("contact.not_round", where, rods=", ".join(rods))
         try:
             gap = robot.contact_gaps(robot.initial_q, reach)[name]
         except ModelError:  # too many to look at
             continue
         if gap >= reach:
-            what = f"nothing that may touch is nearer than {reach:.3g} m at the start"
-            yield Finding(ODD, f"loads.{name}", what, "look at the places of the surfaces", float(gap), "m")
+            yield finding("contact.apart", where, gap, reach=reach)
 
 
-def _law(patient: Patient, where: str, law: ContactLaw, contact: BoundContact) -> Iterator[Finding]:
-    """Friction, damping, onset and speeds of a contact."""
-    fall = float(np.sqrt(2.0 * (patient.gravity or 9.81) * patient.extent))
-    if law.friction > GRIP:
-        what = f"coefficient of friction {law.friction:g}"
-        yield Finding(ODD, where, what, "rubber has about 1, steel 0.2; was it meant in %?", law.friction)
-    if law.friction and law.slip_speed > CREEP * fall:
-        what = f"friction sets in at {law.slip_speed:g} m/s of slip; a fall by its size ends at {fall:.2g} m/s"
-        yield Finding(ODD, where, what, f"slip_speed: {0.001 * fall:.1g} m/s", law.slip_speed, "m/s")
-    elif law.friction and law.slip_speed < STICKS:
-        what = f"friction sets in within {law.slip_speed:g} m/s of slip: stiff, and no more exact"
-        yield Finding(NOTE, where, what, f"slip_speed: {0.001 * fall:.1g} m/s", law.slip_speed, "m/s")
-    if law.restitution is None and law.damping * fall > DAMPED:
+def _law(context: CheckContext, where: str, law: ContactLaw, contact: BoundContact) -> Iterator[Finding]:
+    """Friction, damping, onset and speeds of a contact, beside the speed at the end of a fall by the robot's size."""
+    fall = float(np.sqrt(2.0 * (context.gravity or EARTH) * context.extent))
+    yield from judged("contact.friction", where, law.friction)
+    if law.friction:
+        words = {"fall": fall, "usual": 0.001 * fall}
+        yield from judged("contact.creep", where, law.slip_speed, law.slip_speed / fall, **words) or judged(
+            "contact.sticks", where, law.slip_speed, **words
+        )
+    if law.restitution is None:
         times = law.damping * fall
-        what = f"damping {law.damping:g} s/m: at {fall:.2g} m/s it pushes {times:.2g} times as hard as at rest"
-        remedy = f"it is no N s/m, but multiplies the force: {1.0 / fall:.1g} s/m"
-        yield Finding(ODD, where, what, remedy, law.damping, "s/m")
-    if law.impact_speed is not None and law.impact_speed > MEET * fall:
-        what = f"impact_speed {law.impact_speed:g} m/s; a fall by its size ends at {fall:.2g} m/s"
-        yield Finding(ODD, where, what, "was it meant in mm/s?", law.impact_speed, "m/s")
+        yield from judged("contact.damping", where, law.damping, times, fall=fall, times=times, usual=1.0 / fall)
+    if law.impact_speed is not None:
+        yield from judged("contact.impact_speed", where, law.impact_speed, law.impact_speed / fall, fall=fall)
     thick = 2.0 * thinnest(contact)
     if law.onset > thick:
-        what = f"onset {1e3 * law.onset:g} mm, and what touches is {1e3 * thick:.2g} mm thick"
-        yield Finding(ODD, where, what, "a tenth of the usual penetration does", law.onset, "m")
+        yield finding("contact.onset", where, law.onset, mm=1e3 * law.onset, thick=1e3 * thick)
 
 
-def _floors(patient: Patient) -> Iterator[Finding]:
+def _floors(context: CheckContext) -> Iterator[Finding]:
     """Half spaces of the world below what floats, which gravity presses nothing onto."""
-    robot = patient.robot
-    gravity = np.array(robot.description.gravity)
+    robot = context.robot
     normals = {
         name: surface.at[:3, 2]
         for name in contacts_of(robot)
         for surface in robot.description.loads[name].surfaces
         if surface.link == WORLD and isinstance(surface.shape, HalfSpace)
     }
-    if not patient.floating or not normals:
+    if not context.floating_link or not normals:
         return
-    pressed = {name: float(-gravity @ n) for name, n in normals.items()}
-    if max(pressed.values()) > LEVEL * patient.gravity and patient.gravity > 0.0:
-        return
+    pressed = {name: float(-np.array(robot.description.gravity) @ n) for name, n in normals.items()}
     name = max(pressed, key=pressed.__getitem__)
-    what = "gravity presses nothing onto it" if patient.gravity else "there is no gravity to press anything onto it"
-    remedy = f"gravity against its normal: {[round(float(-9.81 * x), 3) + 0.0 for x in normals[name]]}"
-    yield Finding(NOTE, f"loads.{name}", what, remedy, pressed[name], "m/s^2")
+    if pressed[name] <= LEVEL * context.gravity or context.gravity == 0.0:
+        words = (
+            "gravity presses nothing onto it" if context.gravity else "there is no gravity to press anything onto it"
+        )
+        gravity = [round(float(-EARTH * x), 3) + 0.0 for x in normals[name]]
+        yield finding("contact.no_weight", f"loads.{name}", pressed[name], words=words, gravity=gravity)
 
 
-def _stiffness(robot: Robot, name: str) -> Iterator[Finding]:
-    k = estimate(robot, name)
+def _stiffness(robot: Robot, name: str) -> Finding:
+    k, where = estimate(robot, name), f"loads.{name}"
     unit, reach = f"N/m^{k.exponent:g}", f"from {k.least:.2g}"
-    if k.most > k.least:
-        reach += f" to {k.most:.2g}" if np.isfinite(k.most) else ""
-    what = (
+    if k.most > k.least and np.isfinite(k.most):
+        reach += f" to {k.most:.2g}"
+    words = (
         f"stiffness {k.given:.3g} {unit}: {1e3 * k.sinks:.2g} mm deep under the weight of {k.weight:.3g} N; "
         f"{reach} {unit} it carries it within {1e3 * k.depth:.2g} mm"
     )
     if k.given < SOFT * k.least:
-        # the depth is a hundredth of the thickness: soft skins may sink by tens of them
-        level = ODD if k.sinks > SINKS * 100.0 * k.depth else NOTE
-        yield Finding(level, f"loads.{name}", what, f"take about {k.least:.1g} {unit}", k.given, unit)
-    elif k.given > STIFF * max(k.most, k.least):
-        remedy = f"so stiff a contact costs steps and changes nothing: take about {max(k.most, k.least):.1g} {unit}"
-        yield Finding(ODD, f"loads.{name}", what, remedy, k.given, unit)
-    else:
-        yield Finding(OK, f"loads.{name}", what, value=k.given, unit=unit)
+        level = ODD if k.sinks > SINKS * k.depth else NOTE
+        return finding("contact.soft", where, k.given, level, words=words, unit=unit, enough=k.least)
+    if k.given > STIFF * (enough := max(k.most, k.least)):
+        return finding("contact.stiff", where, k.given, words=words, unit=unit, enough=enough)
+    return finding("contact.stiffness", where, k.given, words=words, unit=unit)
 
 
 def _not_round(robot: Robot, name: str) -> list[str]:

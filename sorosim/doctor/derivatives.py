@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.doctor.finding import OK, WRONG, Finding
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.states import some_state
+from sorosim.doctor.context import CheckContext, random_state
+from sorosim.doctor.findings import Finding, finding
 from sorosim.errors import ModelError
 from sorosim.robot import Robot
 from sorosim.validation import LARGEST
@@ -17,27 +16,26 @@ from sorosim.validation import LARGEST
 Array = NDArray[np.float64]
 
 STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
-WRONG_DERIVATIVE = 1e-7
+TOLERANCE = 1e-7
 FINER = np.array([1.0, 0.1, 0.03])  # steps, where the first one misses
 # where surfaces touch, forces bend within micrometres: smaller steps, and fewer digits
-TOUCHING_STEP, TOUCHING_WRONG = 1e-6, 1e-4
+TOUCHING_STEP, TOUCHING_TOLERANCE = 1e-6, 1e-4
 # directions along which all derivatives are tried: a wrong entry shows along any that is chosen at random
-WAYS = 6
+DIRECTIONS = 6
 
 
-def derivatives(patient: Patient) -> Iterator[Finding]:
+def derivatives(context: CheckContext) -> Iterator[Finding]:
     """One state in motion, along a few directions."""
-    robot = patient.robot
-    q, qd, qdd, u = some_state(robot)
+    robot = context.robot
+    q, qd, qdd, u = random_state(robot)
     try:
         inverse = robot.inverse_dynamics_derivatives(q, qd, qdd)
         forward = robot.forward_dynamics_derivatives(q, qd, u, driven={})
     except ModelError as error:
-        yield Finding(WRONG, "dynamics", str(error), "see what has no mass above")
+        yield finding("derivatives.refused", "dynamics", words=str(error))
         return
     if not np.abs(forward.qdd).max(initial=0.0) <= LARGEST:
-        remedy = "look at the units of loads, stiffnesses and masses"
-        yield Finding(WRONG, "dynamics", "accelerations are beyond all numbers", remedy)
+        yield finding("derivatives.infinite", "dynamics")
         return
     inner = robot.internal_force_derivatives(q, qd, u)
     pairs: list[tuple[str, Array, Callable[[Array], Array], Array]] = [
@@ -48,32 +46,39 @@ def derivatives(patient: Patient) -> Iterator[Finding]:
         ("internal force by qd", inner.dtau_dqd, lambda x: robot.internal_force(q, x, u), qd),
     ]
     touches = bool(robot.engine.loading.touches and robot.contacts(q).n)
-    step, limit = (TOUCHING_STEP, TOUCHING_WRONG) if touches else (STEP, WRONG_DERIVATIVE)
-    ways = np.random.default_rng(2).uniform(-1.0, 1.0, (WAYS, robot.ndof)) if robot.ndof > WAYS else np.eye(robot.ndof)
-    ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)  # however many coordinates, the robot moves as little
+    step, limit = (TOUCHING_STEP, TOUCHING_TOLERANCE) if touches else (STEP, TOLERANCE)
+    n, rng = robot.ndof, np.random.default_rng(2)
+    directions = rng.uniform(-1.0, 1.0, (DIRECTIONS, n)) if n > DIRECTIONS else np.eye(n)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)  # however many coordinates, it moves as little
     worst, name = 0.0, ""
     for label, analytic, function, at in pairs:
         # friction changes within its creep
         steps = (0.1 * STEP if at is qd else step) * FINER
-        # what is small against the function itself, differences cannot see
-        size = max(float(np.abs(analytic).max(initial=0.0)), float(np.abs(function(at)).max(initial=0.0)), 1e-300)
-        miss = np.inf
-        for h in steps:  # forces that bend within millimetres need finer differences; a wrong derivative misses all
-            differences = _differences(function, at, h, ways)
-            miss = min(miss, float(np.abs(analytic @ ways.T - differences).max(initial=0.0) / size))
-            if miss <= limit:
-                break
-        if not miss <= worst:
-            worst, name = miss, label
-    rest, size = _unbalanced(robot, q, qd, u, forward.qdd)
+        error_of = _error(analytic, function, at, steps, directions, limit)
+        if not error_of <= worst:
+            worst, name = error_of, label
+    residual, size = _unbalanced(robot, q, qd, u, forward.qdd)
     if not worst <= limit:
-        remedy = "if a load of your own is in it, look at its tangents; if not, please report this"
-        yield Finding(WRONG, "derivatives", f"{name} misses differences by {worst:.1e}", remedy, worst)
-    elif not rest <= WRONG_DERIVATIVE * size:
-        remedy = "look at the masses: light links beyond heavy ones?"
-        yield Finding(WRONG, "dynamics", "accelerations do not solve the equations of motion", remedy, rest / size)
+        yield finding("derivatives.wrong", "derivatives", worst, name=name)
+    elif not residual <= TOLERANCE * size:
+        yield finding("derivatives.unsolved", "dynamics", residual / size)
     else:
-        yield Finding(OK, "derivatives", f"agree with differences to {worst:.1e}", value=worst)
+        yield finding("derivatives.right", "derivatives", worst)
+
+
+def _error(
+    analytic: Array, function: Callable[[Array], Array], at: Array, steps: Array, directions: Array, limit: float
+) -> float:
+    """Relative error of a derivative against differences, by the first step that is fine enough."""
+    # what is small against the function itself, differences cannot resolve
+    size = max(float(np.abs(analytic).max(initial=0.0)), float(np.abs(function(at)).max(initial=0.0)), 1e-300)
+    error = np.inf
+    for h in steps:  # forces that bend within millimetres need finer differences; a wrong derivative misses all
+        differences = _differences(function, at, h, directions)
+        error = min(error, float(np.abs(analytic @ directions.T - differences).max(initial=0.0) / size))
+        if error <= limit:
+            break
+    return error
 
 
 def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tuple[float, float]:
@@ -81,21 +86,22 @@ def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tupl
 
     No differences are needed for that, in which cond(M) would drown digits.
     """
-    rest = robot.inverse_dynamics(q, qd, qdd) - robot.internal_force(q, qd, u)
+    internal = robot.internal_force(q, qd, u)
+    residual = robot.inverse_dynamics(q, qd, qdd) - internal
     if robot.n_multipliers:
         across = robot.loop_rows(q).A.T
-        rest -= across @ np.linalg.lstsq(across, rest, rcond=None)[0]
-    forces = robot.internal_force(q, qd, u), robot.inverse_dynamics(q, qd, 0.0 * q)
+        residual -= across @ np.linalg.lstsq(across, residual, rcond=None)[0]
+    forces = internal, robot.inverse_dynamics(q, qd, 0.0 * q)
     size = max(*(float(np.abs(force).max(initial=0.0)) for force in forces), 1e-300)
-    return float(np.abs(rest).max(initial=0.0)), size
+    return float(np.abs(residual).max(initial=0.0)), size
 
 
-def _differences(function: Callable[[Array], Array], at: Array, step: float, ways: Array) -> Array:
+def _differences(function: Callable[[Array], Array], at: Array, step: float, directions: Array) -> Array:
     """Derivatives of a vector along directions (k, n), columns, by central differences of fourth order."""
-    if not len(ways):
+    if not len(directions):
         return np.zeros((len(at), 0))
     columns = [
         8.0 * (function(at + h) - function(at - h)) - (function(at + 2.0 * h) - function(at - 2.0 * h))
-        for h in step * ways
+        for h in step * directions
     ]
     return np.asarray(np.array(columns).T / (12.0 * step))

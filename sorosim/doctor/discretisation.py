@@ -1,30 +1,32 @@
-"""How far the answers of a robot are from those of a finer one: an estimate of the error of its discretisation."""
+"""How far the answers of a robot are from those of one with a richer basis: an estimate of the discretisation error."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.doctor.finding import NOTE, OK, Finding, graded
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.refined import RICHER, refined, transfer
+from sorosim.doctor.context import CheckContext, above_rounding, with_divisions
+from sorosim.doctor.findings import OK, Finding, finding, level_of
+from sorosim.equations.strains import places
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError, SorosimError
+from sorosim.errors import ConvergenceError, ModelError, SorosimError
 from sorosim.linear import Linearization
-from sorosim.model.basis import STRAINS
-from sorosim.model.link import Link
+from sorosim.model.basis import STRAINS, ElementBasis, Strain, get_basis
+from sorosim.model.quadrature import default_n_gauss, minimum_n_gauss
+from sorosim.model.rod import Division
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
-SHIFT_NOTE, SHIFT_ODD = 1.0, 3.0  # % of the length of what leads to a tip
-FREQUENCY_NOTE, FREQUENCY_ODD = 2.0, 25.0  # %
-FURTHER = 0.1  # % by which a tip moves, where it is worth while to look further
+RICHER = 2  # orders
+SAME_SPACE = {"monomial": "legendre"}
+FURTHER = 0.1  # % by which a tip moves, where four orders are tried
 JUMPED = 0.3  # of that length: the finer robot may have found another equilibrium
 SINGULAR = 1e-12
 
@@ -46,45 +48,45 @@ class Gain(NamedTuple):
     distance: float  # [m]
 
 
-def discretisation(patient: Patient) -> Iterator[Finding]:
+def discretisation(context: CheckContext) -> Iterator[Finding]:
     """Tips at rest and under inputs, and the lowest natural frequency, against a finer robot."""
-    if not any(place.division.strain.count for place in patient.places):
+    if not any(place.division.strain.count for place in context.places):
         return
-    robot = patient.robot
+    robot = context.robot
     fine = refined(robot)
     T = transfer(robot, fine)
-    states = [("without inputs", patient.rest), ("under the inputs of the file", patient.at_work)]
     worst: tuple[Shift, str, Equilibrium] | None = None
-    finer_rest = None
-    for words, state in states:
+    at_rest, fine_at_rest = "without inputs", None
+    states = {at_rest: context.equilibrium, "under the inputs of the file": context.actuated_equilibrium}
+    for words, state in states.items():
         if not isinstance(state, Equilibrium):
             continue
         try:
             other = finer(robot, fine, T, state)
         except SorosimError as error:
-            yield Finding(NOTE, "discretisation", f"{words}: the finer robot finds no equilibrium ({error})")
+            yield finding("discretisation.none", "discretisation", words=words, error=error)
             continue
         if largest_shift(state, other).percent > FURTHER:
             other = _still_finer(robot, other)
-        finer_rest = other if words == "without inputs" else finer_rest
+        fine_at_rest = other if words == at_rest else fine_at_rest
         shift = largest_shift(state, other)
         if worst is None or shift.percent > worst[0].percent:
             worst = shift, words, state
     if worst is not None:
-        yield _shifted(patient, fine, T, *worst)
-    yield from _frequency(patient, fine, T, finer_rest)
+        yield _tip(context, fine, T, *worst)
+    yield from _frequency(context, fine, T, fine_at_rest)
 
 
-def _still_finer(robot: Robot, found: Equilibrium) -> Equilibrium:
+def _still_finer(robot: Robot, fine_state: Equilibrium) -> Equilibrium:
     """Twice as many orders more, from what is known of the finer robot; that itself where nothing is found.
 
     Two orders more tell too little where they do not reach what the robot tends to: of low orders most.
     """
     try:
         finest = refined(robot, 2 * RICHER)
-        return finer(found.robot, finest, transfer(found.robot, finest), found)
+        return finer(fine_state.robot, finest, transfer(fine_state.robot, finest), fine_state)
     except SorosimError:
-        return found
+        return fine_state
 
 
 def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibrium:
@@ -92,63 +94,58 @@ def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibriu
 
     Raises ConvergenceError where none is found.
     """
-    held = _held(robot, state)
-    found = statics(fine, state.u, held, T @ state.q, stable=False)
-    if state.stable and not found.stable:  # what is next to it is not where it would go
+    driven = {name: float(state.q[k]) for name, k in _driven(robot, state).items()}
+    solution = statics(fine, state.u, driven, T @ state.q, stable=False)
+    if state.stable and not solution.stable:  # it would leave the one nearby
         try:
-            other = statics(fine, state.u, held, fine.initial_q)
+            other = statics(fine, state.u, driven, fine.initial_q)
         except ConvergenceError:
-            return found
-        return other if other.stable else found
-    return found
+            return solution
+        return other if other.stable else solution
+    return solution
 
 
-def _held(robot: Robot, state: Equilibrium) -> dict[str, float]:
-    return {name: float(state.q[robot.engine.layout.coordinate(name, "driven")]) for name in state.driven}
+def _driven(robot: Robot, state: Equilibrium) -> dict[str, int]:
+    return {name: robot.engine.layout.coordinate(name, "driven") for name in state.driven}
 
 
 def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
     """The tip that moves most, against the length of the rods that lead to it."""
     reaches = lengths(coarse.robot)
-    found = Shift("", 0.0, 0.0)
+    largest = Shift("", 0.0, 0.0)
     for name, reach in reaches.items():
         distance = float(np.linalg.norm(coarse.tip(name) - fine.tip(name)))
-        if not 100.0 * distance / reach <= found.percent:
-            found = Shift(name, distance, 100.0 * distance / reach)
-    return found
+        if not 100.0 * distance / reach <= largest.percent:
+            largest = Shift(name, distance, 100.0 * distance / reach)
+    return largest
 
 
 def lengths(robot: Robot) -> dict[str, float]:
     """Length of the rods from the world to the tip of each link with any [m]."""
-    links: dict[str, Link] = {link.name: link for link in robot.links}
+    own = {link.name: link.rod.length if link.rod is not None else 0.0 for link in robot.links}
     base: dict[str, float] = {}
     for link in robot.links:  # parents first
-        parent = links.get(link.parent)
-        on_parent = link.s * parent.rod.length if parent is not None and parent.rod is not None else 0.0
-        base[link.name] = base.get(link.parent, 0.0) + on_parent
-    whole = {name: base[name] + (link.rod.length if link.rod is not None else 0.0) for name, link in links.items()}
-    return {name: length for name, length in whole.items() if length > 0.0}
+        base[link.name] = base.get(link.parent, 0.0) + link.s * own.get(link.parent, 0.0)
+    return {name: base[name] + length for name, length in own.items() if base[name] + length > 0.0}
 
 
-def _shifted(patient: Patient, fine: Robot, T: Array, shift: Shift, words: str, state: Equilibrium) -> Finding:
-    level = graded(shift.percent, SHIFT_NOTE, SHIFT_ODD)
-    right = f"{1e3 * shift.distance:.2g} mm, {shift.percent:.2g} % of its length"
-    what = f"the tip of '{shift.link}' is right to about {right}, {words}"
-    remedy = ""
-    if level != OK:
-        remedy = _advice(gains(patient.robot, fine, T, state, shift.link), 100.0 * shift.distance / shift.percent)
+def _tip(context: CheckContext, fine: Robot, T: Array, shift: Shift, words: str, state: Equilibrium) -> Finding:
+    code, where, remedy = "discretisation.tip", "discretisation", ""
+    if (level := level_of(code, shift.percent)) != OK:
+        where = f"links.{shift.link}" if shift.link else where
+        remedy = _advice(gains(context.robot, fine, T, state, shift.link), 100.0 * shift.distance / shift.percent)
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
-    where = f"links.{shift.link}" if shift.link else "discretisation"
-    return Finding(level, "discretisation" if level == OK else where, what, remedy, shift.percent, "%")
+    mm = 1e3 * shift.distance
+    return finding(code, where, shift.percent, level, link=shift.link, mm=mm, words=words, remedy=remedy)
 
 
-def _advice(found: list[Gain], reach: float) -> str:
-    """What to raise; how far the tip moves by that is told if a first order can know it, of less than its reach [m]."""
-    best = max(found, key=lambda gain: gain.distance)
+def _advice(options: list[Gain], reach: float) -> str:
+    """What to raise; by how much the tip moves then is first order, and shown if less than its reach [m]."""
+    best = max(options, key=lambda gain: gain.distance)
     if not best.where:
         return "more Gauss points (`quadrature`) matter most"
-    others = [gain for gain in found if gain.where and gain.distance > 0.5 * best.distance and gain is not best]
+    others = [gain for gain in options if gain.where and gain.distance > 0.5 * best.distance and gain is not best]
     words = f"order {best.order} for {best.strain} of {best.where} matters most"
     words += f" ({1e3 * best.distance:.2g} mm)" if best.distance < reach else ""
     return words + (f", then {others[0].strain} of {others[0].where}" if others else "")
@@ -159,37 +156,30 @@ def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) ->
 
     One step of Newton's method from the state, in the coordinates of the robot and the further ones of that strain.
     """
-    system = StaticSystem(fine, state.u, _held(robot, state))
+    driven = _driven(robot, state)
+    system = StaticSystem(fine, state.u, {name: float(state.q[k]) for name, k in driven.items()})
     q = T @ state.q
     x = system.start(q)
     r, K = system.jacobian(x, 1.0)
     free, n = system.partition.free, system.n_free
     tip = fine.jacobian(q, link)[3:, free]
-    coarse_free = np.array([i for i in range(robot.ndof) if i not in _driven(robot, state)], dtype=np.int64)
+    coarse_free = np.setdiff1d(np.arange(robot.ndof), list(driven.values())).astype(np.int64)
     base = T[np.ix_(free, coarse_free)]
-    before = _moved(K, r, n, base, tip)
-    found = [Gain("", "", 0, float(np.linalg.norm(before)))]
-    for name, layout in robot.engine.layout.links.items():
-        others = fine.engine.layout.links[name].pieces
-        for k, (piece, finer_piece) in enumerate(zip(layout.pieces, others, strict=True)):
-            part = f".divisions[{k}]" if len(layout.pieces) > 1 else ""
-            for row, strain in enumerate(STRAINS):
-                old = piece.column + np.flatnonzero(piece.division.strain.rows == row)
-                new = finer_piece.column + np.flatnonzero(finer_piece.division.strain.rows == row)
-                if len(new) == len(old):
-                    continue
-                own = np.eye(fine.ndof)[free][:, new]
-                moved = _moved(K, r, n, np.hstack([base[:, ~np.isin(coarse_free, old)], own]), tip)
-                order = getattr(finer_piece.division.strain, strain)[1]
-                found.append(Gain(f"links.{name}.rod{part}", strain, order, float(np.linalg.norm(moved - before))))
-    return found
+    before = _newton_step(K, r, n, base, tip)
+    out = [Gain("", "", 0, float(np.linalg.norm(before)))]
+    for place, finer_place in zip(places(robot), places(fine), strict=True):
+        for row, strain in enumerate(STRAINS):
+            old, new = (p.piece.column + np.flatnonzero(p.division.strain.rows == row) for p in (place, finer_place))
+            if len(new) == len(old):
+                continue
+            own = np.eye(fine.ndof)[free][:, new]
+            raised = _newton_step(K, r, n, np.hstack([base[:, ~np.isin(coarse_free, old)], own]), tip)
+            order = getattr(finer_place.division.strain, strain)[1]
+            out.append(Gain(place.where, strain, order, float(np.linalg.norm(raised - before))))
+    return out
 
 
-def _driven(robot: Robot, state: Equilibrium) -> set[int]:
-    return {robot.engine.layout.coordinate(name, "driven") for name in state.driven}
-
-
-def _moved(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
+def _newton_step(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
     """Displacement (3,) of a tip by one Newton step within the columns of Z; multipliers of loops move freely."""
     m = len(r) - n
     W = np.block([[Z, np.zeros((n, m))], [np.zeros((m, Z.shape[1])), np.eye(m)]])
@@ -199,34 +189,81 @@ def _moved(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
     return np.asarray(-tip @ (Z @ y[: Z.shape[1]]))
 
 
-def _frequency(patient: Patient, fine: Robot, T: Array, rest: Equilibrium | None) -> Iterator[Finding]:
+def _frequency(context: CheckContext, fine: Robot, T: Array, fine_at_rest: Equilibrium | None) -> Iterator[Finding]:
     """The lowest natural frequency, of both robots about the same equilibrium, or unloaded where there is none."""
-    robot = patient.robot
+    robot, at_rest = context.robot, context.equilibrium
     try:
-        if rest is not None and isinstance(patient.rest, Equilibrium):
-            if patient.rest.linearize().stability != "stable":
-                return  # what nothing holds is as slow as rounding has it
-            a, b = (_lowest(e.robot.linearize(e.q, e.u, free=e.free)) for e in (patient.rest, rest))
+        if fine_at_rest is not None and isinstance(at_rest, Equilibrium):
+            if at_rest.linearize().stability != "stable":
+                return  # a rigid-body mode is as slow as rounding has it
+            a, b = (_lowest(e.robot.linearize(e.q, e.u, free=e.free)) for e in (at_rest, fine_at_rest))
         elif not robot.loop_names:
             q = np.array(robot.engine.elastic.rest)
-            finer_patient = Patient(fine)
-            a = _lowest(robot.linearize(q, stiffness=patient.stiffness))
-            b = _lowest(fine.linearize(T @ q, stiffness=finer_patient.stiffness))
+            a = _lowest(robot.linearize(q, stiffness=context.stiffness))
+            b = _lowest(fine.linearize(T @ q, stiffness=CheckContext(fine).stiffness))
         else:
             return
     except (SorosimError, np.linalg.LinAlgError):
         return
     if a is None or b is None:
         return
-    off = 100.0 * abs(a - b) / b
-    what = f"the lowest natural frequency, {b:.3g} Hz, is right to about {off:.2g} %"
-    level = graded(off, FREQUENCY_NOTE, FREQUENCY_ODD)
+    code, off = "discretisation.frequency", 100.0 * abs(a - b) / b
+    level = level_of(code, off)
     remedy = "" if level == OK else f"raise orders by {RICHER}, those of bending first"
-    yield Finding(level, "discretisation", what, remedy, off, "%")
+    yield finding(code, "discretisation", off, level, frequency=b, remedy=remedy)
 
 
 def _lowest(linear: Linearization) -> float | None:
-    found = linear.frequencies
-    real = found[np.isfinite(found)]
-    real = real[real > 1e-6 * real.max(initial=0.0)]
-    return float(real.min()) if len(real) else None
+    frequencies = above_rounding(linear.frequencies)
+    return float(frequencies.min()) if len(frequencies) else None
+
+
+# -- the finer robot ---------------------------------------------------------------------------------------------------
+
+
+def refined(robot: Robot, richer: int = RICHER) -> Robot:
+    """The robot with `richer` more orders in every free strain, elements split in two, and Gauss points for that."""
+
+    def finer_division(division: Division) -> Division:
+        strain = richer_basis(division.strain, richer)
+        n_gauss = max((division.n_gauss or 0) + richer, default_n_gauss(strain))
+        return replace(division, strain=strain, quadrature=n_gauss)
+
+    return with_divisions(robot, finer_division)
+
+
+def richer_basis(strain: Strain, richer: int) -> Strain:
+    """A basis with more functions of each free strain; one that has no higher order stays as it is."""
+    entries = {}
+    for name in STRAINS:
+        entry = getattr(strain, name)
+        if entry is None:
+            continue
+        basis, order = entry
+        elements = isinstance(get_basis(basis), ElementBasis)
+        higher = order * 2 ** (richer // 2) if elements else order + (richer // 2 if basis == "fourier" else richer)
+        # powers span the polynomials, but are soon dependent in double precision
+        entries[name] = (SAME_SPACE.get(basis, basis), higher)
+        try:
+            minimum_n_gauss(Strain(**{name: entries[name]}))
+        except ModelError:
+            entries[name] = entry
+    return Strain(**entries)
+
+
+def transfer(robot: Robot, fine: Robot) -> Array:
+    """T (n_fine, n): coordinates of the finer robot in the same shape, as nearly as its bases can."""
+    T = np.zeros((fine.ndof, robot.ndof))
+    for layout, other in zip(robot.engine.layout.links.values(), fine.engine.layout.links.values(), strict=True):
+        joint = np.arange(layout.n_joint)
+        T[other.column + joint, layout.column + joint] = 1.0
+        for piece, finer_piece in zip(layout.pieces, other.pieces, strict=True):
+            n = max(piece.n, finer_piece.n)
+            x = 0.5 - 0.5 * np.cos(np.pi * (np.arange(4 * n + 4) + 0.5) / (4 * n + 4))
+            a, b = piece.division.strain.values(x), finer_piece.division.strain.values(x)
+            for row in range(len(STRAINS)):
+                old, new = (np.flatnonzero(p.division.strain.rows == row) for p in (piece, finer_piece))
+                if len(old):
+                    block = np.linalg.lstsq(b[:, new], a[:, old], rcond=None)[0]
+                    T[np.ix_(finer_piece.column + new, piece.column + old)] = block
+    return T

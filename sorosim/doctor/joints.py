@@ -1,114 +1,231 @@
-"""Joints: springs, servos and stops that hold nothing, friction that holds all, angles in degrees."""
+"""Joints, driven coordinates and loops: springs and stops that are too soft, angles in degrees, conflicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sorosim.actuation.servo import Servo
-from sorosim.doctor.finding import NOTE, ODD, Finding
-from sorosim.doctor.patient import Patient
+from sorosim.doctor.context import CheckContext, Coordinate
+from sorosim.doctor.findings import Finding, finding, judged
+from sorosim.engine.inputs import Partition, check_smooth, driven_motion
+from sorosim.equations.system import independent_rows
+from sorosim.equilibria.assembly import close, open_loops
+from sorosim.errors import ConvergenceError, ExpressionError, InputError
+from sorosim.model.joints import Joint
+
+Array = NDArray[np.float64]
 
 TURNS = 4.0 * np.pi  # rad: more is probably meant in degrees
+DRIVEN_TURNS = 8.0 * np.pi  # and of driven coordinates
 FAR = 3.0  # of the size of the robot
 PLACED = "free", "planar"  # whose lengths say where in the world something is
-SAG = {"angle": np.pi, "length": 1.0}  # rad, or the size of the robot, by which weight may turn or shift a spring
-STUCK = 100.0  # times all that weight could do in a joint, its friction
-SERVO_SAG = {"angle": 0.5, "length": 0.3}  # rad, or of the size of the robot, by which weight turns or shifts a servo
+# rad, or of the size of the robot, by which weight may turn or shift a spring, and a servo
+SAG = {True: np.pi, False: 1.0}
+SERVO_SAG = {True: 0.5, False: 0.3}
 FASTEST, LENGTHS, SPINS = 100.0, 1e3, 1e4  # m/s, and lengths of itself in a second; rad/s: at the start
-SOFT_STOP = 0.1  # of the range between two stops, by which weight presses one in
+SAME_PLACE = 1e-6  # rad, or m
+OPEN = 1e-6  # of the extent of a loop, or rad
 
 
-def joints(patient: Patient) -> Iterator[Finding]:
+def joints(context: CheckContext) -> Iterator[Finding]:
     """Springs, stops, and initial values of every joint, one coordinate after the other."""
-    robot = patient.robot
-    pull, q = np.abs(patient.pull), robot.initial_q
-    for link in patient.links_moved():
-        joint, layout = link.joint, robot.engine.layout.links[link.name]
-        springs, rests, frictions = (np.broadcast_to(v, joint.n) for v in (joint.stiffness, joint.rest, joint.friction))
-        for i, dimension in enumerate(joint.dimensions):
-            index = layout.column + i
-            name, turns = robot.coordinate_names[index], dimension == "angle"
-            where, unit = f"links.{link.name}.joint", "rad" if turns else "m"
-            most = TURNS if turns else FAR * patient.extent
-            asked = "was it meant in deg?" if turns else "was it meant in cm or mm?"
-            for what, value in (("begins at", q[index]), ("rests at", rests[i])):
-                if abs(value) > most and (turns or joint.kind not in PLACED):
-                    yield Finding(ODD, where, f"'{name}' {what} {value:.4g} {unit}", asked, float(value), unit)
-            driven = index in {robot.engine.layout.coordinate(n, "driven") for n in patient.motions}
-            scale = 1.0 if turns else patient.extent
-            if springs[i] > 0.0 and not driven and pull[index] > SAG[dimension] * scale * springs[i]:
-                sag, enough = pull[index] / springs[i], pull[index] / (0.1 * scale)
-                what = (
-                    f"its spring of {springs[i]:.3g} would give way by {sag:.3g} {unit} to weight and loads on '{name}'"
-                )
-                remedy = (
-                    f"a spring of {enough:.1g} {'N m/rad' if turns else 'N/m'} gives way by {0.1 * scale:.2g} {unit}"
-                )
-                yield Finding(ODD, where, what, remedy, float(sag), unit)
-            limit = joint.limits[i] if joint.limits else None
-            if not driven:
-                yield from _friction(patient, where, name, float(frictions[i]), turns)
-            if limit is None or driven:
-                continue
-            ends = [end for end in (limit.low, limit.high) if np.isfinite(end)]
-            if any(abs(end) > most for end in ends) and joint.kind not in PLACED:
-                words = f"the stops of '{name}' are at {' and '.join(f'{end:.4g}' for end in ends)} {unit}"
-                yield Finding(ODD, f"{where}.limits", words, asked, float(max(ends, key=abs)), unit)
-            if not limit.low <= q[index] <= limit.high:
-                stops = f"its stops {limit.low:.4g} and {limit.high:.4g}"
-                what = f"'{name}' begins at {q[index]:.4g} {unit}, outside of {stops}"
-                yield Finding(ODD, where, what, f"begin within them (`initial`); {asked}", float(q[index]), unit)
-            if springs[i] > 0.0 and not limit.low <= rests[i] <= limit.high:
-                what = f"the spring of '{name}' rests at {rests[i]:.4g} {unit}, outside of its stops"
-                yield Finding(NOTE, where, what, "it presses on a stop all the time", float(rests[i]), unit)
-            span = min(limit.high - limit.low, 2.0 * np.pi * scale)
-            sinks = pull[index] / limit.stiffness
-            if sinks > SOFT_STOP * span:
-                what = (
-                    f"weight and loads press the stops of '{name}' in by {sinks:.3g} {unit}, of a range of {span:.3g}"
-                )
-                remedy = f"stiffness: {pull[index] / (0.01 * span):.1g} holds within a hundredth of the range"
-                yield Finding(ODD, f"{where}.limits", what, remedy, float(sinks), unit)
-    yield from _rates(patient)
-    yield from _servos(patient)
+    for link in context.robot.links:
+        first = context.robot.engine.layout.links[link.name].column
+        for i in range(link.joint.n):
+            yield from _joint(context, f"links.{link.name}.joint", link.joint, i, context.coordinate(first + i))
+    yield from _rates(context)
+    yield from _servos(context)
 
 
-def _friction(patient: Patient, where: str, name: str, friction: float, turns: bool) -> Iterator[Finding]:
-    holds, unit = (patient.weight * patient.extent, "N m") if turns else (patient.weight, "N")
-    if friction > STUCK * holds:
-        what = f"friction of {friction:.3g} {unit} on '{name}', and all of the weight could do {holds:.2g} {unit}"
-        yield Finding(ODD, where, what, "was it meant in N mm?" if turns else "was it meant in mN?", friction, unit)
+def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinate) -> Iterator[Finding]:
+    """The i-th coordinate of a joint."""
+    spring, rest, friction = (
+        float(np.broadcast_to(v, joint.n)[i]) for v in (joint.stiffness, joint.rest, joint.friction)
+    )
+    load, q = float(abs(context.load_vector[c.column])), float(context.robot.initial_q[c.column])
+    most = TURNS if c.is_angle else FAR * context.extent
+    words: dict[str, Any] = {"name": c.name, "unit": c.unit, "meant": f"was it meant in {c.wrong_unit}?"}
+    is_placed = not c.is_angle and joint.kind in PLACED
+    for verb, value in (("begins at", q), ("rests at", rest)):
+        if abs(value) > most and not is_placed:
+            yield finding("joint.value", where, value, verb=verb, **words)
+    if c.column in context.driven_coordinates:
+        return
+    if spring > 0.0 and load > SAG[c.is_angle] * c.size * spring:
+        enough = {"enough": load / (0.1 * c.size), "sag": 0.1 * c.size}
+        unit = "N m/rad" if c.is_angle else "N/m"
+        yield finding("joint.spring", where, load / spring, stiffness=spring, stiffness_unit=unit, **enough, **words)
+    if friction > 0.0:
+        weight = context.weight * (context.extent if c.is_angle else 1.0)
+        efforts = {"name": c.name, "most": weight, "unit": c.effort, "meant": c.wrong_effort}
+        yield from judged("joint.friction", where, friction, friction / max(weight, 1e-300), **efforts)
+    limit = joint.limits[i] if joint.limits else None
+    if limit is None:
+        return
+    ends = [end for end in (limit.low, limit.high) if np.isfinite(end)]
+    if any(abs(end) > most for end in ends) and joint.kind not in PLACED:
+        shown = " and ".join(f"{end:.4g}" for end in ends)
+        yield finding("joint.limits", f"{where}.limits", max(ends, key=abs), ends=shown, **words)
+    if not limit.low <= q <= limit.high:
+        yield finding("joint.outside", where, q, low=limit.low, high=limit.high, **words)
+    if spring > 0.0 and not limit.low <= rest <= limit.high:
+        yield finding("joint.preloaded", where, rest, **words)
+    span, sinks = min(limit.high - limit.low, 2.0 * np.pi * c.size), load / limit.stiffness
+    enough = {"span": span, "enough": load / (0.01 * span)}
+    yield from judged("joint.soft_stop", f"{where}.limits", sinks, sinks / span, **enough, **words)
 
 
-def _rates(patient: Patient) -> Iterator[Finding]:
+def _rates(context: CheckContext) -> Iterator[Finding]:
     """How fast the robot begins."""
-    robot = patient.robot
+    robot = context.robot
+    fastest = {
+        "angle": (SPINS, "rad/s", "deg/s"), "length": (max(FASTEST, LENGTHS * context.largest_part), "m/s", "mm/s")
+    }  # fmt: skip
     for name, dimension, rate in zip(
         robot.coordinate_names, robot.engine.layout.dimensions, robot.initial_qd, strict=True
     ):
-        flies = max(FASTEST, LENGTHS * patient.largest_part)
-        most, unit, asked = (SPINS, "rad/s", "deg/s") if dimension == "angle" else (flies, "m/s", "mm/s")
-        if dimension in ("angle", "length") and abs(rate) > most:
-            what = f"begins at {rate:.4g} {unit}"
-            yield Finding(ODD, f"initial.{name}", what, f"was it meant in {asked}?", float(rate), unit)
+        most, unit, meant = fastest.get(dimension, (np.inf, "", ""))
+        if abs(rate) > most:
+            yield finding("joint.rate", f"initial.{name}", rate, unit=unit, meant=meant)
 
 
-def _servos(patient: Patient) -> Iterator[Finding]:
+def _servos(context: CheckContext) -> Iterator[Finding]:
     """Servos that give way to weight and loads where the robot starts, or may not push enough."""
-    robot, pull = patient.robot, np.abs(patient.pull)
-    for name, actuator in robot.description.actuators.items():
+    for name, actuator in context.robot.description.actuators.items():
         if not isinstance(actuator, Servo):
             continue
-        index = robot.engine.layout.links[actuator.link].column + actuator.index(robot.engine.layout)
-        dimension = robot.engine.layout.dimensions[index]
-        scale, unit, effort = (1.0, "rad", "N m") if dimension == "angle" else (patient.extent, "m", "N")
-        if actuator.limit < pull[index]:
-            what = f"may push with {actuator.limit:.3g} {effort}, and holds {pull[index]:.3g} {effort} at the start"
-            yield Finding(ODD, f"actuators.{name}", what, "a larger limit", actuator.limit, effort)
-        elif (sag := pull[index] / actuator.stiffness) > SERVO_SAG[dimension] * scale:
-            what = f"gives way by {sag:.3g} {unit} to weight and loads at the start"
-            enough = pull[index] / (0.01 * scale)
-            remedy = f"a stiffness of {enough:.1g} {effort}/{unit} gives way by {0.01 * scale:.2g} {unit}"
-            yield Finding(ODD, f"actuators.{name}", what, remedy, float(sag), unit)
+        c, where = context.coordinate(context.index_of(actuator)), f"actuators.{name}"
+        load = float(abs(context.load_vector[c.column]))
+        if actuator.limit < load:
+            yield finding("servo.weak", where, actuator.limit, load=load, effort=c.effort)
+        elif (sag := load / actuator.stiffness) > SERVO_SAG[c.is_angle] * c.size:
+            words = {"unit": c.unit, "effort": c.effort, "enough": load / (0.01 * c.size), "sag": 0.01 * c.size}
+            yield finding("servo.soft", where, sag, **words)
+
+
+# -- driven coordinates ------------------------------------------------------------------------------------------------
+
+
+def driven(context: CheckContext) -> Iterator[Finding]:
+    """Both blocks of the file that drive coordinates."""
+    for block in ("simulate", "statics"):
+        motions = getattr(context.robot.description, block).get("driven") or {}
+        if motions:
+            yield from _driven_block(context, block, motions)
+
+
+def _refused(block: str, error: InputError | ExpressionError, hint: str) -> Finding:
+    return finding("driven.refused", f"{block}.{error.where}", expected=error.expected, got=error.got, hint=hint)
+
+
+def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any]) -> Iterator[Finding]:
+    robot, description, where = context.robot, context.robot.description, f"{block}.driven"
+    try:
+        partition = Partition.of(robot.engine.layout, motions, description.actuators)
+        motion = driven_motion(motions)
+    except (InputError, ExpressionError) as error:
+        yield _refused(block, error, error.hint or "name each coordinate once")
+        return
+    times = context.times if block == "simulate" else np.zeros(1)
+    if block == "simulate":
+        try:
+            check_smooth(motions, float(times[-1]), description.simulate.get("dt_out"))
+        except InputError as error:
+            yield _refused(block, error, error.hint)
+    for name, index, values in zip(partition.names, partition.driven, motion.sample(times).T, strict=True):
+        c, here = context.coordinate(int(index)), f"{where}.{name}"
+        far, least, most = float(np.abs(values).max(initial=0.0)), values.min(), values.max()
+        if far > (DRIVEN_TURNS if c.is_angle else FAR * context.extent):
+            meant = f"was it meant in {c.wrong_unit}?" + (f" That is {np.radians(far):.3g} rad" if c.is_angle else "")
+            yield finding("driven.far", here, far, unit=c.unit, meant=meant)
+        link = next((link for link in robot.links if link.name == name), None)
+        stop = link.joint.limits[0] if link is not None and link.joint.n == 1 and link.joint.limits else None
+        if stop is not None and not (stop.low <= least and most <= stop.high):
+            ends = {"least": least, "most": most, "low": stop.low, "high": stop.high}
+            yield finding("driven.limits", here, far, unit=c.unit, **ends)
+        initial = description.initial.get(c.name)
+        if block == "simulate" and initial is not None and abs(initial - values[0]) > SAME_PLACE:
+            yield finding("driven.initial", here, initial - values[0], start=values[0], initial=initial, unit=c.unit)
+    yield from _against_loops(context, where, partition)
+
+
+def _against_loops(context: CheckContext, where: str, partition: Partition) -> Iterator[Finding]:
+    """Driven coordinates that the loops do not leave free: A qd = 0 has no solution for every rate of them."""
+    robot, names = context.robot, partition.names
+    if not robot.loop_names or not len(partition.driven):
+        return
+    A = robot.loop_rows(robot.initial_q).A
+    rank, rank_free = (len(independent_rows(robot, X)) for X in (A, A[:, partition.free]))
+    if rank == rank_free:
+        return
+    free = set(range(robot.ndof)) - set(partition.driven)
+    # one after the other: what still can be driven beside the ones before
+    blocked, beside = [], list(partition.driven)
+    for name, index in zip(names, partition.driven, strict=True):
+        beside.remove(index)
+        if len(independent_rows(robot, A[:, sorted([*free, *beside])])) == rank:
+            break
+        blocked.append(name)
+    shown = ", ".join(f"'{name}'" for name in (blocked if len(blocked) < len(names) else names))
+    excess = rank - rank_free
+    yield finding("driven.loops", where, excess, names=shown, possible=len(names) - excess)
+
+
+# -- loops -------------------------------------------------------------------------------------------------------------
+
+
+def loops(context: CheckContext) -> Iterator[Finding]:
+    """All loops where the robot starts."""
+    robot, description = context.robot, context.robot.description
+    if not robot.loop_names:
+        yield finding("loops.none", "loops")
+        return
+    motions = description.simulate.get("driven") or description.statics.get("driven") or {}
+    motions = motions if context.can_be_driven else {}
+    free = Partition.of(robot.engine.layout, motions, description.actuators).free
+    if words := open_loops(robot, robot.initial_q, OPEN):
+        yield _open(context, words, free)
+    A = robot.loop_rows(robot.initial_q).A
+    rank = len(independent_rows(robot, A[:, free]))
+    count = f"{len(robot.loop_names)} loop" + "s" * (len(robot.loop_names) > 1)
+    rows = f"{len(A)} conditions of {count}, {rank} of them independent at the start"
+    dependent = ", ".join(f"{n} of '{name}'" for name, n in _redundant(context, A[:, free]).items())
+    if dependent:
+        yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
+    if rank >= len(free):
+        driven_whole = bool(motions) and rank == len(independent_rows(robot, A))
+        beside = f" beside {len(motions)} that are driven" if motions else ""
+        code = "loops.driven" if driven_whole else "loops.no_freedom"
+        yield finding(code, "loops", 0.0, rows=rows, free=len(free), beside=beside)
+    elif not dependent:
+        yield finding("loops.rows", "loops", len(free) - rank, rows=rows)
+
+
+def _open(context: CheckContext, words: str, free: NDArray[np.int64]) -> Finding:
+    robot, code = context.robot, "loops.open"
+    if robot.description.simulate.get("q0") in ("assembled", "equilibrium"):
+        code = "loops.assembled"
+    try:
+        close(robot, robot.initial_q, np.zeros(robot.ndof), free)
+    except ConvergenceError as error:
+        code, words = "loops.conflict", str(error).split("; look at")[0]
+    named = [name for name in robot.loop_names if f"'{name}'" in words]
+    return finding(code, f"loops.{named[0]}" if len(named) == 1 else "loops", words=words)
+
+
+def _redundant(context: CheckContext, A: Array) -> dict[str, int]:
+    """How many conditions of each loop depend on those of the loops before it and its own."""
+    robot, counts, before = context.robot, {}, 0
+    for name in robot.loop_names:
+        rows = robot.engine.closed.rows[name]
+        # dependence is judged as for all loops: rows of later loops count as zero
+        part = np.where((np.arange(len(A)) < rows.stop)[:, None], A, 0.0)
+        rank = len(independent_rows(robot, part))
+        if missing := rows.stop - rows.start - (rank - before):
+            counts[name] = missing
+        before = rank
+    return counts

@@ -1,4 +1,4 @@
-"""Quadrature against basis and section: what the Gauss points of each division miss of its integrals."""
+"""Quadrature: what the Gauss points of each rod miss of its integrals, and of the effects of actuators and loads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.doctor.finding import NOTE, OK, Finding, graded
-from sorosim.doctor.patient import Patient
+from sorosim.doctor.context import CheckContext, elastic, random_state, with_divisions
+from sorosim.doctor.findings import NOTE, OK, RULES, Finding, finding, level_of
+from sorosim.loads.line_load import LineLoad
 from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
+from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
-MISSED_NOTE, MISSED_ODD = 1e-3, 1e-2
 STIFFEST_NOTE = 1e-2  # of the direction that is integrated worst: no smooth load excites it
 EXACT = 4  # times as many points, and ten: exact but for digits
 SMOOTH = 3  # moments along a rod that are tried: constant, linear, quadratic, as of couples, forces and weight
+MANY = 60  # Gauss points that sample nearly all
+TRIED = 1.5, 2.0, 3.0, 5.0  # times as many as there are
+WHEN = 0.37  # of the run: when line loads are sampled, which begin at nothing as often as not
 
 
 class Missed(NamedTuple):
@@ -31,45 +35,48 @@ class Missed(NamedTuple):
     mass: float  # of mass and its first two moments
 
 
-def quadrature(patient: Patient) -> Iterator[Finding]:
+def quadrature(context: CheckContext) -> Iterator[Finding]:
     """Errors of stiffness and mass by too few Gauss points, against many of them."""
-    for place in patient.places:
+    for place in context.places:
         division = place.division
-        found = missed(division)
-        worst, of = max((found.compliance, "compliance"), (found.mass, "mass"))
-        level = graded(worst, MISSED_NOTE, MISSED_ODD)
-        if level == OK and found.stiffness > STIFFEST_NOTE:
-            level, worst, of = NOTE, found.stiffness, "stiffness along its stiffest shape (of what bends it, much less)"
+        errors = missed(division)
+        worst, integral = max((errors.compliance, "compliance"), (errors.mass, "mass"))
+        level = level_of("quadrature.rod", worst)
+        if level == OK and errors.stiffness > STIFFEST_NOTE:
+            level, worst = NOTE, errors.stiffness
+            integral = "stiffness along its stiffest shape (of what bends it, much less)"
         if level == OK:
             continue
         n, safe = enough(division), default_n_gauss(division.strain)
-        panel = " in each panel" if division.breakpoints else ""
-        what = (
-            f"{division.n_gauss} Gauss points{panel} for this basis and section miss {100.0 * worst:.2g} % of its {of}"
-        )
-        remedy = f"quadrature: {n}" if n > safe else f"quadrature: {n}, or leave it out, which takes {safe}"
-        yield Finding(level, f"{place.where}.quadrature", what, remedy, 100.0 * worst, "%")
+        yield finding(
+            "quadrature.rod", f"{place.where}.quadrature", 100.0 * worst, level, points=division.n_gauss,
+            panel=" in each panel" if division.breakpoints else "", integral=integral,
+            remedy=f"{n}" if n > safe else f"{n}, or leave it out, which takes {safe}",
+        )  # fmt: skip
 
 
 def missed(division: Division) -> Missed:
     """What the Gauss points of a division miss of its integrals."""
-    assert division.n_gauss is not None  # for the type checker: set at the door
-    fine = replace(division, quadrature=min(EXACT * division.n_gauss + 10, 200))
+    fine = replace(division, quadrature=min(EXACT * _points(division) + 10, 200))
     K, exact = division.matrices()[0], fine.matrices()[0]
     stiffness = compliance = 0.0
     if len(K):
         scale = 1.0 / np.sqrt(np.diag(exact))
         K, exact = scale[:, None] * K * scale, scale[:, None] * exact * scale
-        ratio = scipy.linalg.eigh(K, exact, eigvals_only=True)
-        stiffness = float(np.abs(ratio - 1.0).max())
-        for f in _smooth(fine):
+        stiffness = float(np.abs(scipy.linalg.eigh(K, exact, eigvals_only=True) - 1.0).max())
+        for f in _smooth_forces(fine):
             work = (scale * f) @ np.linalg.solve(exact, scale * f)
             compliance = max(compliance, abs((scale * f) @ np.linalg.solve(K, scale * f) / work - 1.0))
-    a, b = _moments(division), _moments(fine)
+    a, b = _mass_moments(division), _mass_moments(fine)
     return Missed(compliance, stiffness, float((np.abs(a - b) / b).max()))
 
 
-def _smooth(division: Division) -> Iterator[Array]:
+def _points(division: Division) -> int:
+    assert division.n_gauss is not None  # for the type checker: set by the robot
+    return division.n_gauss
+
+
+def _smooth_forces(division: Division) -> Iterator[Array]:
     """Generalised forces (n,) of internal moments and forces (1 - s)^k, of each free strain."""
     X, w, _ = division.gauss_points()
     P = division.basis(X)
@@ -78,19 +85,77 @@ def _smooth(division: Division) -> Iterator[Array]:
             yield np.asarray(P[:, :, row].T @ (w * (1.0 - X / division.length) ** k))
 
 
-def _moments(division: Division) -> Array:
+def _mass_moments(division: Division) -> Array:
     X, w, _ = division.gauss_points()
     line = division.line_inertia(X)[:, 3]
     return np.array([w @ (line * (X / division.length) ** k) for k in range(3)])
 
 
 def enough(division: Division) -> int:
-    """The fewest Gauss points with which nothing is told."""
-    assert division.n_gauss is not None
-    n = division.n_gauss
-    while n < 200:
-        found = missed(replace(division, quadrature=n))
-        if max(found.compliance, found.mass) <= MISSED_NOTE and found.stiffness <= STIFFEST_NOTE:
-            break
-        n += 1
-    return n
+    """The fewest Gauss points without a finding."""
+    for n in range(_points(division), 200):
+        errors = missed(replace(division, quadrature=n))
+        if level_of("quadrature.rod", max(errors.compliance, errors.mass)) == OK and errors.stiffness <= STIFFEST_NOTE:
+            return n
+    return max(200, _points(division))
+
+
+def sampled(context: CheckContext) -> Iterator[Finding]:
+    """What each actuator and line load does to the unloaded robot, against the same with many more Gauss points."""
+    robot = context.robot
+    names = [f"actuators.{name}" for name in robot.actuator_names]
+    names += [f"loads.{name}" for name, load in robot.description.loads.items() if isinstance(load, LineLoad)]
+    if not names or not context.places:
+        return
+    fewest = min(d.n_gauss or 0 for link in robot.links if link.rod is not None for d in link.rod.divisions)
+    if fewest >= MANY:
+        return
+    code, t = "quadrature.actuation", WHEN * float(context.times[-1])
+    exact = _with_points(robot, MANY)
+    errors = _effect_errors(robot, exact, t)
+    better: list[tuple[int, Array]] = []
+    for k, name in enumerate(names):
+        if (level := level_of(code, errors[k])) == OK:
+            continue
+        if not better:
+            tried = [int(factor * fewest) for factor in TRIED if factor * fewest < MANY]
+            better = [(n, _effect_errors(_with_points(robot, n), exact, t)) for n in tried]
+        bounds = RULES[code].note
+        assert bounds is not None  # for the type checker
+        least = next((n for n, left in better if left[k] <= bounds[1]), None)
+        remedy = "look whether its formula is in rad and m"
+        more = f"quadrature: {least} on its rod, or {remedy}"
+        remedy = f"{remedy}; or many more Gauss points, or divisions" if least is None else more
+        yield finding(code, name, 100.0 * errors[k], level, remedy=remedy)
+
+
+def _with_points(robot: Robot, n: int) -> Robot:
+    return with_divisions(robot, lambda division: replace(division, quadrature=max(n, division.n_gauss or 0)))
+
+
+def _effect_errors(robot: Robot, exact: Robot, t: float) -> Array:
+    """How far the effects of a robot are from those of a finer one (n,), by the root of the energy they store."""
+    zero = np.zeros(robot.ndof)
+    q, u = np.array(robot.engine.elastic.rest), random_state(robot)[3]
+    K = -exact.internal_force_derivatives(q, zero, robot.inputs(None)).dtau_dq
+    K = 0.5 * (K + K.T)
+    some = elastic(K)
+    try:
+        U = scipy.linalg.cholesky(K[np.ix_(some, some)])
+    except np.linalg.LinAlgError:
+        return np.zeros(len(robot.actuator_names) + len(robot.description.loads))
+    a, b = (scipy.linalg.solve_triangular(U, _effects(r, q, u, t)[some], trans="T") for r in (robot, exact))
+    size = np.linalg.norm(b, axis=0)
+    return np.asarray(np.where(size > 0.0, np.linalg.norm(a - b, axis=0) / np.maximum(size, 1e-300), 0.0))
+
+
+def _effects(robot: Robot, q: Array, u: Array, t: float) -> Array:
+    """Generalised forces (ndof, n) of unit inputs of actuators beyond u, and of line loads at a time."""
+    zero = np.zeros(robot.ndof)
+    columns = [np.array(robot.internal_force_derivatives(q, zero, u).B)]
+    for name, load in robot.description.loads.items():
+        if isinstance(load, LineLoad):
+            nodes = robot.engine.loading.nodes_of(name)
+            J = robot.engine.jacobians(nodes, q, zero, False)[2]
+            columns.append(np.einsum("kij,ki->j", J, robot.engine.load_wrenches(name, t, q, zero))[:, None])
+    return np.hstack(columns)

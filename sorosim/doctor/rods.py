@@ -1,4 +1,4 @@
-"""Rods: lengths, thickness, sections, bases, and rods that differ from their siblings."""
+"""Rods: materials, lengths, thickness, sections, bases, and rods that differ from their siblings."""
 
 from __future__ import annotations
 
@@ -9,43 +9,77 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.doctor.finding import NOTE, ODD, OK, WRONG, Finding, graded, outside
-from sorosim.doctor.patient import Patient
+from sorosim.doctor.context import CheckContext
+from sorosim.doctor.findings import NOTE, ODD, OK, Finding, finding, judged, level_of
 from sorosim.equations.strains import Place
 from sorosim.model.basis import STRAINS
+from sorosim.model.material import Material
 from sorosim.model.profile import Table
 from sorosim.model.section import Properties
 
 Array = NDArray[np.float64]
 
-LENGTH = 1e-4, 100.0  # m
-THIN_NOTE, THIN = 2e3, 5e3  # length over thickness of a hair, of the string of a guitar; and of what is in a wrong unit
+# Pa, and kg/m^3 that nothing so stiff goes below, as odd and as a note: polymer fibres, and anything
+STIFF_AND_LIGHT = {ODD: (150e9, 1500.0), NOTE: (30e9, 1300.0)}
+SOFT = 1e9  # Pa
+THIN = 2e3  # thicknesses
 GAP = 1e-6  # of its length between one rod and another that it is taken for a part of
 STRAIGHT = 0.3  # rad by which one rod may go on from another that it is taken for a part of
-THICKEST = 0.5  # curvature of the unloaded rod times half of its thickness: inside, its fibres are half as long
-STRETCH = 0.2, 5.0  # of an unloaded rod
 SLANTED = 1.0  # shear of an unloaded rod
-TUBE_NOTE, TUBE = 8.0, 1e3  # times Iy + Iz of a disc of its area: a tube whose wall is an eighth of its radius, a foil
-# what shear adds to the deflection of a cantilever with a force at its tip, relative to what bending gives
-SHEAR_NOTE, SHEAR_ODD = 0.01, 0.02
 SHEAR_FACTOR = 0.9  # of a round section
-CONDITION = 1e8  # of the Gram matrix of a basis: half of the digits are gone
-BULK = 0.99  # a disc has the least polar moment of all sections of an area
 SPIKE, END = 3.0, 6.0  # an entry of a table by so many times what its neighbours say, inside and at its ends
 MOMENTS = {"area": "m^2", "Iy": "m^4", "Iz": "m^4", "J": "m^4", "polar": "m^4"}  # all other sizes are lengths
 SIBLINGS, ALIKE, APART = 2, 30.0, 300.0  # so many others, alike within a factor, and how far off one is called odd
 
 
-def rods(patient: Patient) -> Iterator[Finding]:
+def materials(context: CheckContext) -> Iterator[Finding]:
+    """Moduli, density and damping of every material."""
+    first: dict[Material, str] = {}
+    for place in context.places:
+        first.setdefault(place.division.material, place.where)
+    for material, where in first.items():
+        yield from _material(material, f"material of {where}")
+
+
+def _material(material: Material, where: str) -> Iterator[Finding]:
+    E, G, rho = material.young, material.shear_modulus, material.density
+    yield from judged("material.soft", where, E, mega=1e6 * E, giga=1e9 * E)
+    yield from judged("material.stiff", where, E, milli=1e-3 * E, micro=1e-6 * E)
+    densities = judged("material.light", where, rho, si=1e3 * rho) + judged("material.dense", where, rho)
+    yield from densities
+    if material.shear is not None:
+        yield from judged("material.shear", where, G, G / E, young=E, least=E / 3.0, most=E / 2.0)
+    if material.poisson is not None:
+        yield from judged("material.poisson", where, material.poisson)
+    if not (material.damping or material.mass_damping or material.stiffness_damping):
+        yield finding("material.undamped", where, 0.0, usual=1e-2 * E)
+    if not densities:
+        # moduli and densities that go together in no material: one has the wrong unit, or is that of water
+        levels = (level for level, (stiff, light) in STIFF_AND_LIGHT.items() if stiff < E and rho < light)
+        if level := next(levels, ""):
+            yield finding("material.stiff_and_light", where, rho, level, young=E)
+        if E < SOFT:
+            yield from judged("material.soft_and_heavy", where, rho, young=E)
+    viscosity, proportional = material.damping, material.stiffness_damping
+    time = viscosity / E + proportional
+    if viscosity / E > proportional:
+        yield from judged("material.viscous", where, time, damping=viscosity, usual=1e-2 * E)
+    else:
+        yield from judged("material.stiffness_damping", where, time, damping=proportional)
+    rate = material.mass_damping
+    yield from judged("material.mass_damping", where, rate, ms=1e3 / max(rate, 1e-300))
+
+
+def rods(context: CheckContext) -> Iterator[Finding]:
     """Every division of every rod for itself."""
-    whole = _unbroken(patient)
-    for place in patient.places:
+    whole = _whole_lengths(context)
+    for place in context.places:
         L = place.division.length
-        if outside(L, LENGTH):
+        if level_of("rod.length", L) != OK:
             better = f"{L / 1e3:g} m if it was meant in mm" if L > 1.0 else f"{L * 1e3:g} m if a prefix is too much"
             # what is as small all over is meant so
-            level = NOTE if LENGTH[0] > L and 2.0 < L / place.thickness.max() < THIN_NOTE else ODD
-            yield Finding(level, place.where, f"length {L:g} m", f"was it meant in cm or mm? {better}", L, "m")
+            small = L < 1.0 and 2.0 < L / place.thickness.max() < THIN
+            yield finding("rod.length", place.where, L, NOTE if small else ODD, better=better)
         yield from _slender(place, whole[place.link.name])
         yield from _reference(place)
         yield from _section(place)
@@ -53,18 +87,17 @@ def rods(patient: Patient) -> Iterator[Finding]:
         yield from _basis(place)
 
 
-def beyond_numbers(patient: Patient) -> Iterator[Finding]:
+def beyond_numbers(context: CheckContext) -> Iterator[Finding]:
     """Rods whose stiffness or mass is none or infinite, as numbers of a computer go."""
-    for place in patient.places:
+    for place in context.places:
         values = np.hstack([place.division.line_stiffness(place.inside), place.division.line_inertia(place.inside)])
         if not (np.isfinite(values).all() and (values[:, [*range(6), 9]] > np.finfo(float).tiny).all()):
-            what = "its stiffness or its mass is beyond all numbers: zero, or infinite"
-            yield Finding(WRONG, place.where, what, "look at the units of its section and its material")
+            yield finding("rod.beyond_numbers", place.where)
 
 
-def _unbroken(patient: Patient) -> dict[str, float]:
+def _whole_lengths(context: CheckContext) -> dict[str, float]:
     """Length of the rod that each link with a rod is a part of: with what it is fixed to in a line, tip to base [m]."""
-    links = {link.name: link for link in patient.robot.links}
+    links = {link.name: link for link in context.robot.links}
     before: dict[str, str] = {}
     for link in links.values():  # of several that go on from one tip none is its part
         parent = links.get(link.parent)
@@ -73,13 +106,12 @@ def _unbroken(patient: Patient) -> dict[str, float]:
         if link.at[0, 0] > np.cos(STRAIGHT) and np.linalg.norm(link.at[:3, 3]) < GAP * parent.rod.length:
             before[link.name] = link.parent
     children = Counter(before.values())
-    before = {name: parent for name, parent in before.items() if children[parent] == 1}
-    first = {name: name for name, link in links.items() if link.rod is not None}
-    for name in first:  # parents first
-        first[name] = first[before[name]] if name in before else name
-    total = dict.fromkeys(first.values(), 0.0)
-    for name in first:
-        total[first[name]] += links[name].rod.length  # type: ignore[union-attr]
+    lengths = {name: link.rod.length for name, link in links.items() if link.rod is not None}
+    first, total = {name: name for name in lengths}, dict.fromkeys(lengths, 0.0)
+    for name, length in lengths.items():  # parents first
+        if name in before and children[before[name]] == 1:
+            first[name] = first[before[name]]
+        total[first[name]] += length
     return {name: total[base] for name, base in first.items()}
 
 
@@ -89,66 +121,42 @@ def _slender(place: Place, whole: float) -> Iterator[Finding]:
     # thick only where it bends: a leaf in its plane is as thin as it is
     bends = [d[:, k].max() for k, bending in enumerate(("bending_z", "bending_y")) if counts[bending]]
     slender = whole / float(max(bends, default=d.max(axis=0).min()))
-    ratio = f"length is {slender:.3g} thicknesses"
-    if (level := graded(slender, THIN_NOTE, THIN)) != OK:
-        yield Finding(level, place.where, ratio, "thinner than a hair: was the section meant in cm or mm?", slender)
-    if slender < 1.0:
-        yield Finding(ODD, place.where, ratio, "thicker than long: was the section meant in mm?", slender)
-    missing = [strain for strain in STRAINS[4:] if not counts[strain]]
-    # Timoshenko's cantilever: E I/(k G A L^2) over 1/3, of the deflections along y and z
+    yield from judged("rod.thin", place.where, slender)
+    yield from judged("rod.thick", place.where, slender)
+    # Timoshenko's cantilever: E I/(k G A L^2) over 1/3, of the deflections along y and z; what does not bend has none
     part = 3.0 * division.material.young / (SHEAR_FACTOR * division.material.shear_modulus) / 16.0
-    parts = dict(zip(STRAINS[4:], part * (d.mean(axis=0) / whole) ** 2, strict=True))
-    for axis, bending in (("shear_y", "bending_z"), ("shear_z", "bending_y")):
-        if not counts[bending]:
-            parts[axis] = 0.0  # what does not bend lacks no shear
-    worst = float(max((parts[s] for s in missing), default=0.0))
-    if (level := graded(worst, SHEAR_NOTE, SHEAR_ODD)) != OK:
-        what = f"{ratio}, without shear, which would add {100.0 * worst:.2g} % to its bending"
-        yield Finding(level, place.where, what, "let it shear (strain: shear: 0), or take it for an approximation",
-                      100.0 * worst, "%")  # fmt: skip
+    added = part * (d.mean(axis=0) / whole) ** 2
+    pairs = zip(("shear_y", "shear_z"), ("bending_z", "bending_y"), added, strict=True)
+    worst = max((float(x) for shear, bending, x in pairs if counts[bending] and not counts[shear]), default=0.0)
+    yield from judged("rod.shear", place.where, 100.0 * worst, worst, slender=slender)
 
 
 def _reference(place: Place) -> Iterator[Finding]:
     """What the rod is like unloaded: curvatures in 1/mm or degrees, elongations that are strains."""
-    division = place.division
+    division, where = place.division, f"{place.where}.reference"
     xi, half = np.abs(division.reference.values(place.inside, division.length)), 0.5 * place.thickness
     curved = np.maximum(xi[:, 1] * half[:, 1], xi[:, 2] * half[:, 0])
     worst = int(np.argmax(curved))
-    if curved[worst] > THICKEST:
+    if curved[worst] > 0.0:
         radius = 1e3 / float(np.hypot(xi[worst, 1], xi[worst, 2]))
-        what = f"unloaded, it is bent by a radius of {radius:.3g} mm, {1 / curved[worst]:.2g} halves of its thickness"
-        remedy = "was a curvature meant in 1/m? It is the angle in rad over the length"
-        yield Finding(ODD, f"{place.where}.reference", what, remedy, float(curved[worst]))
-    stretch = float(xi[:, 3].min()) if outside(float(xi[:, 3].min()), STRETCH) else float(xi[:, 3].max())
-    if outside(stretch, STRETCH):
-        what, remedy = f"unloaded, it is {stretch:.3g} times as long as its length", "elongation: 1 is no stretch"
-        yield Finding(ODD, f"{place.where}.reference", what, remedy, stretch)
+        yield from judged("rod.bent", where, curved[worst], radius=radius, halves=1.0 / curved[worst])
+    least, most = float(xi[:, 3].min()), float(xi[:, 3].max())
+    yield from judged("rod.stretched", where, least) or judged("rod.stretched", where, most)
     if (shear := float(xi[:, 4:].max())) >= SLANTED:
-        what = f"unloaded, it is sheared by {shear:.3g}, {np.degrees(np.arctan(shear)):.3g} degrees"
-        yield Finding(ODD, f"{place.where}.reference", what, "its sections are across it where shear is 0", shear)
+        yield finding("rod.sheared", where, shear, degrees=np.degrees(np.arctan(shear)))
 
 
 def _section(place: Place) -> Iterator[Finding]:
-    a = place.division.section.properties(place.inside, place.division.length)
+    where, section = f"{place.where}.section", place.division.section
+    a = section.properties(place.inside, place.division.length)
     bulk = (a.Iy + a.Iz) / (a.A**2 / (2.0 * np.pi))
-    if bulk.min() < BULK:
-        what = f"Iy + Iz is {bulk.min():.2g} of what a disc of its area has, and no section has less"
-        remedy = f"of a disc of {np.mean(a.A):.3g} m^2, Iy = Iz = {np.mean(a.A**2) / (4.0 * np.pi):.3g} m^4"
-        yield Finding(ODD, f"{place.where}.section", what, remedy, float(bulk.min()))
-    elif isinstance(place.division.section, Properties) and bulk.max() > TUBE_NOTE:
-        what = f"Iy + Iz is {bulk.max():.3g} times what a disc of its area has, as that of a thin tube or truss"
-        remedy = f"of a disc of {np.mean(a.A):.3g} m^2, Iy = Iz = {np.mean(a.A**2) / (4.0 * np.pi):.3g} m^4"
-        yield Finding(NOTE if bulk.max() < TUBE else ODD, f"{place.where}.section", what, remedy, float(bulk.max()))
-    twist = a.Jt / (a.Iy + a.Iz)
-    if twist.max() > 1.01:
-        what = f"its torsion constant is {twist.max():.3g} times Iy + Iz, and no section has more than that"
-        yield Finding(
-            ODD, f"{place.where}.section", what, f"at most {np.mean(a.Iy + a.Iz):.3g} m^4", float(twist.max())
-        )
-    aspect = np.sqrt(np.maximum(a.Iy / a.Iz, a.Iz / a.Iy)).max()
-    if aspect > 1e3:
-        what = f"{aspect:.3g} times as wide as thick"
-        yield Finding(ODD, f"{place.where}.section", what, "was one of its sizes meant in another unit?", float(aspect))
+    disc = {"area": np.mean(a.A), "moment": np.mean(a.A**2) / (4.0 * np.pi)}
+    bulky = judged("section.bulky", where, bulk.min(), **disc)
+    yield from bulky
+    if not bulky and isinstance(section, Properties):
+        yield from judged("section.tube", where, bulk.max(), **disc)
+    yield from judged("section.torsion", where, (a.Jt / (a.Iy + a.Iz)).max(), most=np.mean(a.Iy + a.Iz))
+    yield from judged("section.flat", where, np.sqrt(np.maximum(a.Iy / a.Iz, a.Iz / a.Iy)).max())
 
 
 def _tables(place: Place) -> Iterator[Finding]:
@@ -159,12 +167,9 @@ def _tables(place: Place) -> Iterator[Finding]:
             continue
         s, v = np.asarray(value.s, dtype=float), np.asarray(value.values, dtype=float)
         expected, k = spike(s, v)
-        if k < 0:
-            continue
-        unit = MOMENTS.get(name, "m")
-        what = f"{name} at s = {s[k]:.3g} is {v[k]:.3g} {unit}, where its neighbours say {expected:.3g}"
-        yield Finding(ODD, f"{place.where}.section", what, f"was it meant to be about {expected:.3g} {unit}?",
-                      float(v[k]), unit)  # fmt: skip
+        if k >= 0:
+            words = {"name": name, "s": s[k], "expected": expected, "unit": MOMENTS.get(name, "m")}
+            yield finding("section.table", f"{place.where}.section", v[k], **words)
 
 
 def spike(s: Array, v: Array) -> tuple[float, int]:
@@ -197,42 +202,35 @@ def _basis(place: Place) -> Iterator[Finding]:
         if count < 2:
             continue
         f = strain.functions(name, x) * np.sqrt(w)[:, None]
-        f = f / np.linalg.norm(f, axis=0)
-        condition = float(np.linalg.cond(f)) ** 2
-        if condition > CONDITION:
-            basis, order = getattr(strain, name)
-            what = f"its {count} functions of basis {basis} are nearly dependent (condition {condition:.1e})"
-            remedy = f"take legendre of order {order if basis in ('monomial', 'chebyshev') else count - 1}"
-            yield Finding(ODD, f"{place.where}.strain.{name}", what, remedy, condition)
+        condition = float(np.linalg.cond(f / np.linalg.norm(f, axis=0))) ** 2
+        basis, order = getattr(strain, name)
+        order = order if basis in ("monomial", "chebyshev") else count - 1
+        yield from judged("rod.basis", f"{place.where}.strain.{name}", condition, count=count, basis=basis, order=order)
 
 
-def siblings(patient: Patient) -> Iterator[Finding]:
+MEASURES: tuple[tuple[str, str, Callable[[Place], float]], ...] = (
+    ("bending stiffness", "N m^2",
+     lambda p: float(np.mean(p.division.line_stiffness(p.inside)[:, 1:3].max(axis=1)))),
+    ("mass per length", "kg/m", lambda p: float(np.mean(p.division.line_inertia(p.inside)[:, 3]))),
+    ("density", "kg/m^3", lambda p: p.division.material.density),
+    ("Young's modulus", "Pa", lambda p: p.division.material.young),
+)  # fmt: skip
+
+
+def siblings(context: CheckContext) -> Iterator[Finding]:
     """One rod that is much stiffer or heavier than all others, which are alike."""
-    measures: list[tuple[str, str, Callable[[Place], float]]] = [
-        (
-            "bending stiffness",
-            "N m^2",
-            lambda p: float(np.mean(p.division.line_stiffness(p.inside)[:, 1:3].max(axis=1))),
-        ),
-        ("mass per length", "kg/m", lambda p: float(np.mean(p.division.line_inertia(p.inside)[:, 3]))),
-        ("density", "kg/m^3", lambda p: p.division.material.density),
-        ("Young's modulus", "Pa", lambda p: p.division.material.young),
-    ]
-    told: set[str] = set()
-    for name, unit, measure in measures:
-        values = np.array([measure(place) for place in patient.places])
-        for k, place in enumerate(patient.places):
+    reported: set[str] = set()
+    for name, unit, measure in MEASURES:
+        values = np.array([measure(place) for place in context.places])
+        for k, place in enumerate(context.places):
             others = np.delete(values, k)
-            if len(others) < 1 or place.where in told:
+            if len(others) < 1 or place.where in reported:
                 continue
-            off = float(max(values[k] / others.max(), others.min() / values[k]))
-            if off < APART or others.max() > ALIKE * others.min():
+            factor = float(max(values[k] / others.max(), others.min() / values[k]))
+            if factor < APART or others.max() > ALIKE * others.min():
                 continue
-            level = ODD if len(others) >= SIBLINGS else NOTE
-            usual = float(np.median(others))
-            what = (
-                f"{name} {values[k]:.3g} {unit}, {off:.2g} times {'above' if values[k] > usual else 'below'} all others"
-            )
-            told.add(place.where)
-            remedy = f"look for a wrong unit: the others have about {usual:.2g} {unit}"
-            yield Finding(level, place.where, what, remedy, float(values[k]), unit)
+            usual, level = float(np.median(others)), ODD if len(others) >= SIBLINGS else NOTE
+            side = "above" if values[k] > usual else "below"
+            words = {"name": name, "unit": unit, "factor": factor, "usual": usual, "side": side}
+            reported.add(place.where)
+            yield finding("rod.sibling", place.where, values[k], level, **words)

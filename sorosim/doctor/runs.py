@@ -1,84 +1,146 @@
-"""The `simulate` block against the robot: outputs, end, tolerances and steps beside its periods and signals."""
+"""The `simulate` block against the robot: outputs, end, tolerances, steps and signals beside its periods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sorosim.doctor.finding import NOTE, ODD, Finding
-from sorosim.doctor.patient import Patient
+from sorosim.doctor.context import CheckContext
+from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
+from sorosim.engine.inputs import driven_motion, input_motion
+from sorosim.loads.compiled import CompiledLaw
+from sorosim.signals import CallableSignal, Signal
 from sorosim.simulation.simulate import DEFAULTS, USED_BY
 from sorosim.solvers.registry import MARCHES
 
-MANY = 1e6  # rows of results
+Array = NDArray[np.float64]
+
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one
 SWINGS = 0.5  # damping ratio below which there is a motion to be shown
 SHORT = 0.1  # runs, in slowest periods; odd, if not even the middle one of all periods passes
 STEPS_A_PERIOD = 10.0  # of fixed steps
-LOOSE, TIGHT = 0.05, 1e-12  # relative tolerances
-COARSE = 1e-2  # absolute tolerance, of coordinates in rad, m or strains
-LASTING = 1000.0  # slowest periods in a run
+MISSED = 0.2  # of the range of a signal that outputs do not show
+FINER = 16  # times as many samples of signals as outputs
+MOST_SAMPLES = 200_000
+LATER = 1000.0  # runs, in which a signal with times in ms comes to what it was meant to be
+EARLY = 0.05  # of the range that it has then, within the run
+BOUND = 1.5  # times the range of a thousand runs, that of ten thousand is: it has bounds
 
 
-def runs(patient: Patient) -> Iterator[Finding]:
+def runs(context: CheckContext) -> Iterator[Finding]:
     """What the file says of runs."""
-    block = patient.robot.description.simulate
+    block = context.robot.description.simulate
     if not block:
         return
     options = {**DEFAULTS, **block}
-    dt_out, rtol = float(options["dt_out"]), float(options["rtol"])
-    if rtol > LOOSE or rtol < TIGHT:
-        words = "no digit is sure" if rtol > LOOSE else "rounding alone is more"
-        yield Finding(ODD, "simulate.rtol", f"{rtol:g}: {words}", "from 1e-3 for a look to 1e-8 for a reference", rtol)
-    if (atol := float(options["atol"])) > COARSE:
-        what = f"{atol:g}: a coordinate may be off by as many rad, m or strains"
-        yield Finding(ODD, "simulate.atol", what, "from 1e-4 for a look to 1e-9 for a reference", atol)
+    dt_out, rtol, atol = (float(options[name]) for name in ("dt_out", "rtol", "atol"))
+    yield from judged("run.rtol_loose", "simulate.rtol", rtol)
+    yield from judged("run.rtol_tight", "simulate.rtol", rtol)
+    yield from judged("run.atol", "simulate.atol", atol)
     for name, methods in USED_BY.items():
         if block.get(name) not in (None, False) and options["method"] not in methods:
-            what = f"has no effect on method {options['method']}"
-            yield Finding(NOTE, f"simulate.{name}", what, f"method: {methods[0]}, or leave {name} out")
+            yield finding("run.unused", f"simulate.{name}", method=options["method"], other=methods[0], name=name)
     if "t_end" not in options:
         return
     t_end = float(options["t_end"])
     if dt_out > t_end:
-        what = f"{dt_out:g} s, longer than the run of {t_end:g} s: only its ends are kept"
-        yield Finding(ODD, "simulate.dt_out", what, f"{0.01 * t_end:.1g} s gives a hundred rows", dt_out, "s")
-    elif t_end / dt_out > MANY:
-        what = f"{t_end / dt_out:.2g} rows of results"
-        yield Finding(ODD, "simulate.dt_out", what, f"{1e-3 * t_end:.1g} s gives a thousand", dt_out, "s")
-    if len(patient.frequencies):
-        yield from _periods(patient, options, t_end, dt_out)
-    yield from _samples(patient, t_end)
+        yield finding("run.ends_only", "simulate.dt_out", dt_out, t_end=t_end, usual=0.01 * t_end)
+    else:
+        rows = t_end / dt_out
+        yield from judged("run.rows", "simulate.dt_out", dt_out, rows, rows=rows, usual=1e-3 * t_end)
+    if len(context.frequencies):
+        yield from _periods(context, options, t_end, dt_out)
+    for name, sensor in context.robot.description.sensors.items():
+        if rate := getattr(sensor, "rate", None):
+            samples = rate * t_end
+            words = {"samples": samples, "t_end": t_end, "usual": 1e3 / t_end}
+            yield from judged("run.samples", f"sensors.{name}", rate, samples, **words)
 
 
-def _periods(patient: Patient, options: Mapping[str, Any], t_end: float, dt_out: float) -> Iterator[Finding]:
-    longest = 1.0 / float(patient.frequencies.min())
+def _periods(context: CheckContext, options: Mapping[str, Any], t_end: float, dt_out: float) -> Iterator[Finding]:
+    """Outputs, end and steps beside the slowest period."""
+    longest = 1.0 / float(context.frequencies.min())
     if longest / ROWS_NOTE < dt_out <= t_end:
-        what = f"{dt_out:g} s shows {longest / dt_out:.2g} rows of its slowest period, {longest:.2g} s"
-        level = ODD if dt_out > longest / ROWS_ODD and patient.damping_ratio < SWINGS else NOTE
-        yield Finding(level, "simulate.dt_out", what, f"dt_out: {longest / 20.0:.1g} s", dt_out, "s")
+        level = ODD if dt_out > longest / ROWS_ODD and context.damping_ratio < SWINGS else NOTE
+        words = {"rows": longest / dt_out, "period": longest, "usual": longest / 20.0}
+        yield finding("run.coarse", "simulate.dt_out", dt_out, level, **words)
     if t_end < SHORT * longest:
-        what = f"{t_end:g} s, a small part of its slowest period, {longest:.2g} s"
-        middle = 1.0 / float(np.median(patient.frequencies))
+        middle = 1.0 / float(np.median(context.frequencies))
         # what touches may be free to roll, as slowly as one likes
-        level = NOTE if patient.robot.engine.loading.touches or t_end > middle else ODD
-        remedy = f"was it meant in s? {3.0 * longest:.1g} s shows a motion"
-        yield Finding(level, "simulate.t_end", what, remedy, t_end, "s")
-    if t_end > LASTING * longest:
-        what = f"{t_end:g} s, {t_end / longest:.2g} of its slowest periods of {longest:.2g} s"
-        yield Finding(NOTE, "simulate.t_end", what, f"was it meant in ms? That is {1e-3 * t_end:g} s", t_end, "s")
+        level = NOTE if context.robot.engine.loading.touches or t_end > middle else ODD
+        yield finding("run.short", "simulate.t_end", t_end, level, period=longest, usual=3.0 * longest)
+    periods = t_end / longest
+    yield from judged("run.long", "simulate.t_end", t_end, periods, periods=periods, period=longest, ms=1e-3 * t_end)
     step = options.get("step")
     if step is not None and options["method"] in MARCHES and float(step) > longest / STEPS_A_PERIOD:
-        what = f"{float(step):g} s, {longest / float(step):.2g} steps of its slowest period"
-        yield Finding(ODD, "simulate.step", what, f"step: {longest / 50.0:.1g} s, or leave it out", float(step), "s")
+        yield finding("run.step", "simulate.step", step, steps=longest / float(step), usual=longest / 50.0)
 
 
-def _samples(patient: Patient, t_end: float) -> Iterator[Finding]:
-    """How many rows sensors write."""
-    for name, sensor in patient.robot.description.sensors.items():
-        rate = getattr(sensor, "rate", None)
-        if rate is not None and rate * t_end > MANY:
-            what = f"rate {rate:g} Hz: {rate * t_end:.2g} samples in {t_end:g} s"
-            yield Finding(ODD, f"sensors.{name}", what, f"{1e3 / t_end:.1g} Hz gives a thousand", float(rate), "Hz")
+# -- signals -----------------------------------------------------------------------------------------------------------
+
+
+def signals(context: CheckContext) -> Iterator[Finding]:
+    """Every signal of the file's run, inputs, motions and loads, against its outputs and its end."""
+    block = context.robot.description.simulate
+    options = {**DEFAULTS, **block}
+    if not block or "t_end" not in options:
+        return
+    t_end, dt_out = float(options["t_end"]), float(options["dt_out"])
+    for where, sample in _varying(context):
+        fast = list(_fast(where, sample, t_end, dt_out))
+        yield from fast or _slow(where, sample, t_end)
+
+
+def _varying(context: CheckContext) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """Name of each signal, and its values at times (n,). A user's function is not called before its time."""
+    block, names, driven = context.robot.description.simulate, context.robot.actuator_names, context.driven_motions
+    motions = (("u", names, input_motion(names, block.get("u") or {})), ("driven", driven, driven_motion(driven)))
+    pairs = [
+        (f"simulate.{kind}.{name}", signal)
+        for kind, of, motion in motions
+        for name, signal in zip(of, motion.signals, strict=True)
+    ]
+    for name, load in context.robot.engine.loading.loads.items():
+        law = getattr(load, "law", None)
+        rows = law.rows if isinstance(law, CompiledLaw) else ()
+        pairs += [(f"loads.{name}", signal) for row in rows[:1] for signal in (row.varying or {}).values()]
+    for where, signal in pairs:
+        if isinstance(signal, Signal) and not isinstance(signal, CallableSignal):
+            yield where, signal.sample
+
+
+def _fast(where: str, sample: Callable[[Array], Array], t_end: float, dt_out: float) -> Iterator[Finding]:
+    """Signals that change between outputs more than outputs show."""
+    n = int(min(t_end / dt_out, MOST_SAMPLES / FINER))
+    if n < 1:
+        return
+    coarse: Array = np.linspace(0.0, t_end, n + 1)
+    if t_end / dt_out > n:  # too many outputs to look at them all: so many at the beginning
+        coarse = dt_out * np.arange(n + 1, dtype=float)
+    fine = np.interp(np.arange(FINER * n + 1) / FINER, np.arange(n + 1), coarse)
+    exact = sample(fine)
+    span = float(np.ptp(exact))
+    missed = float(np.abs(np.interp(fine, coarse, exact[::FINER]) - exact).max(initial=0.0))
+    if span > 0.0 and missed > MISSED * span:
+        # the time in which it changes by its range at its fastest
+        fastest = span / float(np.abs(np.gradient(exact, fine)).max())
+        steps = np.abs(np.diff(exact))
+        # a few steps make up all of what it changes: it switches, and no output could show that
+        level = NOTE if np.sort(steps)[-8:].sum() > 0.8 * steps.sum() else ODD
+        words = {"dt_out": dt_out, "usual": min(0.25 * fastest, 0.25 * dt_out)}
+        yield finding("signal.fast", where, 100.0 * missed / span, level, **words)
+
+
+def _slow(where: str, sample: Callable[[Array], Array], t_end: float) -> Iterator[Finding]:
+    """Signals with bounds that only begin to change within the run."""
+    # times of no pattern, so that they meet no period
+    some = np.random.default_rng(5).uniform(size=2001)
+    within, later, much_later = (
+        float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else np.inf
+        for values in (sample(np.append([0.0, 1.0], some) * end * t_end) for end in (1.0, LATER, 10.0 * LATER))
+    )
+    if 0.0 < within < EARLY * much_later and much_later < BOUND * later:
+        yield finding("signal.slow", where, 100.0 * within / much_later)

@@ -18,21 +18,21 @@ from sorosim.kernels.articulated import Articulated, forward_articulated, make_a
 Array = NDArray[np.float64]
 
 # columns that are solved for at once: their room stays in the cache
-AT_ONCE = 64
+COLUMN_BLOCK = 64
 
 
-class _Room:
+class _Workspace:
     def __init__(self, engine: Engine) -> None:
         tree = engine.tree
         n, ndof = len(tree.segment) + 1, len(tree.rows)
         self.parts: Articulated = make_articulated(tree)
         self.wrench, self.force = np.zeros((n, 6, 1)), np.zeros((ndof, 1))
-        self._wrenches, self._columns = np.zeros(n * 6 * AT_ONCE), np.zeros(ndof * AT_ONCE)
+        self._wrenches, self._columns = np.zeros(n * 6 * COLUMN_BLOCK), np.zeros(ndof * COLUMN_BLOCK)
 
     def of_columns(self, m: int) -> tuple[Array, Array]:
         """Room for m columns in parts of the same size, as few of them as there is room for."""
-        width = -(-m // -(-m // AT_ONCE)) if m else 1
-        n, ndof = len(self._wrenches) // (6 * AT_ONCE), len(self._columns) // AT_ONCE
+        width = -(-m // -(-m // COLUMN_BLOCK)) if m else 1
+        n, ndof = len(self._wrenches) // (6 * COLUMN_BLOCK), len(self._columns) // COLUMN_BLOCK
         return self._wrenches[: n * 6 * width].reshape(n, 6, width), self._columns[: ndof * width].reshape(ndof, width)
 
 
@@ -46,11 +46,11 @@ class Articulation:
         self._solve: Callable[..., int] | None = None
 
     @property
-    def room(self) -> _Room:
+    def workspace(self) -> _Workspace:
         """Room of this thread."""
-        if not hasattr(self._local, "room"):
-            self._local.room = _Room(self.engine)
-        found: _Room = self._local.room
+        if not hasattr(self._local, "workspace"):
+            self._local.workspace = _Workspace(self.engine)
+        found: _Workspace = self._local.workspace
         return found
 
     def motion(
@@ -60,18 +60,18 @@ class Articulation:
 
         Raises ModelError naming the coordinate that moves no mass.
         """
-        engine, room = self.engine, self.room
+        engine, workspace = self.engine, self.workspace
         given = np.where(known, qdd, 0.0)
-        found = engine.evaluate(task.READY, q, qd, given, u, t)
+        found = engine.evaluate(task.PREPARE, q, qd, given, u, t)
         force = found.tau if tau is None else np.array(tau, dtype=float)
         arguments: tuple[Any, ...] = (
-            engine.tree, known, engine.workspace, room.parts, room.wrench, room.force, given, force
+            engine.tree, known, engine.workspace, workspace.parts, workspace.wrench, workspace.force, given, force
         )  # fmt: skip
         if self._forward is None:
             self._forward = entry(forward_articulated, *arguments)
         failed = self._forward(*arguments)
         if failed >= 0:
-            raise engine.idle_error(failed)
+            raise engine.singular_mass_error(failed)
         return HybridDynamics(given, force)
 
     def solve(self, known: NDArray[np.bool_], B: Array) -> Array:
@@ -82,10 +82,10 @@ class Articulation:
 
     def solve_in_place(self, known: NDArray[np.bool_], scale: float, *matrices: Array) -> None:
         """Overwrite matrices X (ndof, m), contiguous, with scale M_ff^-1 X; see `solve`."""
-        engine, room = self.engine, self.room
+        engine, workspace = self.engine, self.workspace
         for X in matrices:
             arguments: tuple[Any, ...] = (
-                engine.tree, known, engine.workspace, room.parts, *room.of_columns(X.shape[1]), scale, X
+                engine.tree, known, engine.workspace, workspace.parts, *workspace.of_columns(X.shape[1]), scale, X
             )  # fmt: skip
             if self._solve is None:
                 self._solve = entry(solve_columns, *arguments)

@@ -13,7 +13,7 @@ from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
-from sorosim.kernels.joints import BRAKE, LAW, MOTOR, SERVO, Laws
+from sorosim.kernels.joints import JOINT_FRICTION, LAW, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
@@ -35,7 +35,7 @@ class Exchange(NamedTuple):
     """
 
     work: Array  # (k, n) of actuators and loads
-    loss: Array  # (k, n) against dampers, brakes, friction and drag
+    loss: Array  # (k, n) against dampers, friction and drag
     rates: Array  # (k, n)
 
     def powers(self) -> Array:
@@ -60,16 +60,16 @@ class Exchanges:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
-        motors, brakes = (kind == MOTOR) | (kind == SERVO), kind == BRAKE
+        motors, dampers = (kind == MOTOR) | (kind == SERVO), kind == JOINT_FRICTION
 
         def only(rows: NDArray[np.bool_]) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
 
         self.passive = elastic._replace(laws=only(~motors))
-        self.brakes = elastic._replace(stiffness=none, laws=only(brakes))
+        self.dampers = elastic._replace(stiffness=none, laws=only(dampers))
         self.no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])
         self._active = elastic._replace(stiffness=none, damping=none, laws=only(motors))
-        self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(brakes))
+        self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
         self._matrices = np.empty((0, engine.ndof)), np.empty((0, engine.ndof)), np.empty((0, engine.n_actuators))
         self._compiled: dict[Any, Any] = {}
@@ -83,7 +83,9 @@ class Exchanges:
             [law.losses for name, law in laws.items() if name in stores],
         )
         self._packs = [pack(part) for part in packs]
-        self._rooms = [self.loading.make_external(len(engine.tree.segment), engine.ndof, part) for part in self._packs]
+        self._workspaces = [
+            self.loading.make_external(len(engine.tree.segment), engine.ndof, part) for part in self._packs
+        ]
         self._stack = np.zeros((self.loading.depth, 3))
 
     @property
@@ -114,8 +116,8 @@ class Exchanges:
                 names = engine.actuator_names
                 self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names)
             self._call(
-                tree_exchange, engine.tree, self._active, engine.fibres, self.brakes, self.no_fibres, q[part], qd[part],
-                u[part], engine.workspace, engine.external, work[part], loss[part], *self._matrices,
+                tree_exchange, engine.tree, self._active, engine.fibres, self.dampers, self.no_fibres, q[part],
+                qd[part], u[part], engine.workspace, engine.external, work[part], loss[part], *self._matrices,
             )  # fmt: skip
         return work, loss
 
@@ -154,8 +156,8 @@ class Exchanges:
         for row, time in enumerate(t if varying.size else ()):
             varying[row] = part.signals.jets(time)
         self._call(
-            load_wrenches, engine.tree, part.laws, engine.gravity, t, q, qd, varying, engine.workspace, self._rooms[k],
-            self._stack, wrenches, twists,
+            load_wrenches, engine.tree, part.laws, engine.gravity, t, q, qd, varying, engine.workspace,
+            self._workspaces[k], self._stack, wrenches, twists,
         )  # fmt: skip
 
     def _add_others(self, t: float, q: Array, qd: Array, acting: Array, lost: Array, twists: Array) -> None:
@@ -164,11 +166,11 @@ class Exchanges:
         engine.sweep(q, qd, POSES)
         twists[:] = engine.workspace.twist[:-1, 0]
         for name, load in self.loading.others.items():
-            room = self.loading.make_external(len(engine.tree.segment), engine.ndof)
-            self.loading.add_other(name, room, t, engine.workspace)
+            external = self.loading.make_external(len(engine.tree.segment), engine.ndof)
+            self.loading.add_python_load(name, external, t, engine.workspace)
             if load.dissipates:
-                lost += room.wrench
-            acting += room.wrench
+                lost += external.wrench
+            acting += external.wrench
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
@@ -180,17 +182,17 @@ class Exchanges:
 def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:
     """Power of one load, or of that part of it that is lost [W]."""
     engine.sweep(q, qd, POSES)
-    external = engine.loading.of_load(name, engine.ndof, t, engine.gravity, engine.workspace, lost)
+    external = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace, lost)
     return float(np.sum(external.wrench * engine.workspace.twist[:-1, 0]))
 
 
 def elastic_energy(engine: Engine, q: Array) -> float:
     """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
     found, loops = float(forces.elastic_energy(engine.tree, engine.elastic, q)), engine.loops
-    lawful = np.flatnonzero(loops.row[:, N_LAWS])
-    if len(lawful):
+    sprung = np.flatnonzero(loops.row[:, N_LAWS])
+    if len(sprung):
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
-        reached = engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), none).closure.law[lawful]
-        stiffness, rest = (loops.value[lawful, at : at + 2] for at in (STIFFNESS, REST))
+        reached = engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), none).closure.law[sprung]
+        stiffness, rest = (loops.value[sprung, at : at + 2] for at in (STIFFNESS, REST))
         found += 0.5 * float(np.sum(stiffness * (reached - rest) ** 2))
     return found

@@ -24,7 +24,7 @@ from sorosim.kernels.kinematics import COLUMNS
 Array = NDArray[np.float64]
 
 # columns that are solved for at once: their room stays small beside that of the tree
-AT_ONCE = 64
+COLUMN_BLOCK = 64
 EPS = np.finfo(float).eps
 # the projection is repeated until nothing is left to take away, but not more often than this
 PROJECTIONS = 10
@@ -55,7 +55,7 @@ class Fixman:
         """
         key = known.tobytes()
         found = self._skeletons.get(key)
-        if found is None:  # the last one is kept; several threads may make it, each for itself
+        if found is None:  # a cache of one; several threads may fill it, each for itself
             found = make_skeleton(self.engine, known)
             self._skeletons = {key: found}
         return found
@@ -68,13 +68,13 @@ class Fixman:
         bodies = self.bodies(q, skeleton)
         factor = _factor(skeleton, bodies.K)
         out = np.zeros_like(B)
-        for first in range(0, B.shape[1], AT_ONCE):
-            some = slice(first, first + AT_ONCE)
-            out[skeleton.free, some] = _solved(skeleton, bodies, factor, B[skeleton.free, some])
+        for first in range(0, B.shape[1], COLUMN_BLOCK):
+            block = slice(first, first + COLUMN_BLOCK)
+            out[skeleton.free, block] = _solved(skeleton, bodies, factor, B[skeleton.free, block])
         return out
 
     def bodies(self, q: Array, skeleton: Skeleton) -> Bodies:
-        """What the state says of the bodies, all at once.
+        """Matrices of the bodies at a state, all at once.
 
         Raises ModelError naming a coordinate that moves no mass of its own.
         """
@@ -95,7 +95,7 @@ class Fixman:
         self._check(skeleton, S, R_joint)
         R_joint[:, range(6), range(6)] += np.arange(6) >= skeleton.n_soft[:, None]
 
-        # twist of the body before, seen from the own frame
+        # twist of the parent body, in the own frame
         X = np.zeros((len(R), 6, 6))
         turned = np.swapaxes(R, 1, 2) @ R[parent]
         arm = np.einsum("nji,nj->ni", R[parent], p - p[parent])
@@ -110,9 +110,9 @@ class Fixman:
         own = R[skeleton.body, skeleton.slot, skeleton.slot]
         size = np.linalg.norm(S[skeleton.body, :, skeleton.slot], axis=1)
         # half of the digits, where the Cholesky factor of M gives up as well
-        lost = np.flatnonzero(~(np.abs(own) > np.sqrt(EPS) * size))
-        if len(lost):
-            raise self.engine.idle_error(int(skeleton.free[lost[0]]))
+        singular = np.flatnonzero(~(np.abs(own) > np.sqrt(EPS) * size))
+        if len(singular):
+            raise self.engine.singular_mass_error(int(skeleton.free[singular[0]]))
 
 
 def _relative(skeleton: Skeleton, K: Array, z: Array) -> Array:
@@ -153,7 +153,7 @@ def _factor(skeleton: Skeleton, K: Array) -> Callable[[Array], Array]:
         try:
             factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
         except LinAlgError:
-            raise _lost() from None
+            raise _singular() from None
         return lambda right: np.asarray(cho_solve_banded((factor, True), right, check_finite=False))
     lower = scipy.sparse.csc_array((values, (rows, columns)), shape=(n, n))
     H = lower + scipy.sparse.tril(lower, -1).T
@@ -161,11 +161,11 @@ def _factor(skeleton: Skeleton, K: Array) -> Callable[[Array], Array]:
         # leaves first and symmetric: no pivoting, no fill
         found = scipy.sparse.linalg.splu(H.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:
-        raise _lost() from None
+        raise _singular() from None
     return lambda right: np.asarray(found.solve(right))
 
 
-def _lost() -> ModelError:
+def _singular() -> ModelError:
     """H_hh is positive definite for any tree, but not always to rounding."""
     got = "inertias that differ too much, or a state that is not finite"
     return ModelError("mass matrix", "one that this algorithm can factor", got, "try algorithm='composite'")
@@ -182,9 +182,9 @@ def _solved(skeleton: Skeleton, bodies: Bodies, factor: Callable[[Array], Array]
         # the error of one projection is that of the normal equations; what it leaves is projected again
         e = np.zeros((6 * n, m))
         e[hard] = factor(_relative(skeleton, bodies.K, z).reshape(6 * n, m)[hard])
-        taken = _gathered(skeleton, bodies.K, e.reshape(n, 6, m))
-        z -= taken
-        size, left = (np.abs(x).max(axis=(0, 1), initial=0.0) for x in (taken, z))
+        hard_part = _gathered(skeleton, bodies.K, e.reshape(n, 6, m))
+        z -= hard_part
+        size, left = (np.abs(x).max(axis=(0, 1), initial=0.0) for x in (hard_part, z))
         if ((size <= EPS * left) | (size > 0.5 * before)).all():
             break
         before = size

@@ -1,4 +1,4 @@
-"""The bodies of a rigid robot and the joints between them: what `fixman` has to know beside a state."""
+"""The bodies of a rigid robot and the joints between them: the part of `fixman` that no state changes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
     tree, layout = engine.tree, engine.layout
     for name, link in layout.links.items():
         if link.pieces:
-            raise _refused(f"the rod '{name}'", "it holds for rigid links")
+            raise _unsupported(f"the rod '{name}'", "it holds for rigid links")
     groups = _grouped(engine)
     carrier = _carriers(engine, groups, known)
 
@@ -96,7 +96,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
         slot[k] = n_soft[i]
         n_soft[i] += 1
         if n_soft[i] > 6:
-            raise engine.idle_error(int(free[k]))
+            raise engine.singular_mass_error(int(free[k]))
     at = tree.segment[own[:, FIRST], WORK] + free - own[:, BLOCK_COLUMN]
     at = at[:, None] + own[:, BLOCK_N, None] * np.arange(6)
 
@@ -106,7 +106,7 @@ def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
     except np.linalg.LinAlgError:
         worst = int(np.argmin(np.linalg.eigvalsh(inertia)[:, 0]))
         name = layout.place_of(int(groups.node[order[worst]]))
-        raise _refused(f"an inertia of {name} that is not positive definite", "give it mass") from None
+        raise _unsupported(f"an inertia of {name} that is not positive definite", "give it mass") from None
     L_inverse = np.asarray(np.linalg.inv(L), dtype=np.float64)
     hard = _hard(parent, n_soft)
     return Skeleton(groups.node[order], parent, L, L_inverse, free, body, slot, at, n_soft, serial, hard)
@@ -140,19 +140,19 @@ def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntAr
     tree, n = engine.tree, len(groups.node)
     massive: NDArray[np.bool_] = np.abs(groups.inertia).max(axis=(1, 2), initial=0.0) > 0.0
     carrier = np.where(massive, np.arange(n), -1)
-    carried: list[list[int]] = [[] for _ in range(n)]
+    below: list[list[int]] = [[] for _ in range(n)]
     for i in range(n - 1, -1, -1):
-        if not massive[i] and len(carried[i]) > 1:
+        if not massive[i] and len(below[i]) > 1:
             name = engine.layout.place_of(int(groups.node[i]))
-            raise _refused(f"several joints on {name}, which has no mass", "give it mass")
-        if not massive[i] and carried[i]:
-            carrier[i] = carried[i][0]
+            raise _unsupported(f"several joints on {name}, which has no mass", "give it mass")
+        if not massive[i] and below[i]:
+            carrier[i] = below[i][0]
         if carrier[i] >= 0 and groups.before[i] >= 0:
-            carried[groups.before[i]].append(int(carrier[i]))
+            below[groups.before[i]].append(int(carrier[i]))
     for block in tree.block[tree.block[:, BLOCK_N] > 0][carrier < 0]:
         own = np.arange(block[BLOCK_COLUMN], block[BLOCK_COLUMN] + block[BLOCK_N])
         if not known[own].all():
-            raise engine.idle_error(int(own[~known[own]][0]))
+            raise engine.singular_mass_error(int(own[~known[own]][0]))
     return carrier
 
 
@@ -179,10 +179,10 @@ def _hard(parent: IntArray, n_soft: IntArray) -> Hard:
     hard = np.arange(6) >= n_soft[:, None]
     number = np.cumsum(hard).reshape(n, 6) - 1
     moved = np.flatnonzero(parent >= 0)
-    carried: dict[int, list[int]] = {}
+    below: dict[int, list[int]] = {}
     for i in moved:
-        carried.setdefault(int(parent[i]), []).append(int(i))
-    siblings = [(a, b) for own in carried.values() for k, a in enumerate(own) for b in own[:k]]
+        below.setdefault(int(parent[i]), []).append(int(i))
+    siblings = [(a, b) for own in below.values() for k, a in enumerate(own) for b in own[:k]]
     pairs = np.array(siblings, dtype=np.int64).reshape(-1, 2)
     first = np.concatenate([np.arange(n), moved, pairs[:, 0]])
     second = np.concatenate([np.arange(n), parent[moved], pairs[:, 1]])
@@ -192,5 +192,5 @@ def _hard(parent: IntArray, n_soft: IntArray) -> Hard:
     return Hard(np.flatnonzero(hard), pairs, np.maximum(a, b), np.minimum(a, b), np.flatnonzero(wanted))
 
 
-def _refused(got: str, hint: str) -> InputError:
+def _unsupported(got: str, hint: str) -> InputError:
     return InputError("algorithm", "'composite' or 'articulated'", f"'fixman' for a robot with {got}", hint)

@@ -12,20 +12,20 @@ from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
 from sorosim.kernels.external import External, clear_external
-from sorosim.kernels.fibres import FIBRE_KIND, PYTHON_ROW, fibre_strain, make_fibre_room
+from sorosim.kernels.fibres import FIBRE_KIND, PYTHON_ROW, fibre_strain, make_fibre_workspace
 from sorosim.kernels.fluid import CURRENT, FIELD
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, apply_loops, close_loops, make_closure
-from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, Touch
+from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 
 Array = NDArray[np.float64]
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class Variation(NamedTuple):
-    """Derivatives of the equations of motion by a scalar, the state held."""
+    """Derivatives of the equations of motion by a scalar, at a constant state."""
 
     inverse: Array  # (ndof,) of inverse dynamics less the forces of loops
     internal: Array  # (ndof,) of the internal force
@@ -50,7 +50,7 @@ class VariedEngine:
         self.loads_change = bool(len(laws.row)) and any(changed)
         self.arrays = [
             *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *varied.fibres[1:3], varied.fibres.input,
-            *varied.fibres[5:6], varied.fibres.spread, varied.loops.value, laws.value, laws.frame, laws.media.value,
+            *varied.fibres[5:6], varied.fibres.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
         ]  # fmt: skip
 
     def check(self, name: str) -> None:
@@ -89,8 +89,8 @@ class VariedEngine:
         return Variation(inverse, derivative(tau), derivative(closure.value))
 
     def motion(self, q: Array, places: tuple[tuple[str, float], ...]) -> Array:
-        """How places (link, s) move, the coordinates held: twists (n, 6) in their own frames, [angular; linear]."""
-        g = self.varied.look(self.varied.places(places), q)[0]
+        """Motion of places (link, s) at constant coordinates: twists (n, 6) in their own frames, [angular; linear]."""
+        g = self.varied.poses_at(self.varied.places(places), q)[0]
         change = np.einsum("nji,njk->nik", g.real[:, :3, :3], derivative(g)[:, :3])
         return np.concatenate([_axial(change[:, :, :3]), change[:, :, 3]], axis=1)
 
@@ -101,7 +101,7 @@ class VariedEngine:
         n = len(engine.tree.segment) if engine.loading or varied.loading else 0
         external: External = _complex(varied.loading.make_external(n, varied.ndof))
         external = external._replace(
-            wrench=np.zeros((n, 6), dtype=complex), fibres=_complex(make_fibre_room(varied.fibres))
+            wrench=np.zeros((n, 6), dtype=complex), fibres=_complex(make_fibre_workspace(varied.fibres))
         )
         if engine.loading:
             engine.load_values(q, qd, t, real)
@@ -123,7 +123,7 @@ class VariedEngine:
             if a >= 0 and b >= 0:
                 change[a] += real.pair_K[k, 0] @ J[b] + real.pair_D[k, 0] @ Jd[b]
                 change[b] += real.pair_K[k, 1] @ J[a] + real.pair_D[k, 1] @ Jd[a]
-        _add_touching(real.touch, J, Jd, change)
+        _add_touching(real.contact, J, Jd, change)
         return change
 
     def _changed(self, q: Array, qd: Array, t: float) -> Array | float:
@@ -168,7 +168,7 @@ def _axial(W: Array) -> Array:
     return 0.5 * np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1)
 
 
-def _add_touching(touch: Touch, J: Array, Jd: Array, change: Array) -> None:
+def _add_touching(touch: ContactWorkspace, J: Array, Jd: Array, change: Array) -> None:
     """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
     for slot in range(touch.counts[LINKED]):
         entry = touch.entry[touch.linked[slot]]

@@ -1,4 +1,4 @@
-"""The engine: arrays of a robot and bare calls of the kernels. Nothing is checked here; robot.py is the door."""
+"""The engine: arrays of a robot and bare calls of the kernels. Nothing is checked here: see `dynamics.arguments`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.compiled import prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
-from sorosim.engine.loading import Loading, Sliding, Stuck
+from sorosim.engine.inputs import has_length_inputs
+from sorosim.engine.loading import Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
@@ -38,7 +39,7 @@ from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BARE, RIGID, Workspace, make_workspace, with_matrices
+from sorosim.kernels.tree import BARE, BLOCK_N, RIGID, Workspace, make_workspace, with_matrices
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -53,10 +54,11 @@ DERIVATIVE_TASKS = (
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Places(NamedTuple):
-    """Places on links, ready to be looked at."""
+    """Places on links, for `Engine.poses_at`."""
 
     pieces: IntArray  # columns named in kernels.probe
     strain: Array
@@ -112,44 +114,50 @@ class Engine:
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
         self._no_closing = np.array([0.0, 0.0, -1.0])
         self._local = threading.local()
+        self._companions: dict[Any, Any] = {}
         self._evaluate: Callable[..., int] | None = None
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
-        # last: what is taken as built asks the tree
+        # last: loops closed as built need the poses of the tree
         self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
-        self._lawful = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
+        self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
+
+    def _of_thread(self, name: str, make: Callable[[], T]) -> T:
+        """An object of this thread, made at its first use."""
+        if not hasattr(self._local, name):
+            setattr(self._local, name, make())
+        found: T = getattr(self._local, name)
+        return found
 
     @property
     def workspace(self) -> Workspace:
         """Workspace of this thread; it has room for derivatives once any were computed."""
-        if not hasattr(self._local, "workspace"):
-            self._local.workspace = make_workspace(self.tree)
-        return self._local.workspace  # type: ignore[no-any-return]
+        return self._of_thread("workspace", lambda: make_workspace(self.tree))
 
     @property
     def workspace_of_derivatives(self) -> Workspace:
         """Workspace of this thread, with room for derivatives."""
         self._local.workspace = with_matrices(self.workspace)
-        return self._local.workspace  # type: ignore[no-any-return]
+        return self.workspace
 
     @property
     def closure(self) -> tuple[Closure, Saddle]:
-        """What evaluations fill for the loops, of this thread."""
-        if not hasattr(self._local, "closure"):
+        """Arrays for the loops that evaluations fill, of this thread."""
+
+        def make() -> tuple[Closure, Saddle]:
             m, most = self.closed.m, max(self.ndof, self.n_actuators)
-            self._local.closure = make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
-        return self._local.closure  # type: ignore[no-any-return]
+            return make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+
+        return self._of_thread("closure", make)
 
     @property
     def external(self) -> External:
-        """What evaluations fill with loads, of this thread."""
-        if not hasattr(self._local, "external"):
-            self._local.external = self.loading.make_external(len(self.tree.segment), self.ndof)
-        return self._local.external  # type: ignore[no-any-return]
+        """Arrays for loads that evaluations fill, of this thread."""
+        return self._of_thread("external", lambda: self.loading.make_external(len(self.tree.segment), self.ndof))
 
     @property
     def features(self) -> frozenset[str]:
-        """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_apart`."""
+        """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
             "fibres": len(self.fibres.row), "joint laws": len(self.elastic.laws.row), "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
@@ -179,7 +187,7 @@ class Engine:
         return g, eta
 
     def jacobians(self, nodes: IntArray, q: Array, qd: Array, rates: bool) -> tuple[Array, Array, Array, Array]:
-        """Poses, body twists, body Jacobians (n, 6, ndof) and, if asked for, their time derivatives, of nodes."""
+        """Poses, body twists, body Jacobians (n, 6, ndof) and, with `rates`, their time derivatives, of nodes."""
         moving = self.sweep(q, qd, COLUMN_RATES if rates else COLUMNS)
         n = len(nodes)
         g, eta = np.empty((n, 4, 4)), np.empty((n, 6))
@@ -189,7 +197,7 @@ class Engine:
         return g, eta, J, Jd
 
     def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
-        """Look places (link, s) up: the node before each, and the piece of segment from there."""
+        """Places (link, s): the node before each, and the partial segment from there."""
         index: list[tuple[int, int, int]] = []
         strain: list[Array] = [np.zeros(0, dtype=self.gravity.dtype)]
         size = 0
@@ -211,8 +219,8 @@ class Engine:
             size += len(data)
         return Places(np.array(index, dtype=np.int64).reshape(-1, 3), np.concatenate(strain))
 
-    def look(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
-        """Poses (n, 4, 4) and, if asked for, body Jacobians (n, 6, ndof) at places."""
+    def poses_at(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
+        """Poses (n, 4, 4) and, with `jacobian`, body Jacobians (n, 6, ndof) at places."""
         self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
         n = len(places.pieces)
         kind = self.gravity.dtype
@@ -228,20 +236,20 @@ class Engine:
     # -- dynamics --------------------------------------------------------------------------------------------------
 
     def load_values(
-        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: Sliding | None = None,
+        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: SlipState | None = None,
         tangents: bool = True,
     ) -> None:  # fmt: skip
-        """Wrenches and tangents of loads; contacts do not scale, and see `sliding`, if given, instead of any rates."""
+        """Wrenches and tangents of loads; contacts do not scale, and take rates from `sliding`, if there is one."""
         self.sweep(q, qd, POSES)
         self.loading.fill(external, t, self.gravity, self.workspace, scale)
         if sliding is not None:
             external.D[:] = 0.0
             external.pair_D[:] = 0.0
             self.sweep(q, sliding.rates, POSES)
-        self.loading.remember(external, None if sliding is None else sliding.stuck, sliding is not None)
+        self.loading.set_stick_state(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
 
-    def contacts(self, q: Array, qd: Array, stuck: Stuck | None = None) -> tuple[Contacts, Stuck]:
+    def contacts(self, q: Array, qd: Array, stuck: StickState | None = None) -> tuple[Contacts, StickState]:
         """Contacts in a state, and how they stick."""
         self.sweep(q, qd, POSES)
         return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
@@ -254,13 +262,13 @@ class Engine:
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
         known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
-        closing: Array | None = None, sliding: Sliding | None = None,
+        closing: Array | None = None, sliding: SlipState | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
         (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
-        how forward dynamics brings loops back that are open; default: not at all. `sliding`: see `load_values`.
+        Baumgarte stabilisation of loops that drift, in forward dynamics; default: none. `sliding`: see `load_values`.
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
@@ -279,7 +287,7 @@ class Engine:
             workspace = self.workspace_of_derivatives
         else:
             none, workspace = self._no_matrix, self.workspace
-            matrices = np.empty((n, n)) if task.MASS <= what < task.READY else none, none, none, self._no_columns
+            matrices = np.empty((n, n)) if task.MASS <= what < task.PREPARE else none, none, none, self._no_columns
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
         if tau is not None:
             out.tau[:] = tau
@@ -298,10 +306,10 @@ class Engine:
             self._evaluate = prepare(evaluate, arguments, self.features)
         status = self._evaluate(*arguments)
         if status != task.DONE:
-            raise self.idle_error(status)
+            raise self.singular_mass_error(status)
         return out
 
-    def idle_error(self, coordinate: int) -> ModelError:
+    def singular_mass_error(self, coordinate: int) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
@@ -326,9 +334,9 @@ class Engine:
     def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
         """Internal forces, those of springs, dampers and motors in loops included; by request their derivatives."""
         zero = self.zero_rates
-        if not len(self._lawful):
+        if not len(self._sprung_loops):
             return self.evaluate(task.INTERNAL_DERIVATIVES if derivatives else task.INTERNAL, q, qd, zero, u)
-        # what the residual has beside inverse dynamics; both know the sweeps that forces of loops need
+        # the residual less inverse dynamics: both run the sweeps that forces of loops need
         residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
         tree = self.evaluate(task.INVERSE_DERIVATIVES if derivatives else task.INVERSE, q, qd, zero, u)
         return residual._replace(tau=tree.tau - residual.tau, dq=tree.dq - residual.dq, dqd=tree.dqd - residual.dqd)
@@ -346,34 +354,51 @@ class Engine:
         }
 
     @cached_property
-    def idle(self) -> Engine:
+    def unactuated(self) -> Engine:
         """The same without its actuators."""
         laws = self.elastic.laws
         row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
         elastic = self.elastic._replace(laws=laws._replace(row=row))
-        return self.but(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
+        return self.replace(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
 
     @cached_property
     def unloaded(self) -> Engine:
         """The same without loads."""
-        return self.but(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
+        return self.replace(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
 
     @cached_property
     def inertial(self) -> Engine:
         """The same without gravity and loads: its inverse dynamics at rest is M qdd, and nothing is taken from that."""
-        return self.unloaded.but(gravity=np.zeros(3), _local=threading.local())
+        return self.unloaded.replace(gravity=np.zeros(3), _local=threading.local())
 
-    def but(self, **parts: Any) -> Engine:
+    def replace(self, **parts: Any) -> Engine:
         """The same with other arrays."""
         out = copy(self)
-        vars(out).update(parts)
+        vars(out).update(parts, _companions={})
         return out
+
+    def companion(self, kind: Callable[[Engine], T]) -> T:
+        """The object of a kind that goes with these arrays, such as `Articulation`; made at the first call."""
+        if kind not in self._companions:
+            self._companions[kind] = kind(self)
+        found: T = self._companions[kind]
+        return found
+
+    @cached_property
+    def has_length_inputs(self) -> bool:
+        """Whether the input of any tendon is a length."""
+        return has_length_inputs(self.fibres)
+
+    @cached_property
+    def n_blocks(self) -> int:
+        """Number of joints and rods that have coordinates."""
+        return int(np.count_nonzero(self.tree.block[:, BLOCK_N]))
 
     def load_wrenches(self, name: str, t: float, q: Array, qd: Array) -> Array:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
         g = self.poses(nodes, q, qd)[0]
-        w = self.loading.of_load(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        w = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 
@@ -384,8 +409,8 @@ class Engine:
         return lengths
 
     def tensions(self, q: Array, u: Array) -> Array:
-        """Tension of each tendon at its pulled end [N]; of other actuators in rods their input."""
+        """Tension of each tendon at its proximal end [N]; of other actuators in rods their input."""
         room = self.external.fibres
-        # kernels know one type of array, which may be written to
+        # kernels are compiled for writable arrays only
         tensions(self.tree, self.fibres, np.array(q), np.array(u), self.workspace.scratch, room)
         return np.array(room.tension[0])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sorosim.actuation.joint_force import JointForce
 from sorosim.compiled import entry
 from sorosim.errors import InputError, nearest
-from sorosim.kernels.fibres import MODE, WOUND, WOUND_LENGTH, Fibres
+from sorosim.kernels.fibres import LENGTH_INPUT, MODE, TENDON_LENGTH, Fibres
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.model.compile import Layout
 from sorosim.signals import (
@@ -29,8 +29,8 @@ from sorosim.signals.edges import rough_time
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# a motion is looked at so often in a run at least, and at most
-FEWEST_LOOKS, MOST_LOOKS = 4_000, 400_000
+# fewest and most samples of a motion in a run
+MIN_SAMPLES, MAX_SAMPLES = 4_000, 400_000
 
 
 class Motion:
@@ -83,11 +83,11 @@ class ZeroOrderHold:
         self.values.append(value)
 
     def value(self, t: float) -> Array:
-        """Values (n,) that are held at time t."""
+        """Values (n,) at time t."""
         return self.values[max(bisect_right(self.times, t) - 1, 0)] if self.values else np.zeros(self._n)
 
     def sample(self, times: Array) -> Array:
-        """Values (n_times, n) that were held at times."""
+        """Values (n_times, n) at times."""
         return np.array([self.value(float(t)) for t in times]).reshape(len(times), self._n)
 
     @property
@@ -149,7 +149,7 @@ def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None =
     ----------
     driven : mapping of names to signals
     t_end : float
-        They are looked at from t = 0 to here [s].
+        They are sampled from t = 0 to here [s].
     dt_out : float, optional
         Spacing of the results [s]: a motion must have a rate at each of them.
 
@@ -157,9 +157,9 @@ def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None =
     ------
     InputError
     """
-    times = np.linspace(0.0, t_end, FEWEST_LOOKS + 1)
+    times = np.linspace(0.0, t_end, MIN_SAMPLES + 1)
     if dt_out is not None:
-        times = np.union1d(times, dt_out * np.arange(1.0, min(t_end / dt_out, MOST_LOOKS)))
+        times = np.union1d(times, dt_out * np.arange(1.0, min(t_end / dt_out, MAX_SAMPLES)))
     for name, signal in zip(driven, driven_motion(driven).signals, strict=True):
         rough = rough_time(signal, times)
         if rough is not None:
@@ -194,15 +194,15 @@ def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
     return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
 
 
-def winds(fibres: Fibres) -> bool:
+def has_length_inputs(fibres: Fibres) -> bool:
     """Whether the input of any tendon is a length."""
-    return bool((fibres.input[:, MODE] == WOUND).any())
+    return bool((fibres.input[:, MODE] == LENGTH_INPUT).any())
 
 
-def check_wound(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
+def check_length_inputs(fibres: Fibres, names: Sequence[str], u: Array, where: str = "u") -> None:
     """Refuse inputs (..., n_actuators) by which a tendon would be wound up by more than its length (InputError)."""
-    for i in np.flatnonzero(fibres.input[:, MODE] == WOUND):
-        most, length = float(np.max(u[..., i], initial=-np.inf)), float(fibres.input[i, WOUND_LENGTH])
+    for i in np.flatnonzero(fibres.input[:, MODE] == LENGTH_INPUT):
+        most, length = float(np.max(u[..., i], initial=-np.inf)), float(fibres.input[i, TENDON_LENGTH])
         if most >= length:
             hint = "with a stiffness, the input is the length that is wound up"
             raise InputError(f"{where}.{names[int(i)]}", f"less than its length, {length:.6g} m", f"{most:.6g} m", hint)

@@ -1,4 +1,4 @@
-"""What acts on one robot from outside, and from Python inside it: loads and actuators bound to its nodes."""
+"""Loads bound to the nodes of one robot, and its actuators that Python computes."""
 
 from __future__ import annotations
 
@@ -15,39 +15,20 @@ from sorosim.actuation.compiled import InPython
 from sorosim.engine.inputs import Motion
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
+from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.external import (
     External,
     add_loads_at,
     clear_external,
     make_external,
+    relative_kinematics,
     scale_external,
-    see_points,
 )
-from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_room
+from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_workspace
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.kernels.signals import signal_workspace
-from sorosim.kernels.surfaces import (
-    ACTIVE,
-    AT_POINT,
-    AT_REST,
-    CORE,
-    DISTANCE,
-    FORCE,
-    GROUP,
-    LAW_K,
-    LAW_ONSET,
-    LAW_P,
-    LAW_SLIP,
-    N_STUCK,
-    NO_TANGENTS,
-    NORMAL,
-    OTHER,
-    OVERFLOW,
-    PRESSURE,
-    SLIP,
-    make_touch,
-)
+from sorosim.kernels.surfaces import make_contact_workspace
 from sorosim.kernels.tree import Tree, Workspace
 from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
@@ -57,44 +38,44 @@ from sorosim.model.link import WORLD
 
 Array = NDArray[np.float64]
 
-# room for contacts, at the begin
+# capacity for contacts
 FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
 # friction is full, but for a two-hundredth, at this many times the slip speed
-FULL = 10.0
+FULL_FRICTION = 10.0
 
 
 class Points(NamedTuple):
     """The points of a load that Python computes."""
 
     frames: Array  # (n, 4, 3) on their nodes
-    others: IntArray  # (n,) nodes of the bodies they are seen from, -1 and -2 the world
+    others: IntArray  # (n,) nodes of the reference bodies, -1 and -2 the world
     other_frames: Array  # (n, 4, 3)
     pairs: IntArray  # (n,)
     names: tuple[str, ...]  # for messages
 
 
-class Seen(NamedTuple):
-    """What a load that Python computes sees of its n points, and where that is in the world."""
+class RelativeKinematics(NamedTuple):
+    """Poses and twists of the n points of a load that Python computes, relative to its reference bodies."""
 
-    g: Array  # (n, 4, 4) poses, seen from the bodies that the load names
+    g: Array  # (n, 4, 4) poses relative to the bodies that the load names
     eta: Array  # (n, 6) twists relative to them, in the axes of the points
     g_w: Array  # (n, 4, 3) poses in the world, rotation and position
     V: Array  # (n, 6) world twists of the nodes of the points
-    V_other: Array  # (n, 6) and of those they are seen from
+    V_other: Array  # (n, 6) and of the nodes of the reference bodies
 
 
-class Stuck(NamedTuple):
-    """How contacts stick."""
+class StickState(NamedTuple):
+    """Contacts that stick, and the slip that their friction resists."""
 
     pair: IntArray  # (n, 3) group, core and what it touches
     slip: Array  # (n, 3) velocity of sliding that their friction resists [m/s]
 
 
-class Sliding(NamedTuple):
-    """What contacts see in the place of rates."""
+class SlipState(NamedTuple):
+    """Rates by which friction of statics acts, in the place of those of the motion."""
 
     rates: Array  # (ndof,)
-    stuck: Stuck | None = None  # and how they stuck before
+    stuck: StickState | None = None  # and how they stuck before
 
 
 class Packed(NamedTuple):
@@ -178,28 +159,30 @@ class Loading:
         between = self.pairs if packed is None else packed.pairs
         surfaces = (self.packed if packed is None else packed).laws.surfaces
         elements = len(surfaces.core) + len(surfaces.solid)
-        touch = make_touch(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
-        return make_external(n_nodes if self.loads else 0, between, n_rows, make_fibre_room(self.fibres), touch, ndof)
+        contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        return make_external(
+            n_nodes if self.loads else 0, between, n_rows, make_fibre_workspace(self.fibres), contact, ndof
+        )
 
     def fill(self, external: External, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
         clear_external(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
-            self.add_other(name, external, t, ws)
+            self.add_python_load(name, external, t, ws)
         if scale != 1.0:
             scale_external(external, scale)
 
     def add_contacts(self, packed: Packed, external: External, ws: Workspace, tangents: bool = True) -> None:
         """Contacts, after a sweep of poses."""
         if len(packed.laws.surfaces.group):
-            external.touch.counts[NO_TANGENTS] = not tangents
+            external.contact.counts[sf.NO_TANGENTS] = not tangents
             add_contacts(packed.laws.surfaces, ws, external)
-            if external.touch.counts[OVERFLOW]:
+            if external.contact.counts[sf.OVERFLOW]:
                 hint = "look for surfaces that lie inside each other, or for a state that is absurd"
-                if external.touch.reach[0] > 0.0:
+                if external.contact.reach[0] > 0.0:
                     hint = "ask for a smaller reach"
-                most = f"{len(external.touch.entry)} contacts and {len(external.touch.pair)} pairs nearby"
+                most = f"{len(external.contact.entry)} contacts and {len(external.contact.pair)} pairs nearby"
                 raise ModelError("loads", f"at most {most}", "more", hint)
 
     def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
@@ -208,22 +191,26 @@ class Loading:
             stack = np.zeros((self.depth, 3))
             add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
 
-    def add_other(self, name: str, external: External, t: float, ws: Workspace) -> None:
+    def add_python_load(self, name: str, external: External, t: float, ws: Workspace) -> None:
         """A load that Python computes."""
-        load, points, seen = self.others[name], self.points[name], self.see(name, ws)
-        f, K, D = evaluate_checked(name, load, points.names, t, seen.g, seen.eta)
-        add_loads_at(load.nodes, points.others, points.pairs, seen.g_w, seen.V, seen.V_other, f, K, D, external)
+        load, points, relative = self.others[name], self.points[name], self.relative_kinematics_of(name, ws)
+        f, K, D = evaluate_checked(name, load, points.names, t, relative.g, relative.eta)
+        add_loads_at(
+            load.nodes, points.others, points.pairs, relative.g_w, relative.V, relative.V_other, f, K, D, external
+        )
 
-    def see(self, name: str, ws: Workspace) -> Seen:
-        """What a load that Python computes sees, after a sweep of poses."""
+    def relative_kinematics_of(self, name: str, ws: Workspace) -> RelativeKinematics:
+        """Kinematics for a load that Python computes, after a sweep of poses."""
         points, nodes = self.points[name], self.others[name].nodes
         n = len(nodes)
-        seen = Seen(np.empty((n, 4, 4)), np.empty((n, 6)), np.empty((n, 4, 3)), np.empty((n, 6)), np.empty((n, 6)))
-        see_points(
-            nodes, points.frames, points.others, points.other_frames, ws, seen.g_w, seen.V, seen.V_other, seen.g,
-            seen.eta,
+        relative = RelativeKinematics(
+            np.empty((n, 4, 4)), np.empty((n, 6)), np.empty((n, 4, 3)), np.empty((n, 6)), np.empty((n, 6))
+        )
+        relative_kinematics(
+            nodes, points.frames, points.others, points.other_frames, ws, relative.g_w, relative.V, relative.V_other,
+            relative.g, relative.eta,
         )  # fmt: skip
-        return seen
+        return relative
 
     def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
         """Actuators that Python computes."""
@@ -244,41 +231,41 @@ class Loading:
             nodes += [other for other in self.points[name].others if other >= 0]
         return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
 
-    def contacts(self, external: External, ws: Workspace, stuck: Stuck | None = None) -> Contacts:
+    def contacts(self, external: External, ws: Workspace, stuck: StickState | None = None) -> Contacts:
         """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
         clear_external(external)
-        self.remember(external, stuck, stuck is not None)
+        self.set_stick_state(external, stuck, stuck is not None)
         self.add_contacts(self.packed, external, ws, tangents=False)
-        self.remember(external, None)
-        touch = external.touch
-        n = int(touch.counts[ACTIVE])
-        entry, value = touch.entry[:n], touch.value[:n]
-        order = np.lexsort((entry[:, OTHER], entry[:, CORE], entry[:, GROUP]))
+        self.set_stick_state(external, None)
+        contact = external.contact
+        n = int(contact.counts[sf.ACTIVE])
+        entry, value = contact.entry[:n], contact.value[:n]
+        order = np.lexsort((entry[:, sf.OTHER], entry[:, sf.CORE], entry[:, sf.GROUP]))
         entry, value = entry[order], value[order].copy()
-        cores, parts = self._touching
+        cores, parts = self._surface_names
         return Contacts(
-            tuple(self._groups[k] for k in entry[:, GROUP]), tuple(cores[k] for k in entry[:, CORE]),
-            tuple(cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, OTHER]), value[:, AT_POINT : AT_POINT + 3],
-            value[:, NORMAL : NORMAL + 3], value[:, DISTANCE], value[:, FORCE : FORCE + 3], value[:, SLIP : SLIP + 3],
-            value[:, PRESSURE],
+            tuple(self._groups[k] for k in entry[:, sf.GROUP]), tuple(cores[k] for k in entry[:, sf.CORE]),
+            tuple(cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, sf.OTHER]),
+            value[:, sf.AT_POINT : sf.AT_POINT + 3], value[:, sf.NORMAL : sf.NORMAL + 3], value[:, sf.DISTANCE],
+            value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
         )  # fmt: skip
 
-    def remember(self, external: External, stuck: Stuck | None, at_rest: bool = False) -> None:
-        """Let contacts know how they stuck before; None: not at all. `at_rest`: their rates are those of statics."""
-        touch, n = external.touch, 0 if stuck is None else min(len(stuck.pair), len(external.touch.stuck))
-        touch.counts[N_STUCK], touch.counts[AT_REST] = n, at_rest
+    def set_stick_state(self, external: External, stuck: StickState | None, at_rest: bool = False) -> None:
+        """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""
+        contact, n = external.contact, 0 if stuck is None else min(len(stuck.pair), len(external.contact.stuck))
+        contact.counts[sf.N_STUCK], contact.counts[sf.AT_REST] = n, at_rest
         if stuck is not None:
-            touch.stuck[:n], touch.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
+            contact.stuck[:n], contact.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
 
-    def stuck(self, external: External) -> Stuck:
+    def stuck(self, external: External) -> StickState:
         """How the contacts that were found last stick; those that slide a few times their slip speed, no more."""
-        touch, surfaces = external.touch, self.packed.laws.surfaces
-        n = int(touch.counts[ACTIVE])
-        slip, law = touch.value[:n, SLIP : SLIP + 3].copy(), surfaces.law[touch.entry[:n, GROUP]]
+        contact, surfaces = external.contact, self.packed.laws.surfaces
+        n = int(contact.counts[sf.ACTIVE])
+        slip, law = contact.value[:n, sf.SLIP : sf.SLIP + 3].copy(), surfaces.law[contact.entry[:n, sf.GROUP]]
         speed = np.linalg.norm(slip, axis=1)
-        most = FULL * law[:, LAW_SLIP]
+        most = FULL_FRICTION * law[:, sf.LAW_SLIP]
         slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
-        return Stuck(touch.entry[:n, [GROUP, CORE, OTHER]].copy(), slip)
+        return StickState(contact.entry[:n, [sf.GROUP, sf.CORE, sf.OTHER]].copy(), slip)
 
     def contact_energy(self, external: External, ws: Workspace) -> float:
         """Energy that contacts store [J], after a sweep of poses."""
@@ -286,20 +273,20 @@ class Loading:
             return 0.0
         clear_external(external)
         self.add_contacts(self.packed, external, ws, tangents=False)
-        n = int(external.touch.counts[ACTIVE])
-        law = self.packed.laws.surfaces.law[external.touch.entry[:n, GROUP]]
-        k, p, onset = (law[:, column] for column in (LAW_K, LAW_P, LAW_ONSET))
-        return float(stored_energy(k, p, onset, -external.touch.value[:n, DISTANCE]).sum())
+        n = int(external.contact.counts[sf.ACTIVE])
+        law = self.packed.laws.surfaces.law[external.contact.entry[:n, sf.GROUP]]
+        k, p, onset = (law[:, column] for column in (sf.LAW_K, sf.LAW_P, sf.LAW_ONSET))
+        return float(stored_energy(k, p, onset, -external.contact.value[:n, sf.DISTANCE]).sum())
 
     def nearest(self, external: External, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""
         clear_external(external)
-        external.touch.reach[0] = reach
+        external.contact.reach[0] = reach
         try:
             self.add_contacts(self.packed, external, ws, tangents=False)
         finally:
-            external.touch.reach[0] = 0.0
-        return dict(zip(self._groups, map(float, external.touch.nearest), strict=True))
+            external.contact.reach[0] = 0.0
+        return dict(zip(self._groups, map(float, external.contact.nearest), strict=True))
 
     @cached_property
     def _groups(self) -> list[str]:
@@ -307,7 +294,7 @@ class Loading:
         return [name for name, law in self.compiled.items() for _ in law.contacts]
 
     @cached_property
-    def _touching(self) -> tuple[list[str], list[str]]:
+    def _surface_names(self) -> tuple[list[str], list[str]]:
         """Cores and solids in words."""
         cores, parts = [], []
         for law in self.compiled.values():
@@ -321,7 +308,7 @@ class Loading:
 
     # -- one load --------------------------------------------------------------------------------------------------
 
-    def of_load(
+    def load_external(
         self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False
     ) -> External:  # fmt: skip
         """What one load does, or that part of it whose work is lost, after a sweep of poses."""
@@ -333,22 +320,22 @@ class Loading:
             if key not in self._apart:
                 self._apart[key] = pack([law.losses if lost else law])
             packed = self._apart[key]
-            external = self._room(name, lost, n, ndof, packed)
+            external = self._workspace_of(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)
             self.add_contacts(packed, external, ws)
             return external
         external = self.make_external(n, ndof)
         if not lost or self.others[name].dissipates:
-            self.add_other(name, external, t, ws)
+            self.add_python_load(name, external, t, ws)
         return external
 
-    def _room(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
+    def _workspace_of(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
         """Cleared room of this thread for a load."""
-        rooms: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("rooms", {})
-        if (name, lost) not in rooms:
-            rooms[name, lost] = self.make_external(n_nodes, ndof, packed)
-        clear_external(rooms[name, lost])
-        return rooms[name, lost]
+        workspaces: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("workspaces", {})
+        if (name, lost) not in workspaces:
+            workspaces[name, lost] = self.make_external(n_nodes, ndof, packed)
+        clear_external(workspaces[name, lost])
+        return workspaces[name, lost]
 
 
 def _rows(poses: Array) -> Array:

@@ -62,14 +62,14 @@ class Energy(NamedTuple):
 
 
 class HybridDynamics(NamedTuple):
-    """Accelerations and forces of all coordinates, given and found ones."""
+    """Accelerations and forces of all coordinates, prescribed and computed ones."""
 
     qdd: Array  # (ndof,)
     tau: Array  # (ndof,)
 
 
 class HybridDynamicsDerivatives(NamedTuple):
-    """Hybrid dynamics and its derivatives, what is given held; `given` is qdd where it is known, tau elsewhere."""
+    """Hybrid dynamics and its derivatives; `given`: qdd where it is known, tau elsewhere."""
 
     qdd: Array  # (ndof,)
     tau: Array  # (ndof,)

@@ -1,4 +1,4 @@
-"""What can be said of contacts before a robot moves: how deep they are, and how stiff they had better be."""
+"""Checks of contacts before a robot moves: penetration, and the range of suitable stiffness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEEP = 0.25
 
 
 class Stiffness(NamedTuple):
-    """How stiff a contact had better be [N/m^p]."""
+    """Range of suitable stiffness of a contact [N/m^p]."""
 
     given: float
     exponent: float
@@ -65,7 +65,7 @@ def deep_contacts(robot: Robot, q: Array) -> list[str]:
 
 
 def estimate(robot: Robot, name: str) -> Stiffness:
-    """How stiff a contact had better be, from the weight of the robot and from its own stiffness.
+    """Range of suitable stiffness of a contact, from the weight of the robot and from its own stiffness.
 
     The force k d^p is to carry the weight at the depth d, a hundredth of the thickness of what touches, and p k d^(p-1)
     to be ten times the stiffness with which the robot yields at the median of its places. Above the most, the square of

@@ -1,4 +1,4 @@
-"""Where a solver gave up, and what is worst there: in words, and as data."""
+"""Diagnosis of a solver that gave up: the largest residual and its cause, in words and as data."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.equations.stall import MANY, limiting_motion, link_of
+from sorosim.equations.stall import MAX_EIGENVALUES, limiting_motion, link_of
 from sorosim.equations.strains import largest_strain
 from sorosim.equations.system import OdeSystem, StaticSystem
-from sorosim.errors import ModelError, SorosimError
+from sorosim.errors import ModelError, PlugInError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.linear.eigenmodes import NOISE, is_symmetric
@@ -22,14 +22,14 @@ from sorosim.solvers.base import OdeSolution
 
 Array = NDArray[np.float64]
 
-FAINT = 0.1  # of the largest force of its kind: where less acts, a residual is compared with that
+NEGLIGIBLE_FORCE = 0.1  # of the largest force of its kind: where less acts, a residual is compared with that
 BALANCED = 1e-9  # relative residuals below are rounding
 UNBALANCED = 1e-5  # and those of Newton's method in a step that fails for another reason
 FAILED = 1e-8  # parts of the extent of a loop, or rad, by which steps leave it open
 STRAINED = 0.3  # beyond it the linear law of materials is a guess
-SURGE = 100.0  # times what an input was a hundredth of the time before: it blows up
+BLOW_UP = 100.0  # times what an input was a hundredth of the time before: it blows up
 EARLIER = 0.99
-AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
+LOOK_AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
@@ -46,7 +46,7 @@ class Failure(NamedTuple):
     relative: float  # to the forces that act there, or to the extent of the loop
     t: float | None = None  # time [s], of a motion
     step: float | None = None  # size of the step that failed [s], where it is known
-    words: str = ""  # the same, and what else there is to say, as the message has it
+    words: str = ""  # the same and further causes, for the message
     advice: str = ""  # what to try
 
 
@@ -73,25 +73,25 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
         try:
             found = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
             acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
-        except ModelError as error:
+        except (ModelError, PlugInError) as error:
             return NOWHERE._replace(words=f"; where it stopped: {error}")
         acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
         forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
         loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
-        (weak, held), (strain, strained_link) = _weak(system, found.dq), strained(robot, q)
+        (weak, opposed), (strain, strained_link) = _weakest_direction(system, found.dq), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
     if not worst.where:
         worst = worst._replace(link=strained_link)
-    words = [part for part in (_told(forces), _told(loops), weak, strain) if part]
+    words = [part for part in (_described(forces), _described(loops), weak, strain) if part]
     advice = ""
     if strain:
         advice = "look at the units of inputs and loads, and at young: rods are not made for such strains"
-    elif not held:
+    elif not opposed:
         advice = "give what moves there a spring, a contact or a driven motion; `simulate` shows where it goes"
     elif weak:
         advice = "it buckles or folds there: `simulate` shows where it goes, and a start on that side (q0) finds it"
-    told = "; where it stopped " + ", ".join(words) if words else ""
-    return worst._replace(words=told, advice=advice)
+    text = "; where it stopped " + ", ".join(words) if words else ""
+    return worst._replace(words=text, advice=advice)
 
 
 def of_motion(
@@ -126,26 +126,28 @@ def of_motion(
                 places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NOWHERE
         places.append(last)
         if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
-            # not every method tells where it tried: an input may have no value from here on
-            places.append((t + AHEAD * (t or 1.0), x))
-        # where steps became too many, coordinates of one that failed do not say why
-        nan, surge = _not_finite(system, places, [] if stalled else places), list(_surging(system, t, x))
+            # not every method reports where it tried: an input may have no value from here on
+            places.append((t + LOOK_AHEAD * (t or 1.0), x))
+        # where steps became too many, coordinates of one that failed are no cause
+        nan, growing = _nonfinite(system, places, [] if stalled else places), list(_growing_inputs(system, t, x))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
         strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
         loops, singular = "", ""
         if robot.n_multipliers and np.isfinite(q).all():
-            loops = _told(worst_loop(robot, robot.loop_rows(q).error), FAILED)
+            loops = _described(worst_loop(robot, robot.loop_rows(q).error), FAILED)
             singular = f"the loops {system.watch.singular}" if system.watch.singular else ""
-    words = [part for part in (_told(worst, UNBALANCED), *nan, *surge, rates, grows, strain, loops, singular) if part]
-    if stalled and not (nan or surge) and (limiting := limiting_motion(system, t, x, tolerances)):
+    words = [
+        part for part in (_described(worst, UNBALANCED), *nan, *growing, rates, grows, strain, loops, singular) if part
+    ]
+    if stalled and not (nan or growing) and (limiting := limiting_motion(system, t, x, tolerances)):
         fastest, rates = limiting
         words = [part for part in (rates, strain, loops, singular) if part]
     if worst.relative <= UNBALANCED:
         worst = NOWHERE._replace(where=fastest, link=link_of(robot, fastest))
-    advice = _advice(bool(nan), bool(surge), bool(singular), bool(strain), bool(grows))
+    advice = _advice(bool(nan), bool(growing), bool(singular), bool(strain), bool(grows))
     known = step if np.isfinite(step) else None
-    told = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
-    return worst._replace(t=t, step=known, words=told, advice=advice)
+    text = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
+    return worst._replace(t=t, step=known, words=text, advice=advice)
 
 
 def with_last(system: OdeSystem, found: OdeSolution, dt_out: float) -> OdeSolution:
@@ -155,13 +157,13 @@ def with_last(system: OdeSystem, found: OdeSolution, dt_out: float) -> OdeSoluti
     t, x = found.last
     try:
         fine = t > found.t[-1] + 1e-9 * dt_out and np.isfinite(np.concatenate([x, *system.forces(t, x)])).all()
-    except ModelError:
+    except (ModelError, PlugInError):
         return found
     return replace(found, t=np.append(found.t, t), x=np.vstack([found.x, x])) if fine else found
 
 
-def _advice(nan: bool, surge: bool, singular: bool, strain: bool, grows: bool) -> str:
-    if nan or surge:
+def _advice(nan: bool, growing: bool, singular: bool, strain: bool, grows: bool) -> str:
+    if nan or growing:
         return "look at the formula of what grows so: has it a pole, is its unit right?"
     if singular:
         return "no method passes a place where loops lock: drive another joint, or turn back before"
@@ -201,7 +203,7 @@ def _unbalanced(
         mine = np.intersect1d(free, np.flatnonzero(dimensions == kind))
         if len(mine):
             # a large part of a small force is no more than a small part of a large one
-            floor = max(FAINT * float(acting[mine].max()), 1e-300)
+            floor = max(NEGLIGIBLE_FORCE * float(acting[mine].max()), 1e-300)
             relative[mine] = np.abs(residual[mine]) / np.maximum(acting[mine], floor)
             relative[mine[np.abs(residual[mine]) <= rounding[mine].max()]] = 0.0
     relative = np.where(np.isfinite(relative), relative, np.inf)
@@ -226,7 +228,7 @@ def worst_loop(robot: Robot, error: Array) -> Failure:
     return worst
 
 
-def _told(failure: Failure, least: float = BALANCED) -> str:
+def _described(failure: Failure, least: float = BALANCED) -> str:
     if not failure.where or failure.relative <= least:
         return ""
     if failure.unit in ("m", "rad"):
@@ -241,7 +243,7 @@ def _told(failure: Failure, least: float = BALANCED) -> str:
     return f"'{failure.where}' of '{failure.link}' is {size} out of balance, {share}"
 
 
-def _weak(system: StaticSystem, K: Array) -> tuple[str, bool]:
+def _weakest_direction(system: StaticSystem, K: Array) -> tuple[str, bool]:
     """Along which coordinate the tangent stiffness is gone, or negative, and whether anything holds the robot there.
 
     Where there is some, but too little, the robot buckles or folds.
@@ -282,15 +284,17 @@ def _newton(system: OdeSystem, trial: Trial) -> Failure:
     return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
 
 
-def _not_finite(
+def _nonfinite(
     system: OdeSystem, places: Sequence[tuple[float, Array]], carried: Sequence[tuple[float, Array]]
 ) -> list[str]:  # fmt: skip
     """What is infinite or NaN in one of some states: inputs, motions or loads, else a coordinate, carried away."""
-    causes = (said for place in places if (said := list(_without_value(system, *place))))
-    return next(causes, None) or next((said for place in carried if (said := _lost(system, *place))), [])
+    causes = (text for place in places if (text := list(_nonfinite_inputs(system, *place))))
+    return next(causes, None) or next(
+        (text for place in carried if (text := _nonfinite_coordinate(system, *place))), []
+    )
 
 
-def _without_value(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+def _nonfinite_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
     """Inputs, motions or loads that are infinite or NaN in a state; the first kind that explains the others."""
     robot, u = system.robot, np.asarray(system.inputs.value(t))
     q, qd, _ = system.coordinates(t, x)
@@ -308,7 +312,7 @@ def _without_value(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
                 yield f"the load '{name}' is infinite or NaN"
 
 
-def _lost(system: OdeSystem, t: float, x: Array) -> list[str]:
+def _nonfinite_coordinate(system: OdeSystem, t: float, x: Array) -> list[str]:
     """The first coordinate that is infinite or NaN in a state."""
     q, qd, _ = system.coordinates(t, x)
     bad = np.flatnonzero(~(np.isfinite(q) & np.isfinite(qd)))
@@ -316,24 +320,24 @@ def _lost(system: OdeSystem, t: float, x: Array) -> list[str]:
 
 
 def _load(robot: Robot, name: str, t: float, q: Array, qd: Array) -> float:
-    """The largest number in the wrenches of a load; 0 where it raises an error of its own, which is told."""
+    """The largest number in the wrenches of a load; 0 where it raises an error, which is reported elsewhere."""
     try:
         return float(np.abs(robot.engine.load_wrenches(name, t, q, qd)).max(initial=0.0))
     except SorosimError:
         return 0.0
 
 
-def _surging(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
+def _growing_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
     """Inputs and loads that grow without bound towards a time."""
     now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER * t))
     for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
-        if np.isfinite(a) and a > SURGE * b > 0.0:
+        if np.isfinite(a) and a > BLOW_UP * b > 0.0:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
     q, qd, _ = system.coordinates(t, x)
     if np.isfinite(q).all() and np.isfinite(qd).all():
         for name in system.robot.description.loads:
             a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER * t))  # in the same state
-            if np.isfinite(a) and a > SURGE * b > 0.0:
+            if np.isfinite(a) and a > BLOW_UP * b > 0.0:
                 yield f"the load '{name}' has grown {a / b:.2g}-fold"
 
 
@@ -345,7 +349,7 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
         limits = np.abs(rates) / (tolerances[1] + tolerances[0] * np.abs(x))
         if not n or not np.isfinite(limits).all():
             return "", "", ""
-        values = np.linalg.eigvals(system.jacobian(t, x)) if n <= MANY else np.zeros(0)
+        values = np.linalg.eigvals(system.jacobian(t, x)) if n <= MAX_EIGENVALUES else np.zeros(0)
     except (SorosimError, np.linalg.LinAlgError):
         return "", "", ""
     k = int(np.argmax(np.maximum(limits[:n], limits[n:])))

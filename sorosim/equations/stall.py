@@ -16,16 +16,16 @@ from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
-MANY = 500  # coordinates beyond which nobody waits for all eigenvalues
-TORN = 3.0  # strain that hardly any rod survives
+MAX_EIGENVALUES = 500  # most coordinates for which all eigenvalues are computed
+IMPLAUSIBLE_STRAIN = 3.0  # strain that hardly any rod survives
 
 
 def implausible(robot: Robot, q: Array) -> str:
-    """What in a state is beyond any real robot: a torn rod, a needlessly stiff contact; in words, "" if nothing is."""
+    """What in a state no real robot has: an absurd strain, a needlessly stiff contact; in words, "" if nothing."""
     if not np.isfinite(q).all():
         return ""
     strain, place = largest_strain(robot, q)
-    if place is not None and strain > TORN:
+    if place is not None and strain > IMPLAUSIBLE_STRAIN:
         return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
     return needlessly_stiff(robot)
 
@@ -36,7 +36,7 @@ def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[flo
     Of the natural motions of the linearised equations it is the one whose rate changes most against the tolerances.
     """
     n, robot = system.n_free, system.robot
-    if not 0 < n <= MANY:
+    if not 0 < n <= MAX_EIGENVALUES:
         return None
     try:
         values, vectors = np.linalg.eig(system.jacobian(t, x))
@@ -61,7 +61,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
     q, qd, qdd = system.coordinates(t, x)
     u, none, unit = np.asarray(system.inputs.value(t)), np.zeros(engine.n_actuators), np.zeros(robot.ndof)
     unit[index] = 1.0
-    passive = engine.idle.internal(q, qd, none).tau[index]
+    passive = engine.unactuated.internal(q, qd, none).tau[index]
     forces = {"stiffness and damping": passive}
     for j, name in enumerate(robot.actuator_names):
         one = none.copy()
@@ -69,7 +69,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
         forces[f"forces of the actuator '{name}'"] = engine.internal(q, qd, one).tau[index] - passive
     for name in engine.loading.loads:
         engine.sweep(q, qd, POSES)
-        wrench = engine.loading.of_load(name, engine.ndof, t, engine.gravity, engine.workspace).wrench.copy()
+        wrench = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace).wrench.copy()
         engine.sweep(q, unit, POSES)
         forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.workspace.twist[:-1, 0]))
     if robot.n_multipliers:

@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
     @property
     def inside(self) -> Array:
-        """Arclengths (n,) in the division [m] at which its section is looked at: not the ends, which may be points."""
+        """Arclengths (n,) in the division [m] at which its section is sampled: not the ends, which may be points."""
         return np.linspace(0.05, 0.95, LOOKS) * self.division.length
 
     @property

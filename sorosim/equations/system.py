@@ -13,26 +13,26 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.engine import Engine, Evaluation
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
-from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.loading import SlipState, StickState
 from sorosim.equations.loop_watch import LoopWatch
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.kernels.saddle import dependence, of_each_loop
-from sorosim.model.chart import FARTHEST, Charts, Turns
+from sorosim.kernels.saddle import loop_norms, rank_tolerance
+from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
 
-# rows of a loop that yield less than this part of what the most yielding one does are weighed as if they did so much
-FAINT = 3e-2
-# what keeps dependent rows of loops from making the Jacobian of statics singular, relative to the others
-REGULAR = 1e-6
-# time in which friction of statics thinks that its way was made [s]
-STICKING = 0.01
+# compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
+WEAK_ROW = 3e-2
+# regularisation of the Jacobian of statics where rows of loops are redundant, relative to the others
+REGULARISATION = 1e-6
+# time by which friction of statics divides displacements, to get rates [s]
+STICK_TIME = 0.01
 
 
 class StaticSystem:
@@ -52,8 +52,8 @@ class StaticSystem:
     """
 
     def __init__(
-        self, robot: Robot, u: Array, driven: Mapping[str, float], sticking: tuple[Array, Stuck | None] | None = None,
-        begin: tuple[Array, Array] | None = None,
+        self, robot: Robot, u: Array, driven: Mapping[str, float],
+        sticking: tuple[Array, StickState | None] | None = None, begin: tuple[Array, Array] | None = None,
     ) -> None:  # fmt: skip
         self.robot, self.u, self.sticking, self.begin = robot, u, sticking, begin
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
@@ -76,13 +76,13 @@ class StaticSystem:
         q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
-    def weigh(self, error: Array, X: Array) -> None:
+    def scale_constraints(self, error: Array, X: Array) -> None:
         """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
         loops = self.robot.engine.loops
         own = loops.size * np.linalg.norm(X, axis=1)
         largest = own.copy()
-        of_each_loop(loops, largest)
-        self.weight = loops.size / np.maximum(own, FAINT * largest)
+        loop_norms(loops, largest)
+        self.weight = loops.size / np.maximum(own, WEAK_ROW * largest)
         independent = independent_rows(self.robot, X, error)
         self.rank = len(independent)
         if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
@@ -101,39 +101,39 @@ class StaticSystem:
             return q[free]
         found = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
         A = (self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free])[self.rows]
-        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=DEPENDENT)[0]])
+        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=RANK_TOLERANCE)[0]])
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
-        """The smallest of all multipliers that do what the given ones do: no row has more than it needs."""
+        """The smallest multipliers with the same generalised forces."""
         if self.rank == len(multiplier):
             return multiplier
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         return smallest_multipliers(self.robot, A, multiplier)
 
     def dependence(self, q: Array) -> str:
-        """How many rows of the loops depend on others, in words; "" if none does."""
+        """How many rows of the loops are redundant, in words; "" if none is."""
         A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         rank = len(independent_rows(self.robot, A))
         return f"; of {len(A)} conditions of its loops {rank} are independent here" if rank < len(A) else ""
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
-        zero, sliding, (u, scale) = self._zero, self.sliding(q), self.pulling(load)
+        zero, sliding, (u, scale) = self._zero, self.sliding(q), self.scaled_loads(load)
         return self.robot.engine.evaluate(
             what, q, zero, zero, u, scale=scale, multiplier=multiplier, sliding=sliding
         )  # fmt: skip
 
-    def pulling(self, load: float) -> tuple[Array, float]:
-        """Inputs, and what gravity and loads are multiplied by."""
+    def scaled_loads(self, load: float) -> tuple[Array, float]:
+        """Inputs at a load, and the factor of gravity and loads."""
         if self.begin is None:
             return load * self.u, load
         return self.begin[1] + load * (self.u - self.begin[1]), 1.0
 
-    def sliding(self, q: Array) -> Sliding | None:
-        """What contacts see in the place of rates, None for rest."""
+    def sliding(self, q: Array) -> SlipState | None:
+        """Rates for the friction of contacts, None for rest."""
         if self.sticking is None:
             return None
-        return Sliding((q - self.sticking[0]) / STICKING, self.sticking[1])
+        return SlipState((q - self.sticking[0]) / STICK_TIME, self.sticking[1])
 
     def tangent(self, found: Evaluation, q: Array) -> Array:
         """Derivative of the residual by q, with that of the rates which friction sees in their place."""
@@ -142,9 +142,9 @@ class StaticSystem:
             return found.dq
         # the evaluation stands still: of the contacts it has what they are without rates of their nodes
         still, moving = (self._contact_forces(q, rates, sliding) for rates in (self._zero, sliding.rates))
-        return np.asarray(found.dq - still.dq + moving.dq + moving.dqd / STICKING)
+        return np.asarray(found.dq - still.dq + moving.dq + moving.dqd / STICK_TIME)
 
-    def _contact_forces(self, q: Array, qd: Array, sliding: Sliding) -> Evaluation:
+    def _contact_forces(self, q: Array, qd: Array, sliding: SlipState) -> Evaluation:
         """What balances contacts alone, which see `sliding`, and its derivatives where the nodes move with qd."""
         return self._massless.evaluate(
             task.INVERSE_DERIVATIVES, q, qd, self._zero, np.zeros_like(self.u), scale=0.0, sliding=sliding
@@ -153,7 +153,7 @@ class StaticSystem:
     @cached_property
     def _massless(self) -> Engine:
         engine = self.robot.engine
-        return engine.but(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
+        return engine.replace(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
 
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
@@ -179,7 +179,7 @@ class StaticSystem:
         if m:
             matrix, rows = found.closure.matrix, self.rows
             A, E = ((self.weight[:, None] * matrix[block][:, free])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, (REGULAR if self.rank < len(rows) else 0.0) * np.eye(len(rows))]])
+            K = np.block([[K, -A.T], [E, (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))]])
         return self._assembled(found, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
@@ -199,7 +199,7 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDAr
     if not A.size:
         return np.zeros(0, dtype=np.int64)
     loops = robot.engine.loops
-    least = DEPENDENT if error is None else dependence(loops, error, -1)
+    least = RANK_TOLERANCE if error is None else rank_tolerance(loops, error, -1)
     R, order = scipy.linalg.qr((loops.size[:, None] * A).T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(R))
     return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
@@ -228,15 +228,15 @@ def mass_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
 
 
 def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
-    """The smallest multipliers that do what the given ones do under a constraint matrix A."""
+    """The smallest multipliers with the same generalised forces A^T multiplier."""
     size = robot.engine.loops.size
-    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=DEPENDENT)[0])
+    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0])
 
 
 class OdeSystem:
     """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates.
 
-    Loops that drift open are closed again with the time constant `closing_time` [s] (docs/theory.md, 9).
+    Baumgarte stabilisation of time constant `closing_time` [s] keeps loops from drifting open (docs/theory.md, 9).
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class OdeSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
-        self.turns = Turns(robot.engine.layout, self.partition.mask)
+        self.turns = SingularityGuard(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         # what solvers with multipliers of their own found at rows: time -> accelerations, multipliers, and whether rows
         # of loops depend on each other there, so that the multipliers may not be the smallest

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.equations.system import OdeSystem, StaticSystem, elastic_weight
-from sorosim.errors import ModelError, PlugInError
+from sorosim.errors import ModelError
 from sorosim.linear.growth import growing
 from sorosim.robot import Robot
 from sorosim.solvers.descent import Descent
@@ -21,11 +21,11 @@ LONGEST_STEP = 0.5
 
 
 class Trials:
-    """Rates and Jacobian of a system; where a trial state has none: NaN, which asks for a smaller step."""
+    """Rates and Jacobian of a system; where a trial state has none: NaN, which calls for a smaller step."""
 
     def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
         self.system, self.progress = system, progress
-        self.bad: tuple[float, Array] | None = None  # the last state that is, or whose rate is, infinite or NaN
+        self.nonfinite: tuple[float, Array] | None = None  # the last state that is, or whose rate is, infinite or NaN
         self.why: tuple[float, ModelError] | None = None  # when, and why, a finite state had no rate
         self.t, self.n_rhs = 0.0, 0
         self.window = -np.inf, np.inf  # times at which signals are as they are in this segment
@@ -36,17 +36,15 @@ class Trials:
         self.at(t)
         try:
             rate = self.system.rhs(self.within(t), x)
-        except PlugInError:
-            raise
         except ModelError as error:
-            self.refused(t, x, error)
+            self.note_failure(t, x, error)
             return np.full(len(x), np.nan)
         if not np.isfinite(rate).all():
-            self.bad = t, np.array(x)
+            self.nonfinite = t, np.array(x)
         return rate
 
     def at(self, t: float) -> None:
-        """The integrator is at t: some tell it by their rows only."""
+        """The integrator is at t: some report it by their rows only."""
         self.t = t
         if self.progress is not None:
             self.progress(t)
@@ -55,20 +53,18 @@ class Trials:
         """Its derivative (n, n) by the state."""
         try:
             return self.system.jacobian(self.within(t), x)
-        except PlugInError:
-            raise
         except ModelError as error:
-            self.refused(t, x, error)
+            self.note_failure(t, x, error)
             return np.full((len(x), len(x)), np.nan)
 
-    def refused(self, t: float, x: Array, error: ModelError) -> None:
-        """Note a state without a rate; what the model says of NaN explains nothing."""
+    def note_failure(self, t: float, x: Array, error: ModelError) -> None:
+        """Note a state without a rate; errors of a state with NaN explain nothing."""
         if np.isfinite(x).all():
             self.why = t, error
         else:
-            self.bad = t, np.array(x)
+            self.nonfinite = t, np.array(x)
 
-    def refusal(self, t: float | None) -> str:
+    def failure_reason(self, t: float | None) -> str:
         """Why the states from a time on had no rates, in words; of one before, the integrator found a way round."""
         return "" if self.why is None or (t is not None and self.why[0] < t) else f" ({self.why[1]})"
 
@@ -86,8 +82,6 @@ class StaticTrials:
     def residual(self, x: Array, load: float) -> Array:
         try:
             return self.system.residual(x, load)
-        except PlugInError:
-            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
@@ -95,8 +89,6 @@ class StaticTrials:
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         try:
             return self.system.jacobian(x, load)
-        except PlugInError:
-            raise
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
@@ -123,7 +115,7 @@ class StaticTrials:
         try:
             linear = system.robot.linearize(system.q(x), system.u, free=system.partition.free)
         except ModelError:
-            return STABLE  # nobody can tell
+            return STABLE  # not known
         if linear.stable:
             return STABLE
         growth = growing(linear.M, linear.D, linear.K)

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
-from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import worst_loop
 from sorosim.equations.system import elastic_weight, mass_weight
@@ -76,7 +76,7 @@ def assemble(
     ------
     ConvergenceError
         They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given
-        rates of driven and held coordinates tear them open.
+        rates of driven and held coordinates violate them.
     InputError
         A wrong name, length or value.
     """
@@ -134,7 +134,7 @@ def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
 
 def _smallest(X: Array, b: Array) -> Array:
     """The smallest z with X z = b, or nearly so."""
-    found: Array = scipy.linalg.lstsq(X, b, cond=DEPENDENT, check_finite=False)[0]
+    found: Array = scipy.linalg.lstsq(X, b, cond=RANK_TOLERANCE, check_finite=False)[0]
     return found
 
 

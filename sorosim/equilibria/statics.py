@@ -1,4 +1,4 @@
-"""Statics of a robot: the door to system and solver."""
+"""Equilibria of a robot: `statics` and `follow`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.engine.loading import Stuck
+from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.system import StaticSystem
@@ -26,13 +26,13 @@ Array = NDArray[np.float64]
 
 DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
 JACOBIANS = ("analytic", "finite-difference")
-# solutions beyond half a turn that are looked at again from within
+# most restarts from within half a turn
 MAX_TURNS = 5
 # loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
-OPEN = 1e-9
-# a point that moves by more than this many times the robot's size is far from the start: an arm that sinks to its side
+LOOP_TOLERANCE = 1e-9
+# a point that moves by more than this many times the robot's size is far from the start: an arm that falls to its side
 # by a quarter of a turn moves by 1.4
-FAR = 1.5
+FAR_FROM_START = 1.5
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
 
@@ -64,19 +64,19 @@ def statics(
     u : mapping of actuator name to number, or array_like
         Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
     driven : mapping of link or coordinate name to float
-        Coordinates held at a value [rad or m]. Default: the robot file's `statics` block, else none.
+        Coordinates fixed at a value [rad or m]. Default: the robot file's `statics` block, else none.
     q0 : (ndof,) array_like, Equilibrium or Run
         Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
         depends on it. From an Equilibrium, or the end of a Run near to one, the search follows the curve of
         equilibria on the straight way between its inputs and driven coordinates and the ones asked for.
     stable : bool, optional
-        Whether to go on from an unstable equilibrium, or from one at more energy than the start, to a stable one.
+        Whether to continue from an unstable equilibrium, or from one at more energy than the start, to a stable one.
         Default: the robot file's `statics` block, else True. False keeps the first that is found.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison.
     sticking : (ndof,) array_like, Equilibrium or Run
         Where contacts stuck before, for their friction, which resists the way that surfaces slid from there: fully
-        beyond a hundredth of a second of `slip_speed`. An Equilibrium, or the end of a Run, knows with which forces
+        beyond a hundredth of a second of `slip_speed`. An Equilibrium, or the end of a Run, has the forces with which
         they did. Follow slow motions in steps, each from the one before. Default: contacts have no friction.
 
     Returns
@@ -92,7 +92,7 @@ def statics(
 
     Notes
     -----
-    Loops are closed before the search begins, and kept by it: their multipliers are unknowns. Of multipliers that
+    Loops are closed before the search begins, and stay so: their multipliers are unknowns. Of multipliers that
     depend on each other the smallest are given.
 
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
@@ -100,31 +100,33 @@ def statics(
 
     scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds. From an unstable
-    equilibrium, or one that the forces cannot reach from the start, a descent of the potential goes on to a stable one:
+    equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
     once, in steps that pass nothing that touches. Under friction (`sticking`), and where the equilibrium flutters, the
-    first one stays. `message` says all this, and whether the equilibrium is neutral, unstable, or far from the start.
+    first one stays. `message` reports all this, and whether the equilibrium is neutral, unstable or far from the start.
     Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
     held = robot.description.statics.get("driven") if driven is None else driven
     given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
-    start, begin = _beginning(robot, q0)
+    start, begin = _start_point(robot, q0)
     follows = begin is not None
     stable = bool(robot.description.statics.get("stable", True) if stable is None else stable)
-    system = StaticSystem(robot, inputs, given, _stuck(robot, sticking), None if begin is None else (start, begin))
+    system = StaticSystem(
+        robot, inputs, given, _stick_state(robot, sticking), None if begin is None else (start, begin)
+    )
     n, free, touches = system.n_free, system.partition.free, robot.engine.loading.touches
     opened = ""
     if not follows:
         start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
-    passed = ""
+    jumped = ""
     if robot.loop_names:
         given_start = start
         start, errors, opened = closed_gently(robot, start, system.partition.free)
-        system.weigh(*errors)
+        system.scale_constraints(*errors)
         if touches and (too_far := jumps(system)) and too_far(given_start[free], 1.0, start[free], 1.0):
-            passed = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
+            jumped = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = StaticTrials(system)
     x0 = system.start(start, 0.0 if follows else 1.0)
@@ -144,7 +146,7 @@ def statics(
     if sticking is None:  # what sticks resists the way from where it stuck: that has no potential
         found = _without_turns(system, problem, settle_equilibrium(problem, found, x0), start)
     if not follows:
-        found = replace(found, message=found.message + _far(robot, start, system.q(found.x)) + passed)
+        found = replace(found, message=found.message + _far_from_start(robot, start, system.q(found.x)) + jumped)
     q, multiplier = system.q(found.x), system.multipliers(found.x)
     forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load
@@ -159,7 +161,7 @@ def statics(
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
     if not found.success and "past " in found.message:
         hint += f", or follow the curve past its limit load: {_curve(robot, inputs, given)}"
-    if found.success and (left := open_loops(robot, q, OPEN)):
+    if found.success and (left := open_loops(robot, q, LOOP_TOLERANCE)):
         why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
     elif found.success:
         return equilibrium
@@ -171,13 +173,13 @@ def statics(
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
 
 
-def _far(robot: Robot, start: Array, q: Array) -> str:
+def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
     """Which link has moved by more than the robot is long, in words; "" if none has."""
     nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
     a, b = (robot.engine.poses(nodes, x, zero)[0][:, :3, 3] for x in (start, q))
     extent = float(np.ptp(np.vstack([np.zeros(3), a]), axis=0).max(initial=0.0))
     way = np.linalg.norm(a - b, axis=1)
-    if not way.max(initial=0.0) > FAR * extent > 0.0:
+    if not way.max(initial=0.0) > FAR_FROM_START * extent > 0.0:
         return ""
     worst = int(np.argmax(way))
     name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")
@@ -230,7 +232,7 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     return out
 
 
-def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
+def _start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
     """Coordinates to start from, and the inputs there if that is an equilibrium or the end of a run."""
     if isinstance(q0, Run):
         return robot.coordinates(q0.q[-1], "q0"), robot.inputs(q0.u[-1])
@@ -239,7 +241,7 @@ def _beginning(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
     return (robot.initial_q if q0 is None else robot.coordinates(q0, "q0")), None
 
 
-def _stuck(robot: Robot, sticking: Any) -> tuple[Array, Stuck | None] | None:
+def _stick_state(robot: Robot, sticking: Any) -> tuple[Array, StickState | None] | None:
     """Coordinates at which contacts stuck, and how, as far as it is known."""
     if isinstance(sticking, Equilibrium | Run):
         past = sticking.robot.engine.loading.packed.laws.surfaces.core
@@ -250,7 +252,7 @@ def _stuck(robot: Robot, sticking: Any) -> tuple[Array, Stuck | None] | None:
         return q, robot.engine.contacts(q, sticking.qd[-1])[1]
     if isinstance(sticking, Equilibrium):
         q = robot.coordinates(sticking.q, "sticking")
-        return q, None if sticking.sliding is None else sticking.touching[1]
+        return q, None if sticking.sliding is None else sticking.contact_state[1]
     return None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
 
 

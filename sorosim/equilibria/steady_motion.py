@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.dynamics.dynamics import TEARS
+from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.engine.engine import Evaluation
 from sorosim.equations.failure import of_statics
 from sorosim.equations.system import StaticSystem
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SteadyMotion(Equilibrium):
-    """An equilibrium seen from a frame that turns with the robot; q is the state at one moment."""
+    """A relative equilibrium, in a frame that turns with the robot; q is the state at one moment."""
 
     rates: dict[str, float] = field(default_factory=dict)  # name of a driven coordinate -> its constant rate
 
@@ -90,9 +90,9 @@ def steady(
     Raises
     ------
     ConvergenceError
-        None was found on the way; ``partial`` is where it stopped, ``report`` says what is out of balance there.
+        None was found on the way; ``partial`` is where it stopped, ``report`` what is out of balance there.
     InputError
-        A wrong name, length or value; rates that tear loops open.
+        A wrong name, length or value; rates that violate the loop constraints.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def steady(
     _check_loops(robot, rest.q, system.rates)
     if robot.loop_names:
         _, errors, _ = closed_gently(robot, rest.q, system.partition.free)
-        system.weigh(*errors)
+        system.scale_constraints(*errors)
     x0 = system.start(rest.q, 0.0)
     trials = StaticTrials(system)
     problem = StaticProblem(trials.residual, trials.jacobian, x0, follows=True, jumps=False)
@@ -137,9 +137,13 @@ def steady(
 
 
 def _check_loops(robot: Robot, q: Array, qd: Array) -> None:
-    """Refuse rates that tear loops open, all other coordinates at rest."""
+    """Refuse rates that violate the loop constraints, all other coordinates at rest."""
     rate = robot.engine.loops.size * np.abs(robot.loop_rows(q, qd).rate)
-    torn = [name for name, rows in robot.engine.closed.rows.items() if (rate[rows] > TEARS * np.abs(qd).max()).any()]
+    torn = [
+        name
+        for name, rows in robot.engine.closed.rows.items()
+        if (rate[rows] > RATE_TOLERANCE * np.abs(qd).max()).any()
+    ]
     if torn:
         hint = "in a steady motion a loop turns as a whole; `simulate` moves joints inside of loops"
         raise InputError("rates", "rates that keep the loops closed", f"rates that tear '{torn[0]}' open", hint)

@@ -114,7 +114,7 @@ def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
 
 
 def dump(robot: Robot, path: str | Path | None = None) -> str:
-    """Readable YAML of a robot, in SI units; `load` makes the same robot of it. It is written to a file if one is given.
+    """Readable YAML of a robot, in SI units; `load` makes the same robot of it. `path`: a file that it is written to.
 
     Raises
     ------

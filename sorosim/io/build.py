@@ -1,4 +1,4 @@
-"""From the data of a file to a Robot: every block is read by its declaration, every mistake is a problem with its place.
+"""From the data of a file to a Robot: every block is read by its declaration, every mistake has its place.
 
 Each part is read on its own, so that one run names all that is wrong; parts that rest on a wrong one are left out.
 """
@@ -125,7 +125,7 @@ class FileScope(Scope):
             hint = "a robot's file begins with the line 'sorosim: 1'"
             top.fail("a robot, with the keys sorosim and links", shown(data), hint)
         elif "sorosim" in data:
-            RobotFile.keys()["sorosim"].type.read(data["sorosim"], At(self, ("sorosim",)))
+            RobotFile.declaration()["sorosim"].type.read(data["sorosim"], At(self, ("sorosim",)))
         if self.problems:  # another version may differ in everything
             raise failure(self.problems, self.places)
         known = RobotFile.key_names()
@@ -139,14 +139,14 @@ class FileScope(Scope):
 
     def read_block(self, block: str) -> Any:
         """What a block says; None without it, or where it is wrong."""
-        keys = {one.name: one for one in RobotFile.keys().values()}
+        keys = {one.name: one for one in RobotFile.declaration().values()}
         found = keys[block].type.take(self.data, keys[block], At(self))
         return None if found is WRONG or block not in self.data else found
 
     def read_parts(self, block: str) -> None:
         """Read the entries of a block that are right."""
         entries = self.data.get(block)
-        kind = {one.name: one for one in RobotFile.keys().values()}[block].type
+        kind = {one.name: one for one in RobotFile.declaration().values()}[block].type
         if block in self.data and not isinstance(entries, dict):
             self.read_block(block)
             return

@@ -70,10 +70,9 @@ def document_of(
     if expanded.stands_alone and not embedded:
         return Document(file or name, text, expanded.root)
     data, short = expanded.data, expanded.short
-    if any(at_path(short, path) != at_path(data, path) for path in embedded):
-        out = data  # it stands in a part, or is named by a parameter
-    else:
-        out = as_written(short)
+    # or it stands in a part, or is named by a parameter
+    stays = all(at_path(short, path) == at_path(data, path) for path in embedded)
+    out = as_written(short) if stays else data
     for path, value in embedded.items():
         out = replaced(out, path, value)
     head = {"sorosim": out["sorosim"], "name": name}

@@ -90,7 +90,7 @@ def _in_one_piece(root: Node, file: str) -> Node:
     mistakes = Mistakes()
     reading = Scope(data, is_file=True)
     for name in ("parameters", "prefabs", "parts"):
-        one = RobotFile.keys()[name]
+        one = RobotFile.declaration()[name]
         one.type.take(data, one, At(reading))
     mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in reading.problems]
     mistakes.raise_if_any(file)

@@ -120,7 +120,7 @@ def _family(title: str) -> str:
 
 
 def _section(cls: type[Declared]) -> str:
-    keys = {one.name: one for one in cls.keys().values()}
+    keys = {one.name: one for one in cls.declaration().values()}
     about = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
     where = f" Its key is `{cls.kind}`." if cls.kind else ""
     lines = [f"## {cls.title or cls.__name__}", "", f"{about}{where}", ""]

@@ -114,7 +114,7 @@ class Initial(Type):
         return Given(), Part(InitialCoordinate), Part(InitialPose)
 
 
-# -- what is expanded before the rest is read: values that end in links are open here, and checked there ----------------
+# -- what is expanded before the rest is read: values that end in links are open here, and checked there -----------
 
 
 @dataclass(frozen=True)
@@ -140,19 +140,19 @@ class Import(Declared, title="Robots from URDF"):
     joint: Any = key(Open(), "How its root moves there.", "free", default="fixed")
     limits: Any = key(
         Part(UrdfLimits),
-        "Stiffness of the end stops that its limits become. Without it they are left out: URDF says where limits are, not "
-        "how stiff.", "{revolute: 500 N*m/rad}", default=None,
+        "Stiffness of the end stops that its limits become. Without it they are left out: URDF says where limits are, "
+        "not how stiff.", "{revolute: 500 N*m/rad}", default=None,
     )  # fmt: skip
     mimic: Any = key(
         Choice(("free", "fixed")),
-        "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader is "
-        "at zero. Without it they are refused.", "fixed", default=None,
+        "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader "
+        "is at zero. Without it they are refused.", "fixed", default=None,
     )  # fmt: skip
     visual: bool = key(Truth(), "Whether what is drawn is read: true or false.", "false", default=True)
     package_dirs: Any = key(
         ListOf(Text("the path of a folder")),
-        "Folders in which package:// looks for packages first, relative to this file; then it looks in all above the URDF "
-        "file.", "[meshes]", default=(),
+        "Folders in which package:// looks for packages first, relative to this file; then it looks in all above the "
+        "URDF file.", "[meshes]", default=(),
     )  # fmt: skip
     allow_outside: bool = key(
         Truth(),
@@ -190,8 +190,8 @@ class PartOfPrefab(Declared, title="Parts"):
         Open(), "Makes so many parts; their names end in 1, 2, ..., which is $i in all their values.", "3", default=1
     )
     chain: Any = key(
-        Open(), "Link of the prefab that the next one of repeated parts hangs on; parent and at are of the first.", "tip",
-        default=None,
+        Open(), "Link of the prefab that the next one of repeated parts hangs on; parent and at are of the first.",
+        "tip",        default=None,
     )  # fmt: skip
     given: Any = key(
         MapOf(Open(), Open()), "Values of the prefab's parameters.", "{size: 2 cm}", name="with", default=None
@@ -238,8 +238,8 @@ class RobotFile(Declared, title="The file"):
     )  # fmt: skip
     imports: Any = key(
         Imports(),
-        "Rigid robots from URDF, whose links become links of this file: one, or several by name. Links of import `a` begin "
-        "with `a_`.", "{urdf: arm.urdf}", name="import", default=None,
+        "Rigid robots from URDF, whose links become links of this file: one, or several by name. Links of import `a` "
+        "begin with `a_`.", "{urdf: arm.urdf}", name="import", default=None,
     )  # fmt: skip
     parameters: Any = key(
         _PARAMETERS, "Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}", default=None

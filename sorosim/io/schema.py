@@ -36,7 +36,7 @@ def sweep_schema() -> dict[str, Any]:
 
 
 class _Definitions:
-    """JSON Schemas of parts by the names of their classes; `parametric`: parameters may stand in the place of values."""
+    """JSON Schemas of parts by the names of their classes; `parametric`: parameters may stand for values."""
 
     def __init__(self, parametric: bool) -> None:
         self.parametric = parametric
@@ -63,12 +63,11 @@ class _Definitions:
             if example:
                 about["examples"] = [data(example)]
             properties[name] = {**(_or_parameter(schema) if self.parametric else schema), **about}
-        required = [one.name for one in cls.keys().values() if one.required and one.type.names(one) == (one.name,)]
+        keys = cls.declaration().values()
+        required = [one.name for one in keys if one.required and one.type.names(one) == (one.name,)]
         out = {"title": cls.title or cls.__name__, "type": "object", "properties": properties,
                "additionalProperties": False}  # fmt: skip
-        groups = [
-            one.type.known for one in cls.keys().values() if isinstance(one.type, Inline) and not one.type.optional
-        ]
+        groups = [one.type.known for one in keys if isinstance(one.type, Inline) and not one.type.optional]
         alternatives = [
             {"oneOf": [{"required": [one] if isinstance(one, str) else list(one)} for one in group]}
             for group in (*groups, *cls.alternatives)

@@ -148,7 +148,7 @@ class SweptPoints(Declared, title="Points"):
     @property
     def kind(self) -> str:  # type: ignore[override]
         """The kind that was given: the name of its field."""
-        return next(name for name in self.keys() if getattr(self, name) is not None)
+        return next(name for name in self.declaration() if getattr(self, name) is not None)
 
     @property
     def chosen(self) -> Any:
@@ -244,8 +244,8 @@ class SweepFile(Declared, title="Sweep of sorosim"):
     )  # fmt: skip
     start: str = key(
         Choice(STARTS),
-        "Whether an equilibrium starts from that of the point before it (warm, the default), anew (cold), or follows the "
-        "curve of equilibria from there (follow).", "cold", default="warm",
+        "Whether an equilibrium starts from that of the point before it (warm, the default), anew (cold), or follows "
+        "the curve of equilibria from there (follow).", "cold", default="warm",
     )  # fmt: skip
     block: Any = key(
         Whole(1, MAX_BLOCK),

@@ -1,11 +1,11 @@
 """Columns of all that is before a node side by side: pairs of coordinates, one with all of its ancestors, in one loop.
 
-The path of a block is kept while the sweep goes on; the next block has most of it, or all, for itself.
+The path of a block is cached along the sweep: the next block shares most of it, or all.
 """
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place, kernel_inside
+from sorosim.compiled import kernel_in_place, kernel_inline
 from sorosim.kernels.tree import BEFORE, BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
 # rows of Workspace.vector: J, J', J'' of the ancestors (6 each), and what the pairs of one coordinate come to
@@ -14,7 +14,7 @@ PATH_J, PATH_JD, PATH_JDD, PATH_SUMS = 1, 7, 13, 19
 NODE, COORDINATE = range(2)
 
 
-@kernel_inside
+@kernel_inline
 def gather_ancestors(tree, base, orders, filled, ws):
     """Fill ws.vector and ws.place for a path that ends at the node `base`, the root first; returns its coordinates.
 

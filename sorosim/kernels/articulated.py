@@ -10,62 +10,68 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_inside
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inline
 from sorosim.kernels.ancestors import add_pairs
-from sorosim.kernels.idle import ROUNDING, inertia_bound, pivot_is_rounding
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
+from sorosim.kernels.mass_rank import ROUNDING, inertia_bound, pivot_is_rounding
 from sorosim.kernels.single import along, is_single, push
-from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
+from sorosim.kernels.small import (
+    add_matrix,
+    add_matrix_columns,
+    add_transposed_product,
+    clear,
+    clear_matrix,
+)
 from sorosim.kernels.tree import BARE, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, END, FIRST, WORK, Tree
 
 
 @by_reference
 class Articulated(NamedTuple):
-    """Factors of the blocks of a tree, and room."""
+    """Factors of the blocks of a tree; Featherstone's U = I^A S is IA_S here, its D = S^T I^A S is D."""
 
-    at: np.ndarray  # (n_blocks + 1,) int: where the squares of a block begin
-    carries: np.ndarray  # (n_segments,) bool: whether a block begins at the node
-    square: np.ndarray  # flat, per block (n, n): sum J^T M J, M with what hangs on the node
+    at: np.ndarray  # (n_blocks + 1,) int: offset of a block in D and factor
+    has_children: np.ndarray  # (n_segments,) bool: whether a block begins at the node
+    D: np.ndarray  # flat, per block (n, n): sum J^T M J, M the articulated inertia of the node
     factor: np.ndarray  # flat, per block: its Cholesky factor, that of the unit matrix where coordinates are known
-    couple: np.ndarray  # (ndof, 6) sum J^T M
-    half: np.ndarray  # (ndof, 6) U^-T couple, zero for known coordinates
-    lost: np.ndarray  # (n_segments, 2) per node: traces of what elimination took from it, rotation and translation
+    IA_S: np.ndarray  # (ndof, 6) sum J^T M
+    U_IA_S: np.ndarray  # (ndof, 6) R^-T IA_S, R the factor; zero for known coordinates
+    condensed: np.ndarray  # (n_segments, 2) per node: traces that elimination took off, rotation and translation
 
 
 def make_articulated(tree: Tree) -> Articulated:
     """Allocate for a tree."""
     n = tree.block[:, BLOCK_N]
     at = np.concatenate([[0], np.cumsum(n * n)]).astype(np.int64)
-    carries = np.zeros(len(tree.segment), dtype=np.bool_)
-    carries[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
-    ndof, room = len(tree.rows), int(at[-1])
+    has_children = np.zeros(len(tree.segment), dtype=np.bool_)
+    has_children[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
+    ndof, size = len(tree.rows), int(at[-1])
     return Articulated(
-        at, carries, np.zeros(room), np.zeros(room), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
+        at, has_children, np.zeros(size), np.zeros(size), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
         np.zeros((len(tree.segment), 2)),
     )  # fmt: skip
 
 
-@kernel_inside
+@kernel_inline
 def eliminate_single(tree, b, known, ws, parts):
     """Part of a joint of one coordinate in `articulate`; returns whether it moves mass, or is known."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-    M, J, couple, half = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], parts.couple[c], parts.half[c]
-    push(M, J, couple)
-    square, lost = along(J, couple), parts.lost[k]
-    if not (known[c] or square > ROUNDING * inertia_bound(M, lost, J, 1, 0)):
+    M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], parts.IA_S[c], parts.U_IA_S[c]
+    push(M, J, IA_S)
+    D, condensed = along(J, IA_S), parts.condensed[k]
+    if not (known[c] or ROUNDING * inertia_bound(M, condensed, J, 1, 0) < D):
         return False
-    root = 1.0 if known[c] else np.sqrt(square)
+    root = 1.0 if known[c] else np.sqrt(D)
     scale = 0.0 if known[c] else 1.0 / root
-    parts.square[parts.at[b]], parts.factor[parts.at[b]] = square, root
-    h0, h1, h2 = scale * couple[0], scale * couple[1], scale * couple[2]
-    h3, h4, h5 = scale * couple[3], scale * couple[4], scale * couple[5]
-    half[0], half[1], half[2], half[3], half[4], half[5] = h0, h1, h2, h3, h4, h5
+    parts.D[parts.at[b]], parts.factor[parts.at[b]] = D, root
+    h0, h1, h2 = scale * IA_S[0], scale * IA_S[1], scale * IA_S[2]
+    h3, h4, h5 = scale * IA_S[3], scale * IA_S[4], scale * IA_S[5]
+    U_IA_S[0], U_IA_S[1], U_IA_S[2], U_IA_S[3], U_IA_S[4], U_IA_S[5] = h0, h1, h2, h3, h4, h5
     if base >= 0:
-        above, lost_above = ws.tensor[base, 0], parts.lost[base]
-        lost_above[0] += lost[0] + h0 * h0 + h1 * h1 + h2 * h2
-        lost_above[1] += lost[1] + h3 * h3 + h4 * h4 + h5 * h5
+        above, condensed_above = ws.tensor[base, 0], parts.condensed[base]
+        condensed_above[0] += condensed[0] + h0 * h0 + h1 * h1 + h2 * h2
+        condensed_above[1] += condensed[1] + h3 * h3 + h4 * h4 + h5 * h5
         for r in range(6):
-            h = half[r]
+            h = U_IA_S[r]
             above[r, 0] += M[r, 0] - h * h0
             above[r, 1] += M[r, 1] - h * h1
             above[r, 2] += M[r, 2] - h * h2
@@ -82,68 +88,68 @@ def articulate(tree, known, ws, parts):
     known (ndof,): coordinates that are not eliminated. Returns -1, or the coordinate that moves no mass.
     """
     MC = ws.scratch[1]
-    clear_matrix(parts.lost)
+    clear_matrix(parts.condensed)
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
             if not eliminate_single(tree, b, known, ws, parts):
                 return tree.block[b, BLOCK_COLUMN]
             continue
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
-        square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        D = parts.D[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
-        couple, half = parts.couple[c0 : c0 + n], parts.half[c0 : c0 + n]
-        W, moved, turning, moving = ws.wide[0, : 6 * n], ws.wide[1, :n], 0.0, 0.0
-        clear(moved)
-        clear_matrix(square)
-        clear_matrix(couple)
+        IA_S, U_IA_S = parts.IA_S[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n]
+        W, shift_inertia, turning, moving = ws.wide[0, : 6 * n], ws.wide[1, :n], 0.0, 0.0
+        clear(shift_inertia)
+        clear_matrix(D)
+        clear_matrix(IA_S)
         clear_matrix(MC)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            M, lost = ws.tensor[k, 0], parts.lost[k]
+            M, condensed = ws.tensor[k, 0], parts.condensed[k]
             add_matrix(M, MC)
-            turning, moving = turning + lost[0], moving + lost[1]
-            if n == 0 or (tree.segment[k, BARE] != 0 and not parts.carries[k]):
+            turning, moving = turning + condensed[0], moving + condensed[1]
+            if n == 0 or (tree.segment[k, BARE] != 0 and not parts.has_children[k]):
                 continue
             work = tree.segment[k, WORK]
             J = ws.column[1, work : work + 6 * n]
             clear(W)
             add_matrix_columns(M, J, n, 1.0, W)
-            add_transposed_product(J, n, W, n, 1.0, square, 0, 0)
+            add_transposed_product(J, n, W, n, 1.0, D, 0, 0)
             for j in range(n):
-                moved[j] += inertia_bound(M, lost, J, n, j)
+                shift_inertia[j] += inertia_bound(M, condensed, J, n, j)
                 for r in range(6):
-                    couple[j, r] += W[r * n + j]
+                    IA_S[j, r] += W[r * n + j]
         for i in range(n):
             free = not known[c0 + i]
             for j in range(n):
                 both = free and not known[c0 + j]
-                factor[i, j] = square[i, j] if both else (1.0 if i == j else 0.0)
+                factor[i, j] = D[i, j] if both else (1.0 if i == j else 0.0)
             for r in range(6):
-                half[i, r] = couple[i, r] if free else 0.0
+                U_IA_S[i, r] = IA_S[i, r] if free else 0.0
         failed = cholesky(factor)
         if failed >= 0:
             return c0 + failed
         for j in range(n):
-            if not known[c0 + j] and pivot_is_rounding(factor, j, moved[j], moved, ws.wide[2]):
+            if not known[c0 + j] and pivot_is_rounding(factor, j, shift_inertia[j], shift_inertia, ws.wide[2]):
                 return c0 + j
-        forward_substitute(factor, half)
+        forward_substitute(factor, U_IA_S)
         if base >= 0:
-            parts.lost[base, 0] += turning
-            parts.lost[base, 1] += moving
+            parts.condensed[base, 0] += turning
+            parts.condensed[base, 1] += moving
             for j in range(n):
                 for r in range(6):
-                    x = half[j, r]
-                    parts.lost[base, r // 3] += x * x
+                    x = U_IA_S[j, r]
+                    parts.condensed[base, r // 3] += x * x
                     for s in range(6):
-                        MC[r, s] -= x * half[j, s]
+                        MC[r, s] -= x * U_IA_S[j, s]
             add_matrix(MC, ws.tensor[base, 0])
     return -1
 
 
-@kernel_inside
+@kernel_inline
 def fold_single(tree, b, acts, parts, ws, P, x):
-    """Part of a joint of one coordinate in the way of `solve_articulated` to the base; x (m,); acts: P is not zero."""
+    """Part of a joint of one coordinate in `eliminate_forces`; x (m,); acts: P is not zero."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-    m, half, scale, own = x.shape[0], parts.half[c], 1.0 / parts.factor[parts.at[b]], P[k]
+    m, U_IA_S, scale, own = x.shape[0], parts.U_IA_S[c], 1.0 / parts.factor[parts.at[b]], P[k]
     if acts:
         add_pairs(-1.0, ws.column[1, tree.segment[k, WORK] :], own, 0, m, x)
     for j in range(m):
@@ -151,7 +157,7 @@ def fold_single(tree, b, acts, parts, ws, P, x):
     if base < 0:
         return
     for r in range(6):
-        h, row, out = half[r], own[r], P[base, r]
+        h, row, out = U_IA_S[r], own[r], P[base, r]
         if acts:
             for j in range(m):
                 out[j] += row[j] + h * x[j]
@@ -160,7 +166,7 @@ def fold_single(tree, b, acts, parts, ws, P, x):
                 out[j] += h * x[j]
 
 
-@kernel_inside
+@kernel_inline
 def unfold_single(tree, b, known, wanted, parts, ws, P, x):
     """Its part in the way back; wanted: P of its node."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
@@ -168,10 +174,10 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
     if known[c]:
         for j in range(m):
             x[j] = -x[j]
-        add_pairs(1.0, parts.couple[c], delta, 0, m, x)
+        add_pairs(1.0, parts.IA_S[c], delta, 0, m, x)
     else:
         scale = 1.0 / parts.factor[parts.at[b]]
-        add_pairs(-1.0, parts.half[c], delta, 0, m, x)
+        add_pairs(-1.0, parts.U_IA_S[c], delta, 0, m, x)
         for j in range(m):
             x[j] *= scale
     if not wanted:
@@ -184,24 +190,19 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
 
 
 @kernel_in_place
-def solve_articulated(tree, known, everywhere, parts, ws, P, X):
-    """Overwrite X (ndof, m), forces of the free coordinates, with accelerations; zero rows of known ones with forces.
-
-    P (n_segments + 1, 6, m): wrenches that are left over at the nodes, each a world wrench that its node passes to its
-    base, the last row zero; holds delta of the nodes afterwards. `everywhere`: they are not zero at nodes that carry
-    nothing, and all deltas are wanted.
-    """
+def eliminate_forces(tree, everywhere, parts, ws, P, X):
+    """From the tips to the base: what remains of X at each block, and the wrenches P that bases get from there."""
     m = X.shape[1]
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
-            acts = everywhere or parts.carries[tree.block[b, FIRST]]
+            acts = everywhere or parts.has_children[tree.block[b, FIRST]]
             fold_single(tree, b, acts, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
             continue
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
-        x, half = X[c0 : c0 + n], parts.half[c0 : c0 + n]
+        x, U_IA_S = X[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n]
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            if not (everywhere or parts.carries[k]):
+            if not (everywhere or parts.has_children[k]):
                 continue
             work = tree.segment[k, WORK]
             for r in range(6):
@@ -215,33 +216,39 @@ def solve_articulated(tree, known, everywhere, parts, ws, P, X):
                     out = P[base, r]
                     for c in range(m):
                         out[c] += row[c]
-        # known ones keep minus their bias; the factor's unit rows leave them alone, and half has none of them
+        # known ones keep minus their bias: the factor has unit rows for them, and U_IA_S zeros
         forward_substitute(factor, x)
         if base >= 0:
             for j in range(n):
                 for r in range(6):
-                    f, out, z = half[j, r], P[base, r], x[j]
+                    f, out, z = U_IA_S[j, r], P[base, r], x[j]
                     for c in range(m):
                         out[c] += f * z[c]
+
+
+@kernel_in_place
+def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
+    """From the base to the tips: accelerations of free coordinates, forces of known ones, delta of the nodes in P."""
+    m = X.shape[1]
     for b in range(tree.block.shape[0]):
         if is_single(tree, b):
-            wanted = everywhere or parts.carries[tree.block[b, FIRST]]
+            wanted = everywhere or parts.has_children[tree.block[b, FIRST]]
             unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
             continue
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
-        square = parts.square[parts.at[b] : parts.at[b + 1]].reshape(n, n)
-        x, half, couple = (X[c0 : c0 + n], parts.half[c0 : c0 + n], parts.couple[c0 : c0 + n])
+        D = parts.D[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        x, U_IA_S, IA_S = (X[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n], parts.IA_S[c0 : c0 + n])
         delta = P[base]
         for j in range(n):
             out = x[j]
             for r in range(6):
-                f, row = half[j, r], delta[r]
+                f, row = U_IA_S[j, r], delta[r]
                 for c in range(m):
                     out[c] -= f * row[c]
         back_substitute(factor, x)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            if not (everywhere or parts.carries[k]):
+            if not (everywhere or parts.has_children[k]):
                 continue
             work = tree.segment[k, WORK]
             for r in range(6):
@@ -250,33 +257,48 @@ def solve_articulated(tree, known, everywhere, parts, ws, P, X):
                     out[c] = above[c]
                 J = ws.column[1, work + r * n : work + r * n + n]
                 for j in range(n):
-                    if not known[c0 + j]:
-                        f, row = J[j], x[j]
-                        for c in range(m):
-                            out[c] += f * row[c]
-        # forces of known ones: bias, what their block's base adds, what its free ones add
-        for i in range(n):
-            if known[c0 + i]:
-                out = x[i]
-                for c in range(m):
-                    out[c] = -out[c]
-                for r in range(6):
-                    f, row = couple[i, r], delta[r]
+                    if known[c0 + j]:
+                        continue
+                    f, row = J[j], x[j]
                     for c in range(m):
                         out[c] += f * row[c]
-                for j in range(n):
-                    if not known[c0 + j]:
-                        f, row = square[i, j], x[j]
-                        for c in range(m):
-                            out[c] += f * row[c]
+        # forces of known ones: bias, what their block's base adds, what its free ones add
+        for i in range(n):
+            if not known[c0 + i]:
+                continue
+            out = x[i]
+            for c in range(m):
+                out[c] = -out[c]
+            for r in range(6):
+                f, row = IA_S[i, r], delta[r]
+                for c in range(m):
+                    out[c] += f * row[c]
+            for j in range(n):
+                if known[c0 + j]:
+                    continue
+                f, row = D[i, j], x[j]
+                for c in range(m):
+                    out[c] += f * row[c]
+
+
+@kernel_in_place
+def solve_articulated(tree, known, everywhere, parts, ws, P, X):
+    """Overwrite X (ndof, m), forces of the free coordinates, with accelerations; zero rows of known ones with forces.
+
+    P (n_segments + 1, 6, m): wrenches that remain at the nodes, each a world wrench that its node passes to its base,
+    the last row zero; holds delta of the nodes afterwards. `everywhere`: they are not zero at nodes without children,
+    and all deltas are wanted.
+    """
+    eliminate_forces(tree, everywhere, parts, ws, P, X)
+    expand_accelerations(tree, known, everywhere, parts, ws, P, X)
 
 
 @kernel_in_place
 def forward_articulated(tree, known, ws, parts, P, X, qdd, tau):
-    """Accelerations of the free coordinates and forces of the known ones, after evaluate's task READY.
+    """Accelerations of the free coordinates and forces of the known ones, after evaluate's task PREPARE.
 
-    qdd, tau (ndof,): those that are given in, all of them out. P (n_segments + 1, 6, 1), X (ndof, 1) are room. Returns
-    -1, or the coordinate that moves no mass.
+    qdd, tau (ndof,): those that are given in, all of them out. P (n_segments + 1, 6, 1), X (ndof, 1) are scratch.
+    Returns -1, or the coordinate that moves no mass.
     """
     failed = articulate(tree, known, ws, parts)
     if failed >= 0:
@@ -302,7 +324,7 @@ def solve_columns(tree, known, ws, parts, P, part, scale, X):
     """Overwrite X (ndof, m) with scale M_ff^-1 X in the free rows, zero in the known ones. Returns m.
 
     The factors are those of the last `articulate` at the same coordinates. P (n_segments + 1, 6, width) and part
-    (ndof, width) are room: so many columns are solved for at once.
+    (ndof, width) are scratch: so many columns are solved for at once.
     """
     width = part.shape[1]
     for first in range(0, X.shape[1], width):

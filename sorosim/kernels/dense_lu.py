@@ -129,7 +129,7 @@ def rank_solve(G, order, scale, rank, b, x):
     for i in range(m):
         b[i] *= scale[i]
         x[i] = 0.0
-    # y in pivot order, kept in x for a while
+    # y in pivot order, in x as scratch
     for k in range(rank):
         total = b[order[0, k]]
         for j in range(k):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels import tree as tr
 from sorosim.kernels.kinematics import place_start
 from sorosim.kernels.single import is_single, single_derivatives
 from sorosim.kernels.small import (
@@ -18,24 +19,6 @@ from sorosim.kernels.small import (
     clear_matrix,
     copy,
     dual_transpose_vector,
-)
-from sorosim.kernels.tree import (
-    BARE,
-    BASIS,
-    BLOCK,
-    BLOCK_COLUMN,
-    BLOCK_N,
-    BLOCK_PARENT,
-    COLUMN,
-    END,
-    FIRST,
-    GENERAL,
-    KIND,
-    LENGTH,
-    MAGNUS,
-    N_COLUMNS,
-    STRAIN,
-    WORK,
 )
 from sorosim.lie.tangent import tangent_transpose_derivative_into
 
@@ -65,15 +48,15 @@ def add_left_maps(X, j, x, scale, h, out):
 
 @kernel_in_place
 def coupling_maps(tree, k, ws, FC, H):
-    """H (4, 6, 6) = H_11, H_12, H_21, H_22 of Hess = sum_ab P_a^T H_ab P_b: d(S_w^T FC) with y = Ad_g^T FC held.
+    """H (4, 6, 6) = H_11, H_12, H_21, H_22 of Hess = sum_ab P_a^T H_ab P_b: d(S_w^T FC) at constant y = Ad_g^T FC.
 
     Z = B_1 P_1 + B_2 P_2 with B_1 = h/2 - c ad_x2, B_2 = h/2 + c ad_x1; X = d(T^T y)/dOmega, b = T^T y:
     H_ab = B_a^T X B_b, then c adbar_b added to H_12 and taken from H_21.
     """
-    at = tree.segment[k, STRAIN]
-    h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
-    kept = ws.segment[k]
-    Omega, x_1, x_2, C, T = kept[0:6], kept[6:12], kept[12:18], kept[18:28], kept[28:46].reshape(2, 3, 3)
+    at = tree.segment[k, tr.STRAIN]
+    h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
+    record = ws.segment[k]
+    Omega, x_1, x_2, C, T = record[0:6], record[6:12], record[12:18], record[18:28], record[28:46].reshape(2, 3, 3)
     start = ws.scratch[2].reshape(12, 3)
     vectors = ws.scratch[3]
     y, b = vectors[0], vectors[1]
@@ -102,7 +85,7 @@ def coupling_maps(tree, k, ws, FC, H):
 @kernel_in_place
 def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
     """out[c0:, c0:] += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
-    at = tree.segment[k, STRAIN] + BASIS
+    at = tree.segment[k, tr.STRAIN] + tr.BASIS
     P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
     rows, Z_1, Z_2 = tree.rows[c0 : c0 + n], Y_1.reshape(6, n), Y_2.reshape(6, n)
     clear(Y_1)
@@ -121,7 +104,35 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
                 row[j] += a * y_1[j] + b * y_2[j]
 
 
-@kernel_apart()
+@kernel_in_place
+def add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd):
+    """Own x ancestors and ancestors x own of block b, by its sums in ws.wide; see `derivative_sweep`."""
+    n, c0, node = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
+    W, Wd, Wm = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws.wide[2, : 6 * n]
+    XM, XN, XK = ws.wide[3, : 6 * n], ws.wide[4, : 6 * n], ws.wide[5, : 6 * n]
+    while node >= 0:
+        m, c1 = tree.segment[node, tr.N_COLUMNS], tree.segment[node, tr.COLUMN]
+        work = tree.segment[node, tr.WORK]
+        J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
+        Jdd = ws.column[3, work : work + 6 * m]
+        if m > 0:
+            add_transposed_product(XM, n, Jdd, m, 1.0, dq, c0, c1)
+            add_transposed_product(J, m, W, n, 1.0, dq, c1, c0)
+            if with_mass:
+                add_transposed_product(XM, n, J, m, 1.0, dqdd, c0, c1)
+                add_transposed_product(J, m, Wm, n, 1.0, dqdd, c1, c0)
+            if moving:
+                add_transposed_product(XN, n, Jd, m, 1.0, dq, c0, c1)
+                add_transposed_product(XM, n, Jd, m, 2.0, dqd, c0, c1)
+            if moving or loaded:
+                add_transposed_product(XN, n, J, m, 1.0, dqd, c0, c1)
+                add_transposed_product(J, m, Wd, n, 1.0, dqd, c1, c0)
+            if loaded:
+                add_transposed_product(XK, n, J, m, -1.0, dq, c0, c1)
+        node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]
+
+
+@kernel_lazy()
 def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) -> None:
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 
@@ -142,7 +153,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
         if is_single(tree, b):
             filled = single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd)
             continue
-        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        n, c0, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
         size = 6 * n
         W, Wd, Wm = ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size]
         XM, XN, XK = ws.wide[3, :size], ws.wide[4, :size], ws.wide[5, :size]
@@ -153,8 +164,8 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
         clear_matrix(NC)
         clear_matrix(KC)
         clear(FC)
-        first = tree.block[b, FIRST]
-        for k in range(tree.block[b, END] - 1, first - 1, -1):
+        first = tree.block[b, tr.FIRST]
+        for k in range(tree.block[b, tr.END] - 1, first - 1, -1):
             M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
             add_matrix(M, MC)
             add_matrix(N, NC)
@@ -163,12 +174,12 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                 add_matrix(K, KC)
             if n == 0:
                 continue
-            work = tree.segment[k, WORK]
+            work = tree.segment[k, tr.WORK]
             S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
             Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
 
             # dF of this node and what hangs on it, by own columns
-            if loaded or tree.segment[k, BARE] == 0:
+            if loaded or tree.segment[k, tr.BARE] == 0:
                 add_coadbar_columns(F, J, n, 1.0, W)
                 add_matrix_columns(M, Jdd, n, 1.0, W)
                 if with_mass:
@@ -195,7 +206,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                 add_transposed_product(S, n, Wd, n, 1.0, dqd, c0, c0)
             if with_mass:
                 add_transposed_product(S, n, Wm, n, 1.0, dqdd, c0, c0)
-            if tree.segment[k, KIND] == GENERAL:
+            if tree.segment[k, tr.KIND] == tr.GENERAL:
                 coupling_maps(tree, k, ws, FC, H)
                 add_coupling(tree, k, H, n, Y_1, Y_2, dq, c0)
 
@@ -214,25 +225,5 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
         if loaded:
             add_matrix(KC, ws.tensor[base, 2])
 
-        # own x ancestors and ancestors x own
-        node = base
-        while n > 0 and node >= 0:
-            m, c1 = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
-            work = tree.segment[node, WORK]
-            J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
-            Jdd = ws.column[3, work : work + 6 * m]
-            if m > 0:
-                add_transposed_product(XM, n, Jdd, m, 1.0, dq, c0, c1)
-                add_transposed_product(J, m, W, n, 1.0, dq, c1, c0)
-                if with_mass:
-                    add_transposed_product(XM, n, J, m, 1.0, dqdd, c0, c1)
-                    add_transposed_product(J, m, Wm, n, 1.0, dqdd, c1, c0)
-                if moving:
-                    add_transposed_product(XN, n, Jd, m, 1.0, dq, c0, c1)
-                    add_transposed_product(XM, n, Jd, m, 2.0, dqd, c0, c1)
-                if moving or loaded:
-                    add_transposed_product(XN, n, J, m, 1.0, dqd, c0, c1)
-                    add_transposed_product(J, m, Wd, n, 1.0, dqd, c1, c0)
-                if loaded:
-                    add_transposed_product(XK, n, J, m, -1.0, dq, c0, c1)
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        if n > 0:
+            add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd)

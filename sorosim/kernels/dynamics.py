@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels import tree as tr
 from sorosim.kernels.single import is_single, rigid_quantities, single_mass
 from sorosim.kernels.small import (
     add,
@@ -16,23 +17,9 @@ from sorosim.kernels.small import (
     matrix_vector,
     world_inertia,
 )
-from sorosim.kernels.tree import (
-    BARE,
-    BLOCK,
-    BLOCK_COLUMN,
-    BLOCK_N,
-    BLOCK_PARENT,
-    COLUMN,
-    END,
-    FIRST,
-    N_COLUMNS,
-    PARENT,
-    RIGID,
-    WORK,
-)
 
 
-@kernel_apart()
+@kernel_lazy()
 def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
     """World-frame inertia M, wrench F and, if `tensors`, N - D_w and K_w of every node (docs/theory.md, 4).
 
@@ -49,7 +36,7 @@ def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
             clear_matrix(N)
         if tree.inertia[k, 3, 3] == 0.0 and tree.inertia[k, 0, 0] == 0.0:
             clear_matrix(M)
-        elif tree.segment[k, RIGID] != 0:
+        elif tree.segment[k, tr.RIGID] != 0:
             rigid_quantities(ws.pose[k], tree.inertia[k], V, ws.twist[k, 1], moving, tensors, M, N, F)
         else:
             world_inertia(ws.pose[k, :3], ws.pose[k, 3], tree.inertia[k], rotated, M)
@@ -84,17 +71,17 @@ def project_wrenches(tree, ws, tau):
     clear(tau)
     for k in range(tree.segment.shape[0] - 1, -1, -1):
         F = ws.twist[k, 2]
-        n, work, first = tree.segment[k, N_COLUMNS], tree.segment[k, WORK], tree.segment[k, COLUMN]
+        n, work, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.WORK], tree.segment[k, tr.COLUMN]
         for r in range(6):
             S = ws.column[0, work + r * n : work + r * n + n]
             for j in range(n):
                 tau[first + j] += S[j] * F[r]
-        parent = tree.segment[k, PARENT]
+        parent = tree.segment[k, tr.PARENT]
         if parent >= 0:
             add(F, ws.twist[parent, 2])
 
 
-@kernel_apart()
+@kernel_lazy()
 def composite_mass_matrix(tree, ws, M) -> None:
     """Mass matrix M (ndof, ndof), both triangles, from composite inertias; sums ws.tensor[:, 0] towards the root."""
     clear_matrix(M)
@@ -103,18 +90,18 @@ def composite_mass_matrix(tree, ws, M) -> None:
         if is_single(tree, b):
             filled = single_mass(tree, b, filled, ws, M)
             continue
-        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        n, c0, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
         W, XM = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n]
         clear(W)
         clear(XM)
         clear_matrix(MC)
-        for k in range(tree.block[b, END] - 1, tree.block[b, FIRST] - 1, -1):
+        for k in range(tree.block[b, tr.END] - 1, tree.block[b, tr.FIRST] - 1, -1):
             add_matrix(ws.tensor[k, 0], MC)
             if n == 0:
                 continue
-            work = tree.segment[k, WORK]
+            work = tree.segment[k, tr.WORK]
             S, J = ws.column[0, work : work + 6 * n], ws.column[1, work : work + 6 * n]
-            if tree.segment[k, BARE] == 0:
+            if tree.segment[k, tr.BARE] == 0:
                 add_matrix_columns(ws.tensor[k, 0], J, n, 1.0, W)
             if base >= 0:
                 add_matrix_columns(MC, S, n, 1.0, XM)
@@ -124,8 +111,8 @@ def composite_mass_matrix(tree, ws, M) -> None:
         add_matrix(MC, ws.tensor[base, 0])
         node = base
         while n > 0 and node >= 0:
-            m, c1, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN], tree.segment[node, WORK]
+            m, c1, work = tree.segment[node, tr.N_COLUMNS], tree.segment[node, tr.COLUMN], tree.segment[node, tr.WORK]
             J = ws.column[1, work : work + 6 * m]
             add_transposed_product(XM, n, J, m, 1.0, M, c0, c1)
             add_transposed_product(J, m, W, n, 1.0, M, c1, c0)
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]

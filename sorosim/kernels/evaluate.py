@@ -6,13 +6,12 @@ the sweeps from being compiled half a dozen times.
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.forces import internal_forces
-from sorosim.kernels.idle import idle_coordinate
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.loops import (
@@ -28,6 +27,7 @@ from sorosim.kernels.loops import (
     close_loops,
     loop_matrices,
 )
+from sorosim.kernels.mass_rank import singular_coordinate
 from sorosim.kernels.saddle import factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.kernels.small import clear, clear_matrix, copy
 from sorosim.kernels.surfaces import LINKED
@@ -44,14 +44,14 @@ FORWARD = 7  # qdd and multipliers; mass holds the Cholesky factor
 FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
 HYBRID = 9  # as FORWARD, with the forces in tau in the place of internal forces
 HYBRID_DERIVATIVES = 10  # as FORWARD_DERIVATIVES, without B
-READY = 11  # tau: the internal force; the workspace for kernels.articulated, with the accelerations that are known
+PREPARE = 11  # tau: the internal force; the workspace for kernels.articulated, with the accelerations that are known
 # rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor; inverse and
 # hybrid dynamics are those of the tree, its loops left open
 
 DONE = -1
 
 
-@kernel_apart()
+@kernel_lazy()
 def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass) -> int:
     """Overwrite the bias force tau with accelerations, zero for known ones, and the mass matrix with its factor.
 
@@ -68,13 +68,13 @@ def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, sa
             mass[i, i] = 1.0
     failed = cholesky(mass)
     if failed < 0:
-        failed = idle_coordinate(tree, known, diagonal, mass, ws)
+        failed = singular_coordinate(tree, known, diagonal, mass, ws)
     if failed >= 0:
         return failed
     if looped:
         for i in range(closure.multiplier.shape[0]):
-            asked = closing[0] * closure.value[RATE, i] + closing[1] * closure.value[ERROR, i]
-            saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + asked)
+            stabilisation = closing[0] * closure.value[RATE, i] + closing[1] * closure.value[ERROR, i]
+            saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + stabilisation)
         A, error = closure.matrix[CONSTRAINT], closure.value[ERROR]
         factor_constraints(loops, mass, A, error, int(closing[2]), known, saddle)
         solve_constrained(loops, mass, saddle, tau, closure.multiplier)
@@ -83,7 +83,7 @@ def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, sa
     return DONE
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B) -> None:
     """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
     n = dq.shape[0]
@@ -102,12 +102,38 @@ def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B) 
     solve_constrained_columns(loops, mass, saddle, B)
 
 
-@kernel_apart()
+@kernel_in_place
+def clear_free(known, qdd):
+    """Zero for accelerations that are not known."""
+    for i in range(qdd.shape[0]):
+        if not known[i]:
+            qdd[i] = 0.0
+
+
+@kernel_in_place
+def acceleration_derivatives(by_inputs, loops, looped, known, closing, closure, saddle, mass, dq, dqd, B):
+    """Overwrite derivatives of forces by those of accelerations, zero for known ones; B too if `by_inputs`."""
+    for i in range(known.shape[0]):
+        if known[i]:
+            clear(dq[i])
+            clear(dqd[i])
+            if by_inputs:
+                clear(B[i])
+    if looped:
+        solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B)
+    else:
+        cholesky_solve(mass, dq)
+        cholesky_solve(mass, dqd)
+        if by_inputs:
+            cholesky_solve(mass, B)
+
+
+@kernel_lazy()
 def evaluate(
     tree, elastic, fibres, loops, task, known, q, qd, qdd, u, gravity, external, closing, ws, closure, saddle, tau,
     mass, dq, dqd, B,
 ) -> int:  # fmt: skip
-    """Internal forces, inverse or forward dynamics of a tree, with or without derivatives; which, says `task`.
+    """Internal forces, inverse or forward dynamics of a tree, with or without derivatives, by `task`.
 
     Parameters
     ----------
@@ -121,8 +147,8 @@ def evaluate(
     external : External
         What loads give, see kernels.external.
     closing : (3,)
-        Factors of rate and error in forward dynamics under A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and how
-        many rows of A are independent where the loops are closed, -1 if unknown.
+        Baumgarte stabilisation in forward dynamics, A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and the rank of
+        A where the loops are closed, -1 if unknown.
     ws : Workspace
     closure, saddle
         Of the loops; see kernels.loops and kernels.saddle.
@@ -139,7 +165,7 @@ def evaluate(
     """
     n = q.shape[0]
     internal, dq_internal, dqd_internal = ws.vector[0], ws.matrix[0], ws.matrix[1]
-    forward = task >= FORWARD and task != READY
+    forward = task >= FORWARD and task != PREPARE
     derivatives = (
         task == INTERNAL_DERIVATIVES
         or task == INVERSE_DERIVATIVES
@@ -151,7 +177,7 @@ def evaluate(
         internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
         return DONE
     looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
-    if task == READY:
+    if task == PREPARE:
         internal_forces(tree, elastic, fibres, q, qd, u, False, ws, external, tau, dq, dqd, B)
     elif task >= HYBRID:
         copy(tau, internal)
@@ -162,16 +188,14 @@ def evaluate(
             tree, elastic, fibres, q, qd, u, derivatives, ws, external, internal, dq_internal, dqd_internal, B
         )
     if forward:
-        for i in range(n):
-            if not known[i]:
-                qdd[i] = 0.0
+        clear_free(known, qdd)
 
     # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
     for stage in range(2 if forward and derivatives else 1):
         jets = derivatives and (stage == 1 or not forward)
         moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
-        if task == READY:
+        if task == PREPARE:
             return DONE
         if looped:
             if forward and stage == 0:
@@ -182,8 +206,8 @@ def evaluate(
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
-            if external.touch.counts[LINKED] > 0:
-                contact_matrices(tree, external.touch, moving, ws, dq, dqd)
+            if external.contact.counts[LINKED] > 0:
+                contact_matrices(tree, external.contact, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)
         if looped and (forward or jets):
@@ -207,17 +231,6 @@ def evaluate(
                 dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
                 dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
     if forward and derivatives:
-        for i in range(n):
-            if known[i]:
-                clear(dq[i])
-                clear(dqd[i])
-                if task == FORWARD_DERIVATIVES:
-                    clear(B[i])
-        if looped:
-            solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B)
-        else:
-            cholesky_solve(mass, dq)
-            cholesky_solve(mass, dqd)
-            if task == FORWARD_DERIVATIVES:
-                cholesky_solve(mass, B)
+        acceleration_derivatives(task == FORWARD_DERIVATIVES, loops, looped, known, closing, closure, saddle, mass,
+                                 dq, dqd, B)  # fmt: skip
     return DONE

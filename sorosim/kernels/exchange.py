@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart
+from sorosim.compiled import kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.external import clear_external
 from sorosim.kernels.forces import internal_forces
@@ -11,13 +11,13 @@ from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.surfaces import NO_TANGENTS
 
 
-@kernel_apart()
+@kernel_lazy()
 def tree_exchange(
-    tree, active, fibres, brakes, no_fibres, q, qd, u, ws, external, work, loss, dq, dqd, B
+    tree, active, fibres, dampers, no_fibres, q, qd, u, ws, external, work, loss, dq, dqd, B
 ) -> None:  # fmt: skip
     """Generalised forces of actuators, and those against damping, in k states.
 
-    active, fibres : motors of joints without stiffness and damping, and actuators inside rods; brakes, no_fibres :
+    active, fibres : motors of joints without stiffness and damping, and actuators inside rods; dampers, no_fibres :
     damping alone; q, qd, work, loss : (k, ndof); u : (k, n_actuators); dq, dqd, B : not used.
     """
     n = q.shape[1]
@@ -25,23 +25,23 @@ def tree_exchange(
         forces = work[k, :n]
         internal_forces(tree, active, fibres, q[k], qd[k], u[k], False, ws, external, forces, dq, dqd, B)
         forces = loss[k, :n]
-        internal_forces(tree, brakes, no_fibres, q[k], qd[k], u[k], False, ws, external, forces, dq, dqd, B)
+        internal_forces(tree, dampers, no_fibres, q[k], qd[k], u[k], False, ws, external, forces, dq, dqd, B)
         for i in range(n):
             loss[k, i] = -loss[k, i]
 
 
-@kernel_apart("loads")
+@kernel_lazy("loads")
 def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, wrench, twist) -> None:
     """World wrenches (k, n_nodes, 6) of loads, and twists of their nodes, in k states at times t (k,).
 
-    varying : (k, n_signals, 3) signals of the laws; external, stack : room, as of `add_load_laws`.
+    varying : (k, n_signals, 3) signals of the laws; external, stack : scratch, as of `add_load_laws`.
     """
     for k in range(q.shape[0]):
         clear_external(external)
         forward_sweep(tree, q[k], qd[k], qd[k], gravity, POSES, ws)
         add_load_laws(laws, t[k], varying[k], gravity, ws, stack, external)
         if laws.surfaces.group.shape[0] > 0:
-            external.touch.counts[NO_TANGENTS] = True
+            external.contact.counts[NO_TANGENTS] = True
             add_contacts(laws.surfaces, ws, external)
         for i in range(wrench.shape[1]):
             for r in range(6):
@@ -49,12 +49,12 @@ def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, w
                 twist[k, i, r] = ws.twist[i, 0, r]
 
 
-@kernel_apart()
+@kernel_lazy()
 def powers(work, loss, rates, out) -> None:
     """Power of k rows of forces along rates: out (k, 2), of work and of loss [W]."""
     for k in range(rates.shape[0]):
-        put_in, lost = 0.0, 0.0
+        supplied, dissipated = 0.0, 0.0
         for i in range(rates.shape[1]):
-            put_in += work[k, i] * rates[k, i]
-            lost += loss[k, i] * rates[k, i]
-        out[k, 0], out[k, 1] = put_in, lost
+            supplied += work[k, i] * rates[k, i]
+            dissipated += loss[k, i] * rates[k, i]
+        out[k, 0], out[k, 1] = supplied, dissipated

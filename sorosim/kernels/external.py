@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
-from sorosim.kernels.fibres import FibreRoom
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels.fibres import FibreWorkspace
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
-from sorosim.kernels.surfaces import ACTIVE, LINKED, Touch
+from sorosim.kernels.surfaces import ACTIVE, LINKED, ContactWorkspace
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
 
@@ -32,15 +32,15 @@ class External(NamedTuple):
     section_K: np.ndarray  # (n_rows, 6, 6) by the strain
     section_D: np.ndarray  # (n_rows, 6, 6) by the rate of the strain
     section_B: np.ndarray  # (n_rows, 6) by the input
-    fibres: FibreRoom
-    touch: Touch  # contacts
-    columns: np.ndarray  # (6, 6 ndof) room for the columns of a pair; of length 0 where there are none
-    member: np.ndarray  # (2, ndof) int room
+    fibres: FibreWorkspace
+    contact: ContactWorkspace  # contacts
+    columns: np.ndarray  # (6, 6 ndof) scratch for the columns of a pair; of length 0 where there are none
+    member: np.ndarray  # (2, ndof) int scratch
     scratch: np.ndarray  # (16, 6, 6)
 
 
 def make_external(
-    n_nodes: int, pairs: np.ndarray, n_rows: int, fibres: FibreRoom, touch: Touch, ndof: int
+    n_nodes: int, pairs: np.ndarray, n_rows: int, fibres: FibreWorkspace, touch: ContactWorkspace, ndof: int
 ) -> External:  # fmt: skip
     """Allocate for nodes (0: no loads), pairs of nodes (n_pairs, 2) and rows of actuators in Python."""
     n, m = len(pairs), ndof if len(pairs) else 0
@@ -63,8 +63,8 @@ def clear_external(external):
         for side in range(2):
             clear_matrix(external.pair_K[k, side])
             clear_matrix(external.pair_D[k, side])
-    external.touch.counts[ACTIVE] = 0
-    external.touch.counts[LINKED] = 0
+    external.contact.counts[ACTIVE] = 0
+    external.contact.counts[LINKED] = 0
 
 
 @kernel_in_place
@@ -97,18 +97,18 @@ def world_wrench(g, f, out):
 
 
 @kernel_in_place
-def world_tangent(g, X, room, out):
-    """out = Ad_g^-T X Ad_g^-1, X any (6, 6); g (4, 3), room (6, 6)."""
+def world_tangent(g, X, scratch, out):
+    """out = Ad_g^-T X Ad_g^-1, X any (6, 6); g (4, 3), scratch (6, 6)."""
     p = g[3]
     # blocks into world axes: R X R^T
     for i in range(6):
         for j in range(6):
             bj, c = 3 * (j // 3), j % 3
-            room[i, j] = X[i, bj] * g[c, 0] + X[i, bj + 1] * g[c, 1] + X[i, bj + 2] * g[c, 2]
+            scratch[i, j] = X[i, bj] * g[c, 0] + X[i, bj + 1] * g[c, 1] + X[i, bj + 2] * g[c, 2]
     for i in range(6):
         bi, r = 3 * (i // 3), i % 3
         for j in range(6):
-            out[i, j] = g[r, 0] * room[bi, j] + g[r, 1] * room[bi + 1, j] + g[r, 2] * room[bi + 2, j]
+            out[i, j] = g[r, 0] * scratch[bi, j] + g[r, 1] * scratch[bi + 1, j] + g[r, 2] * scratch[bi + 2, j]
     # to the world's origin: [[1, p^], [0, 1]] X [[1, 0], [-p^, 1]]
     for j in range(6):
         a, b, c = out[3, j], out[4, j], out[5, j]
@@ -125,15 +125,15 @@ def world_tangent(g, X, room, out):
 @kernel_in_place
 def add_load(node, g, f, K, D, external):
     """Add a wrench f on a frame with pose g (4, 3) on a node, and its tangents, all in the axes of that frame."""
-    room, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
+    scratch, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
     world_wrench(g, f, w)
     for i in range(6):
         external.wrench[node, i] += w[i]
-    world_tangent(g, K, room, X)
+    world_tangent(g, K, scratch, X)
     for i in range(6):
         for j in range(6):
             external.K[node, i, j] += X[i, j]
-    world_tangent(g, D, room, X)
+    world_tangent(g, D, scratch, X)
     for i in range(6):
         for j in range(6):
             external.D[node, i, j] += X[i, j]
@@ -143,14 +143,14 @@ def add_load(node, g, f, K, D, external):
 def add_pair_load(k, A, B, g_A, V_A, V_B, f, K, D, external):
     """Add a load between frames on nodes A and B, in the axes of the frame on A, B its observer; pair k has its blocks.
 
-    f acts on A; K is its tangent by the motion of A as B sees it, the relative twist in A held, D that by this twist.
+    f acts on A; K is its tangent by the motion of A relative to B at constant relative twist in A, D by this twist.
     With K~ = K_w - D_w ad_VB the wrench w on A changes by adbar_w J_A + K~ (J_A - J_B) + D_w (J'_A - J'_B).
     """
-    room, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
+    scratch, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
     K_w, y = external.scratch[3], external.scratch[2, 1]
     world_wrench(g_A, f, w)
-    world_tangent(g_A, K, room, K_w)
-    world_tangent(g_A, D, room, X)
+    world_tangent(g_A, K, scratch, K_w)
+    world_tangent(g_A, D, scratch, X)
     for i in range(6):
         # a row of D_w ad_V is -ad*_V of the row of D_w
         clear(y)
@@ -194,7 +194,7 @@ def gather_chain(tree, ws, node, order, out, index):
 
 @kernel_in_place
 def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
-    """out -= J^T K X over coordinates: J (6, n) at rows, X (6, m) at columns, both with a stride; Y room."""
+    """out -= J^T K X over coordinates: J (6, n) at rows, X (6, m) at columns, both with a stride; Y scratch."""
     for i in range(6):
         for j in range(m):
             total = 0.0
@@ -210,7 +210,7 @@ def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
             line[columns[j]] -= total
 
 
-@kernel_apart("pairs")
+@kernel_lazy("pairs")
 def pair_matrices(tree, external, moving, ws, dq, dqd) -> None:
     """Add what couples the two nodes of each pair to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]
@@ -235,13 +235,13 @@ def pair_matrices(tree, external, moving, ws, dq, dqd) -> None:
 
 
 @kernel_in_place
-def see_points(nodes, frames, others, other_frames, ws, g_w, V, V_other, g, eta):
-    """Fill what a load in Python sees, after a sweep of poses.
+def relative_kinematics(nodes, frames, others, other_frames, ws, g_w, V, V_other, g, eta):
+    """Relative poses and twists for loads in Python, after a sweep of poses.
 
-    nodes, others : (n,) of the points, and of the bodies that they are seen from (-1 and less: the world)
+    nodes, others : (n,) of the points, and of the bodies that they are relative from (-1 and less: the world)
     frames, other_frames : (n, 4, 3) on these nodes
     g_w, V, V_other : (n, 4, 3), (n, 6) twice, filled: poses of the points in the world, twists of both nodes there
-    g, eta : (n, 4, 4), (n, 6), filled: poses seen from the other frames, twists relative to them in the points' axes
+    g, eta : (n, 4, 4), (n, 6), filled: relative poses in the other frames, relative twists in the points' axes
     """
     for i in range(nodes.shape[0]):
         node, other = nodes[i], max(others[i], -1)
@@ -285,7 +285,7 @@ def see_points(nodes, frames, others, other_frames, ws, g_w, V, V_other, g, eta)
 
 @kernel_in_place
 def add_loads_at(nodes, others, pairs, g, V, V_other, f, K, D, external):
-    """Add loads that Python gave: frames with poses g (n, 4, 3) on nodes, seen from others (-2: the world, no pair).
+    """Add loads that Python gave: frames with poses g (n, 4, 3) on nodes, relative to others (-2: the world, no pair).
 
     V, V_other (n, 6): world twists; f (n, 6), K, D (n, 6, 6): in the axes of the frames.
     """

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
@@ -23,14 +23,14 @@ ROUTE_ROW, WRENCH_ROW, PYTHON_ROW = range(3)
 WEIGHT, GAIN, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 2, 5, 8
 WRENCH = 2
 N_FIBRE_VALUES = 14
-# what the input of an actuator is: its tension whatever its sign, its tension if positive, the length of tendon that
-# is pulled out at its end
-PLAIN, PULLED, WOUND = range(3)
+# what the input of an actuator is: a force of either sign, a tension (slack if negative), the length of tendon that is
+# pulled out at its end
+FORCE_INPUT, TENSION_INPUT, LENGTH_INPUT = range(3)
 # columns of Fibres.input: mode, stiffness [N/m], length in the unstrained rod and the part of a stretch that only takes
 # up slack [m]
-MODE, WOUND_STIFFNESS, WOUND_LENGTH, ONSET = range(4)
-# columns of Fibres.rubbing: actuator, first of its rows in `line`, how many, offset in `spread`
-RUB_ACTUATOR, RUB_FIRST, RUB_N, RUB_SPREAD = range(4)
+MODE, TENDON_STIFFNESS, TENDON_LENGTH, ONSET = range(4)
+# columns of Fibres.capstan: actuator, first of its rows in `line`, how many, offset in `operators`
+CAPSTAN_ACTUATOR, CAPSTAN_FIRST, CAPSTAN_N, CAPSTAN_OPERATORS = range(4)
 
 
 @by_reference
@@ -41,28 +41,28 @@ class Fibres(NamedTuple):
     value: np.ndarray  # (n, 14): layout named above
     basis: np.ndarray  # flat: P (n_i, 6) of each point
     input: np.ndarray  # (n_actuators, 4): columns named above
-    rubbing: np.ndarray  # (n, 4) int: tendons with friction
+    capstan: np.ndarray  # (n, 4) int: tendons with friction
     friction: np.ndarray  # (n, 2): coefficient, and the rate of turning below which it fades [1/m]
     line: np.ndarray  # int, flat: rows of each of them from its pulled end on
-    spread: np.ndarray  # flat, of each: derivative by arclength and integral from the pulled end, (2, N, N)
+    operators: np.ndarray  # flat, of each: derivative by arclength and integral from the pulled end, (2, N, N)
 
 
 @by_reference
-class FibreRoom(NamedTuple):
-    """Room for actuators inside rods; one per thread."""
+class FibreWorkspace(NamedTuple):
+    """Workspace of actuators inside rods; one per thread."""
 
     tension: np.ndarray  # (2, n_actuators): tension, and its slope by the length
-    left: np.ndarray  # (n_rows,) part of the tension at the pulled end that friction leaves
+    transmission: np.ndarray  # (n_rows,) part of the tension at the pulled end that friction leaves, Euler-Eytelwein
     # (n_line, 16) of each entry of `line`: v, kappa, gradients of the rate of turning by dv/dX, kappa and v, the rate
-    rub: np.ndarray
+    capstan: np.ndarray
     gamma: np.ndarray  # (n_most, 6)
 
 
-def make_fibre_room(fibres: Fibres) -> FibreRoom:
+def make_fibre_workspace(fibres: Fibres) -> FibreWorkspace:
     """Allocate."""
-    most = int(fibres.rubbing[:, RUB_N].max(initial=0))
+    most = int(fibres.capstan[:, CAPSTAN_N].max(initial=0))
     tension, left = np.zeros((2, len(fibres.input))), np.ones(len(fibres.row))
-    return FibreRoom(tension, left, np.zeros((len(fibres.line), 16)), np.zeros((most, 6)))
+    return FibreWorkspace(tension, left, np.zeros((len(fibres.line), 16)), np.zeros((most, 6)))
 
 
 @kernel_in_place
@@ -89,7 +89,7 @@ def route_vector(value, xi, v):
 
 
 @kernel_in_place
-def from_route(value, x, out):
+def route_wrench(value, x, out):
     """out (6,) = E^T x = [d x x; x]."""
     d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
     out[0], out[1], out[2] = d1 * x[2] - d2 * x[1], d2 * x[0] - d0 * x[2], d0 * x[1] - d1 * x[0]
@@ -108,26 +108,26 @@ def fibre_lengths(tree, fibres, q, scratch, lengths):
 
 
 @kernel_in_place
-def tensions(tree, fibres, q, u, scratch, room):
+def tensions(tree, fibres, q, u, scratch, workspace):
     """Fill the tension of each actuator (its input where it has none), and its slope by the length."""
-    tension, slope = room.tension[0], room.tension[1]
-    wound = False
+    tension, slope = workspace.tension[0], workspace.tension[1]
+    length_input = False
     for a in range(u.shape[0]):
         mode = fibres.input[a, MODE]
         tension[a], slope[a] = u[a], 0.0
-        if mode == PULLED:
+        if mode == TENSION_INPUT:
             tension[a] = max(u[a], 0.0)
-        elif mode == WOUND:
-            wound, tension[a] = True, 0.0
-    if not wound:
+        elif mode == LENGTH_INPUT:
+            length_input, tension[a] = True, 0.0
+    if not length_input:
         return
     fibre_lengths(tree, fibres, q, scratch, slope)
     for a in range(u.shape[0]):
-        if fibres.input[a, MODE] != WOUND:
+        if fibres.input[a, MODE] != LENGTH_INPUT:
             slope[a] = 0.0
             continue
-        k, onset = fibres.input[a, WOUND_STIFFNESS], fibres.input[a, ONSET]
-        stretch = slope[a] - fibres.input[a, WOUND_LENGTH] + u[a]
+        k, onset = fibres.input[a, TENDON_STIFFNESS], fibres.input[a, ONSET]
+        stretch = slope[a] - fibres.input[a, TENDON_LENGTH] + u[a]
         tension[a], slope[a] = 0.0, 0.0
         if stretch.real >= onset.real:
             tension[a], slope[a] = k * (stretch - 0.5 * onset), k
@@ -136,33 +136,33 @@ def tensions(tree, fibres, q, u, scratch, room):
 
 
 @kernel_in_place
-def rub(tree, fibres, q, scratch, room):
-    """What friction leaves of tensions: exp(-mu angle), the angle by which a tendon has turned since its pulled end.
+def capstan_friction(tree, fibres, q, scratch, workspace):
+    """Transmission of tension by capstan friction, exp(-mu angle): the angle that a tendon turned since its pulled end.
 
-    The rate of turning is |v x v_total|/|v|^2, v_total = kappa x v + dv/dX; smooth where it is zero. rub keeps of each
+    The rate of turning is |v x v_total|/|v|^2, v_total = kappa x v + dv/dX; smooth where it is zero. Recorded of each
     point v, kappa, and the gradients of the rate by v, kappa and dv/dX.
     """
     xi, change, w, c, h = scratch[0, 0], scratch[0, 1], scratch[0, 2], scratch[0, 3], scratch[0, 4]
-    for k in range(fibres.rubbing.shape[0]):
-        line = fibres.rubbing[k]
-        n, at = line[RUB_N], line[RUB_SPREAD]
-        points = room.rub[line[RUB_FIRST] : line[RUB_FIRST] + n]
+    for k in range(fibres.capstan.shape[0]):
+        line = fibres.capstan[k]
+        n, at = line[CAPSTAN_N], line[CAPSTAN_OPERATORS]
+        points = workspace.capstan[line[CAPSTAN_FIRST] : line[CAPSTAN_FIRST] + n]
         mu, fades = fibres.friction[k, 0], fibres.friction[k, 1]
-        derive = fibres.spread[at : at + n * n].reshape(n, n)
-        reach = fibres.spread[at + n * n : at + 2 * n * n].reshape(n, n)
+        differentiate = fibres.operators[at : at + n * n].reshape(n, n)
+        integrate = fibres.operators[at + n * n : at + 2 * n * n].reshape(n, n)
         for j in range(n):
-            row = fibres.line[line[RUB_FIRST] + j]
+            row = fibres.line[line[CAPSTAN_FIRST] + j]
             fibre_strain(tree, fibres, row, q, True, xi)
             route_vector(fibres.value[row], xi, points[j, :3])
             for i in range(3):
                 points[j, 3 + i] = xi[i]
         for j in range(n):
-            kept = points[j]
-            v, kappa = kept[0:3], kept[3:6]
+            record = points[j]
+            v, kappa = record[0:3], record[3:6]
             for i in range(3):
                 change[i] = 0.0
                 for m in range(n):
-                    change[i] += derive[j, m] * points[m, i]
+                    change[i] += differentiate[j, m] * points[m, i]
             size = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
             for i in range(3):
                 a, b = (i + 1) % 3, (i + 2) % 3
@@ -173,8 +173,8 @@ def rub(tree, fibres, q, scratch, room):
                 w[i] = (v[a] * c[b] - v[b] * c[a]) / size
                 total += w[i] * w[i]
             soft = np.sqrt(total + fades * fades)
-            kept[15] = soft - fades
-            s, by_kappa, by_v = kept[6:9], kept[9:12], kept[12:15]
+            record[15] = soft - fades
+            s, by_kappa, by_v = record[6:9], record[9:12], record[12:15]
             for i in range(3):
                 h[i] = w[i] / (soft * size)
             for i in range(3):
@@ -188,43 +188,43 @@ def rub(tree, fibres, q, scratch, room):
         for j in range(n):
             angle = 0.0
             for m in range(n):
-                angle += reach[j, m] * points[m, 15]
-            room.left[fibres.line[line[RUB_FIRST] + j]] = np.exp(-mu * angle)
+                angle += integrate[j, m] * points[m, 15]
+            workspace.transmission[fibres.line[line[CAPSTAN_FIRST] + j]] = np.exp(-mu * angle)
 
 
 @kernel_in_place
-def rub_derivatives(tree, fibres, q, u, scratch, room, dq):
-    """dq += what friction changes of tensions, from what `rub` kept."""
+def capstan_derivatives(tree, fibres, q, u, scratch, workspace, dq):
+    """dq += what friction changes of tensions, from what `capstan_friction` recorded."""
     xi, f, x = scratch[0, 0], scratch[0, 1], scratch[0, 2]
-    for k in range(fibres.rubbing.shape[0]):
-        line = fibres.rubbing[k]
-        n, at, actuator = line[RUB_N], line[RUB_SPREAD], line[RUB_ACTUATOR]
-        points = room.rub[line[RUB_FIRST] : line[RUB_FIRST] + n]
-        tension, mu = room.tension[0, actuator], fibres.friction[k, 0]
+    for k in range(fibres.capstan.shape[0]):
+        line = fibres.capstan[k]
+        n, at, actuator = line[CAPSTAN_N], line[CAPSTAN_OPERATORS], line[CAPSTAN_ACTUATOR]
+        points = workspace.capstan[line[CAPSTAN_FIRST] : line[CAPSTAN_FIRST] + n]
+        tension, mu = workspace.tension[0, actuator], fibres.friction[k, 0]
         if tension == 0.0:
             continue
-        derive = fibres.spread[at : at + n * n].reshape(n, n)
-        reach = fibres.spread[at + n * n : at + 2 * n * n].reshape(n, n)
+        differentiate = fibres.operators[at : at + n * n].reshape(n, n)
+        integrate = fibres.operators[at + n * n : at + 2 * n * n].reshape(n, n)
         for j in range(n):
-            row = fibres.line[line[RUB_FIRST] + j]
+            row = fibres.line[line[CAPSTAN_FIRST] + j]
             value = fibres.value[row]
             # the gradient of the angle here, by the strains of all points of the line
             for m in range(n):
-                kept = points[m]
+                record = points[m]
                 for i in range(3):
-                    x[i] = reach[j, m] * kept[12 + i]
+                    x[i] = integrate[j, m] * record[12 + i]
                     for p in range(n):
-                        x[i] += reach[j, p] * derive[p, m] * points[p, 6 + i]
-                from_route(fibres.value[fibres.line[line[RUB_FIRST] + m]], x, room.gamma[m])
+                        x[i] += integrate[j, p] * differentiate[p, m] * points[p, 6 + i]
+                route_wrench(fibres.value[fibres.line[line[CAPSTAN_FIRST] + m]], x, workspace.gamma[m])
                 for i in range(3):
-                    room.gamma[m, i] += reach[j, m] * kept[9 + i]
+                    workspace.gamma[m, i] += integrate[j, m] * record[9 + i]
             # the wrench on this section
             fibre_strain(tree, fibres, row, q, True, xi)
             length = route_vector(value, xi, x)
             for i in range(3):
                 x[i] /= length
-            from_route(value, x, f)
-            scale = value[WEIGHT] * value[GAIN] * tension * mu * room.left[row]
+            route_wrench(value, x, f)
+            scale = value[WEIGHT] * value[GAIN] * tension * mu * workspace.transmission[row]
             b, basis = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS]
             c0 = tree.block[b, BLOCK_COLUMN]
             for i in range(tree.block[b, BLOCK_N]):
@@ -233,12 +233,12 @@ def rub_derivatives(tree, fibres, q, u, scratch, room, dq):
                     force += fibres.basis[basis + 6 * i + r] * f[r]
                 force *= scale
                 for m in range(n):
-                    other = fibres.line[line[RUB_FIRST] + m]
+                    other = fibres.line[line[CAPSTAN_FIRST] + m]
                     b_m, basis_m = fibres.row[other, FIBRE_BLOCK], fibres.row[other, FIBRE_BASIS]
                     c1 = tree.block[b_m, BLOCK_COLUMN]
                     for j2 in range(tree.block[b_m, BLOCK_N]):
                         for r in range(tree.rows[c1 + j2, 0], tree.rows[c1 + j2, 1]):
-                            dq[c0 + i, c1 + j2] += force * room.gamma[m, r] * fibres.basis[basis_m + 6 * j2 + r]
+                            dq[c0 + i, c1 + j2] += force * workspace.gamma[m, r] * fibres.basis[basis_m + 6 * j2 + r]
 
 
 @kernel_in_place
@@ -255,7 +255,7 @@ def add_route_tangent(value, f, scale, E, H):
 
 @kernel_in_place
 def add_section_matrix(P, rows, n, c0, H, HP, out):
-    """out[c0:, c0:] += P^T (H P); P (n, 6), rows (n, 2) of P in use, HP (6, n) room."""
+    """out[c0:, c0:] += P^T (H P); P (n, 6), rows (n, 2) of P in use, HP (6, n) scratch."""
     clear_matrix(HP)
     for j in range(n):
         for c in range(rows[j, 0], rows[j, 1]):
@@ -269,8 +269,8 @@ def add_section_matrix(P, rows, n, c0, H, HP, out):
                 line[j] += a * row[j]
 
 
-@kernel_apart("fibres")
-def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, dqd, B) -> None:
+@kernel_lazy("fibres")
+def fibre_forces(tree, fibres, q, u, derivatives, ws, external, workspace, tau, dq, dqd, B) -> None:
     """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
 
     u (n_actuators,); B (ndof, n_actuators), dq, dqd (ndof, ndof). `external` has what Python computed.
@@ -278,9 +278,9 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, d
     xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
     H, E, damped = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3]
     n_rows = fibres.row.shape[0]
-    tensions(tree, fibres, q, u, ws.scratch, room)
-    if fibres.rubbing.shape[0] > 0:
-        rub(tree, fibres, q, ws.scratch, room)
+    tensions(tree, fibres, q, u, ws.scratch, workspace)
+    if fibres.capstan.shape[0] > 0:
+        capstan_friction(tree, fibres, q, ws.scratch, workspace)
     row = 0
     while row < n_rows:
         b, at, point = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS], fibres.row[row, POINT]
@@ -290,16 +290,16 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, d
         clear(total)
         clear_matrix(H)
         clear_matrix(damped)
-        braked = False
+        damping = False
         while row < n_rows and fibres.row[row, POINT] == point:
             value, actuator, kind = fibres.value[row], fibres.row[row, FIBRE_ACTUATOR], fibres.row[row, FIBRE_KIND]
-            weight, pull = value[WEIGHT], room.tension[0, actuator]
+            weight, pull = value[WEIGHT], workspace.tension[0, actuator]
             # f: the internal wrench of a unit of input, with its weight
             if kind == ROUTE_ROW:
                 length = route_vector(value, xi, t)
                 t[0], t[1], t[2] = t[0] / length, t[1] / length, t[2] / length
-                from_route(value, t, f)
-                scale = weight * value[GAIN] * room.left[row]
+                route_wrench(value, t, f)
+                scale = weight * value[GAIN] * workspace.transmission[row]
                 if derivatives and pull != 0.0:
                     add_route_tangent(value, f, scale * pull / length, E, H)
                 for r in range(6):
@@ -317,7 +317,7 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, d
                     for c in range(6):
                         H[r, c] += weight * external.section_K[given, r, c]
                         damped[r, c] += weight * external.section_D[given, r, c]
-                        braked = braked or external.section_D[given, r, c] != 0.0
+                        damping = damping or external.section_D[given, r, c] != 0.0
             if derivatives:
                 column = B[c0 : c0 + n, actuator]
                 for j in range(n):
@@ -330,27 +330,27 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, room, tau, dq, d
         if derivatives:
             HP = ws.wide[0, : 6 * n].reshape(6, n)
             add_section_matrix(P, rows, n, c0, H, HP, dq)
-            if braked:
+            if damping:
                 add_section_matrix(P, rows, n, c0, damped, HP, dqd)
     if derivatives:
-        follow_tensions(fibres, u, room, dq, B)
-        if fibres.rubbing.shape[0] > 0:
-            rub_derivatives(tree, fibres, q, u, ws.scratch, room, dq)
+        chain_tension_derivatives(fibres, u, workspace, dq, B)
+        if fibres.capstan.shape[0] > 0:
+            capstan_derivatives(tree, fibres, q, u, ws.scratch, workspace, dq)
 
 
 @kernel_in_place
-def follow_tensions(fibres, u, room, dq, B):
+def chain_tension_derivatives(fibres, u, workspace, dq, B):
     """Where tensions depend on lengths, whose gradients are the columns of -B: dq -= slope B B^T and B *= dT/du."""
     n = dq.shape[0]
     for a in range(u.shape[0]):
-        mode, slope = fibres.input[a, MODE], room.tension[1, a]
-        if mode == WOUND:
+        mode, slope = fibres.input[a, MODE], workspace.tension[1, a]
+        if mode == LENGTH_INPUT:
             for i in range(n):
                 if slope != 0.0 and B[i, a] != 0.0:
                     for j in range(n):
                         dq[i, j] -= slope * B[i, a] * B[j, a]
             for i in range(n):
                 B[i, a] *= slope
-        elif mode == PULLED and u[a] < 0.0:
+        elif mode == TENSION_INPUT and u[a] < 0.0:
             for i in range(n):
                 B[i, a] = 0.0

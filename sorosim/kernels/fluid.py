@@ -37,8 +37,8 @@ class Media(NamedTuple):
 
 
 @kernel_in_place
-def evaluate_flow(media, m, t, p, varying, room, flow):
-    """Fill flow (24,) with the current of medium m at time t and the point p (3,); room (n, 3)."""
+def evaluate_flow(media, m, t, p, varying, scratch, flow):
+    """Fill flow (24,) with the current of medium m at time t and the point p (3,); scratch (n, 3)."""
     for i in range(N_FLOW):
         flow[i] = 0.0
     kind, first = media.row[m, CURRENT], media.row[m, FIRST_SIGNAL]
@@ -47,7 +47,7 @@ def evaluate_flow(media, m, t, p, varying, room, flow):
             flow[FLOW + i], flow[RATE + i] = varying[first + i, 0], varying[first + i, 1]
     if kind != FIELD:
         return
-    variables, stack, table = room[:4], room[4:], media.fields.table
+    variables, stack, table = scratch[:4], scratch[4:], media.fields.table
     for i in range(3):
         row = table[first + i]
         code, data = media.fields.code[row[1] : row[2]], media.fields.data[row[3] : row[4]]
@@ -75,14 +75,14 @@ def into_body(R, x, out):
 
 
 @kernel_in_place
-def gradient_into_body(R, G, room, out):
+def gradient_into_body(R, G, scratch, out):
     """out (3, 3) = R^T G R, G (9,)."""
     for i in range(3):
         for j in range(3):
-            room[i, j] = G[3 * i] * R[0, j] + G[3 * i + 1] * R[1, j] + G[3 * i + 2] * R[2, j]
+            scratch[i, j] = G[3 * i] * R[0, j] + G[3 * i + 1] * R[1, j] + G[3 * i + 2] * R[2, j]
     for i in range(3):
         for j in range(3):
-            out[i, j] = R[0, i] * room[0, j] + R[1, i] * room[1, j] + R[2, i] * room[2, j]
+            out[i, j] = R[0, i] * scratch[0, j] + R[1, i] * scratch[1, j] + R[2, i] * scratch[2, j]
 
 
 @kernel_in_place
@@ -109,15 +109,15 @@ def wetted(depth, reach):
 
 
 @kernel_in_place
-def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
+def fluid_wrench(media, m, value, gravity, g, V, flow, scratch, f, K, D):
     """Fill the wrench f (6,) and its tangents K, D (6, 6) of a body with pose g (4, 3) and world twist V (6,).
 
-    value (12,): of the body, layout above; flow (24,): of the current at its place; room (6, 6, 6).
+    value (12,): of the body, layout above; flow (24,): of the current at its place; scratch (6, 6, 6).
     """
-    submerged_wrench(value, gravity, g, V, flow, media.row[m, CURRENT] != STILL, room, f, K, D)
+    submerged_wrench(value, gravity, g, V, flow, media.row[m, CURRENT] != STILL, scratch, f, K, D)
     if media.row[m, HAS_SURFACE] == 0:
         return
-    n, up = media.value[m, :3], room[0, 0, :3]
+    n, up = media.value[m, :3], scratch[0, 0, :3]
     into_body(g, n, up)
     height = n[0] * g[3, 0] + n[1] * g[3, 1] + n[2] * g[3, 2]
     part, slope = wetted(media.value[m, 3] - height, value[REACH])
@@ -131,14 +131,14 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, room, f, K, D):
 
 
 @kernel_in_place
-def submerged_wrench(value, gravity, g, V, flow, flows, room, f, K, D):
+def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     """As `fluid_wrench`, far below any surface; `flows`: whether there is a current."""
     clear_matrix(K)
     clear_matrix(D)
-    vectors = room[0]
+    vectors = scratch[0]
     w, v, u, v_r, a, b = vectors[0, :3], vectors[1, :3], vectors[2, :3], vectors[3, :3], vectors[4, :3], vectors[5, :3]
     pushed, impulse = vectors[0, 3:], vectors[1, 3:]
-    G, Gt, B, product = room[1, :3, :3], room[2, :3, :3], room[3, :3, :3], room[4, :3, :3]
+    G, Gt, B, product = scratch[1, :3, :3], scratch[2, :3, :3], scratch[3, :3, :3], scratch[4, :3, :3]
     p, ma, displaced = g[3], value[ADDED_MASS : ADDED_MASS + 3], value[DISPLACED]
     into_body(g, V[:3], w)
     for i in range(3):
@@ -203,11 +203,11 @@ def submerged_wrench(value, gravity, g, V, flow, flows, room, f, K, D):
         K[3 + i, k] += (displaced + ma[i]) * a[j] - displaced * b[j]
     if not flows:
         return
-    gradient_into_body(g, flow[GRADIENT : GRADIENT + 9], room[5, :3, :3], G)
-    gradient_into_body(g, flow[RATE_GRADIENT : RATE_GRADIENT + 9], room[5, :3, :3], Gt)
+    gradient_into_body(g, flow[GRADIENT : GRADIENT + 9], scratch[5, :3, :3], G)
+    gradient_into_body(g, flow[RATE_GRADIENT : RATE_GRADIENT + 9], scratch[5, :3, :3], Gt)
     # change of f by u: of drag -product, of added mass
     #   moment -[(ma v_r)^ - v_r^ ma], force -[ma w^ - w^ ma]
-    by_u = room[5]
+    by_u = scratch[5]
     clear_matrix(by_u)
     for i in range(3):
         impulse[i] = ma[i] * v_r[i]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.fibres import fibre_forces
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.small import clear, clear_matrix
@@ -67,7 +67,7 @@ def elastic_matrices(tree, elastic, dq, dqd):
             at += n
 
 
-@kernel_apart()
+@kernel_lazy()
 def internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
     """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
     clear(tau)

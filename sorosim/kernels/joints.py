@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
 from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, STRAIN
 from sorosim.lie.analytic import tanh
@@ -20,9 +20,9 @@ from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 # columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the
 # actuator; SERVO the coordinate and the actuator
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
-# kinds of law. Values of a brake, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
+# kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
-BRAKE, STOP, MOTOR, SERVO = range(4)
+JOINT_FRICTION, STOP, MOTOR, SERVO = range(4)
 
 
 @by_reference
@@ -46,7 +46,7 @@ def stop_force(depth, stiffness, onset):
 
 
 @kernel_in_place
-def brake_force(value, nu, n, y, slope):
+def friction_force(value, nu, n, y, slope):
     """Damping and friction y (n,) that oppose the relative twist nu, and dy/dnu, slope (n, n).
 
     Friction of a group of coordinates is the gradient of phi = sqrt(sum (F_i nu_i)^2 + (F c)^2), F and c the largest of
@@ -119,7 +119,7 @@ def moved_frame(tree, b, P, n, q, scratch, Omega, C, At):
 
 
 @kernel_in_place
-def add_brake(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
+def add_friction(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
     """tau -= A^T y(A qd) of one joint; if `derivatives` dq and dqd likewise."""
     b = law[LAW_BLOCK]
     n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
@@ -133,7 +133,7 @@ def add_brake(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
         nu[i] = 0.0
         for j in range(n):
             nu[i] += At[j, i] * rates[j]
-    brake_force(value, nu, n, y, slope)
+    friction_force(value, nu, n, y, slope)
     for i in range(n):
         for j in range(n):
             tau[c0 + i] -= At[i, j] * y[j]
@@ -190,24 +190,24 @@ def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
 def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
     """tau += L tanh((k (u - q) - d qd)/L) of one coordinate, L the largest effort; if `derivatives` the rest too."""
     i, actuator, k, d, most = law[INDEX], law[ACTUATOR], value[0], value[1], value[2]
-    asked, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
+    effort, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
     if most.real < np.inf:
-        part = tanh(asked / most)
-        asked, slope = most * part, 1.0 - part * part
-    tau[i] += asked
+        part = tanh(effort / most)
+        effort, slope = most * part, 1.0 - part * part
+    tau[i] += effort
     if derivatives:
         dq[i, i] -= slope * k
         dqd[i, i] -= slope * d
         B[i, actuator] += slope * k
 
 
-@kernel_apart("joint laws")
+@kernel_lazy("joint laws")
 def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B) -> None:
-    """tau += brakes, stops, motors and servos of all joints; if `derivatives` dq, dqd and B likewise."""
+    """tau += dampers, stops, motors and servos of all joints; if `derivatives` dq, dqd and B likewise."""
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
-        if law[LAW] == BRAKE:
-            add_brake(tree, law, laws.value[law[AT] :], q, qd, derivatives, scratch, tau, dq, dqd)
+        if law[LAW] == JOINT_FRICTION:
+            add_friction(tree, law, laws.value[law[AT] :], q, qd, derivatives, scratch, tau, dq, dqd)
         elif law[LAW] == MOTOR and tree.segment[tree.block[law[LAW_BLOCK], FIRST], KIND] != GENERAL:
             i, actuator = tree.block[law[LAW_BLOCK], BLOCK_COLUMN] + law[INDEX], law[ACTUATOR]
             tau[i] += u[actuator]  # A = 1

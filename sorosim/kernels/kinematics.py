@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_apart, kernel_in_place, kernel_inside
+from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
+from sorosim.kernels import tree as tr
 from sorosim.kernels.single import is_single, single_motion
 from sorosim.kernels.small import (
     add,
@@ -19,26 +20,7 @@ from sorosim.kernels.small import (
     dual_transform,
     matrix_vector,
 )
-from sorosim.kernels.tree import (
-    BASIS,
-    BLOCK,
-    BLOCK_PARENT,
-    COLUMN,
-    COMMUTING,
-    END,
-    FIRST,
-    FIXED,
-    KIND,
-    LENGTH,
-    MAGNUS,
-    N_COLUMNS,
-    OFFSET,
-    PARENT,
-    REFERENCE,
-    STRAIN,
-    WORK,
-    add_strains,
-)
+from sorosim.kernels.tree import add_strains
 from sorosim.lie.se3 import exp_into
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_jet_into, tangent_jets_into
@@ -56,11 +38,11 @@ def is_zero(x):
     return True
 
 
-@kernel_inside
+@kernel_inline
 def place_start(tree, k, ws, R, p):
     """Pose of the frame where segment k starts: parent node times the fixed offset."""
-    g = ws.pose[tree.segment[k, PARENT]]
-    if tree.segment[k, OFFSET] == 0:
+    g = ws.pose[tree.segment[k, tr.PARENT]]
+    if tree.segment[k, tr.OFFSET] == 0:
         for i in range(3):
             for j in range(3):
                 R[i, j] = g[i, j]
@@ -82,10 +64,10 @@ def compose_into(R, p, Re, pe, out):
         out[3, i] = R[i, 0] * pe[0] + R[i, 1] * pe[1] + R[i, 2] * pe[2] + p[i]
 
 
-@kernel_inside
+@kernel_inline
 def write_columns(tree, at, n, first, map_1, map_2, out):
     """out (6 n,) = map_1 P_1 + map_2 P_2, the maps given transposed (6, 6): only the rows in use are read."""
-    at_1 = at + BASIS
+    at_1 = at + tr.BASIS
     at_2 = at_1 + 6 * n
     for j in range(n):
         s0, s1, s2, s3, s4, s5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -130,14 +112,14 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
     S_w = Ad_g P with g the pose (R, p) of its start, S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w, V and A those of
     the node before: the products of the general sweep without their zeros.
     """
-    at, work = tree.segment[k, STRAIN], tree.segment[k, WORK]
-    half, vectors = 0.5 * tree.strain[at + LENGTH], ws.scratch[5]
+    at, work = tree.segment[k, tr.STRAIN], tree.segment[k, tr.WORK]
+    half, vectors = 0.5 * tree.strain[at + tr.LENGTH], ws.scratch[5]
     V, A, S, Sd, Sdd = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     own_V, own_A = ws.twist[k, 0], ws.twist[k, 1]
     copy(own_V, V)
     copy(own_A, A)
     for j in range(n):
-        P_1, P_2 = at + BASIS + 6 * j, at + BASIS + 6 * (n + j)
+        P_1, P_2 = at + tr.BASIS + 6 * j, at + tr.BASIS + 6 * (n + j)
         for i in range(3):
             S[i], S[3 + i] = 0.0, 0.0
             for r in range(3):
@@ -166,7 +148,44 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
                 ws.column[3, place] = Sdd[r]
 
 
-@kernel_apart()
+@kernel_inline
+def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record):
+    """A0 = Ad_g T and its total time derivatives in dual[4:7], T the tangent operator; adds the motion to V and Acc."""
+    T, Td, Tdd, X, A = dual[0], dual[1], dual[2], dual[3], dual[4:8]
+    # where motions commute T Omega_dot = Omega_dot, so T = 1 serves
+    if kind == tr.COMMUTING:
+        clear_dual(T)
+        clear_dual(Td)
+        clear_dual(Tdd)
+        for i in range(3):
+            T[0, i, i] = 1.0
+    elif not moving:
+        tangent_into(Omega, C, T)
+    elif depth == COLUMN_JETS:
+        tangent_jets_into(Omega, rate, rate_2, C, T, Td, Tdd)
+    else:
+        tangent_jet_into(Omega, rate, C, T, Td)
+    copy_dual(T, 1.0, T_record)
+    dual_transform(R, p, T, A[0])
+    if moving:
+        dual_transform(R, p, Td, X)
+        copy_dual(X, 1.0, A[1])
+        add_ad_dual(V, A[0], 1.0, A[1])
+    if depth == COLUMN_JETS:
+        if moving:
+            dual_transform(R, p, Tdd, A[2])
+            add_ad_dual(V, X, 1.0, A[2])
+            add_ad_dual(V, A[1], 1.0, A[2])
+        else:
+            clear_dual(A[2])
+        add_ad_dual(Acc, A[0], 1.0, A[2])
+    if moving:
+        add_dual_vector(A[0], rate, V)
+        add_dual_vector(A[0], rate_2, Acc)
+        add_dual_vector(A[1], rate, Acc)
+
+
+@kernel_lazy()
 def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
 
@@ -185,8 +204,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         ws.twist[n_segments, 1, 3 + i] = -gravity[i]
 
     dual = ws.scratch.reshape(48, 2, 3, 3)
-    T, Td, Tdd, X = dual[0], dual[1], dual[2], dual[3]
-    A = dual[4:8]  # Ad_g T and its two rates, and room for combine
+    A = dual[4:8]  # Ad_g T and its two rates, and scratch for combine
     start = ws.scratch[4].reshape(12, 3)
     R, p, Re, pe = start[0:3], start[3], start[4:7], start[7]
     vectors = ws.scratch[5]
@@ -194,28 +212,28 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
     map_1, map_2 = ws.scratch[6], ws.scratch[7]
 
     for k in range(n_segments):
-        if is_single(tree, tree.segment[k, BLOCK]):
+        if is_single(tree, tree.segment[k, tr.BLOCK]):
             single_motion(tree, k, q, qd, qdd, moving, depth + 1, ws)
             continue
-        kind, parent, n = tree.segment[k, KIND], tree.segment[k, PARENT], tree.segment[k, N_COLUMNS]
+        kind, parent, n = tree.segment[k, tr.KIND], tree.segment[k, tr.PARENT], tree.segment[k, tr.N_COLUMNS]
         place_start(tree, k, ws, R, p)
         V, Acc = ws.twist[k, 0], ws.twist[k, 1]
         copy(ws.twist[parent, 0], V)
         copy(ws.twist[parent, 1], Acc)
-        if kind == FIXED:
+        if kind == tr.FIXED:
             for i in range(3):
                 copy(R[i], ws.pose[k, i])
             copy(p, ws.pose[k, 3])
             continue
 
         # relative motion: Magnus step over the strains at the two collocation points
-        at, first = tree.segment[k, STRAIN], tree.segment[k, COLUMN]
-        h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
-        kept = ws.segment[k]
-        Omega, x_1, x_2, C = kept[0:6], kept[6:12], kept[12:18], kept[18:28]
+        at, first = tree.segment[k, tr.STRAIN], tree.segment[k, tr.COLUMN]
+        h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
+        record = ws.segment[k]
+        Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
         for r in range(6):
-            x_1[r] = tree.strain[at + REFERENCE + r]
-            x_2[r] = tree.strain[at + REFERENCE + 6 + r]
+            x_1[r] = tree.strain[at + tr.REFERENCE + r]
+            x_2[r] = tree.strain[at + tr.REFERENCE + 6 + r]
         add_strains(tree, at, n, first, q, x_1, x_2)
         for r in range(6):
             Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
@@ -226,8 +244,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue
-        block = tree.segment[k, BLOCK]
-        if kind == COMMUTING and depth != POSES and tree.block[block, END] - tree.block[block, FIRST] == 1:
+        block = tree.segment[k, tr.BLOCK]
+        if kind == tr.COMMUTING and depth != POSES and tree.block[block, tr.END] - tree.block[block, tr.FIRST] == 1:
             joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws)
             continue
 
@@ -247,45 +265,14 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
                 add_ad(x_1, xdd_2, c, rate_2)
                 add_ad(xd_1, xd_2, 2.0 * c, rate_2)
 
-        # tangent operator and its rates; where motions commute T Omega_dot = Omega_dot, so T = 1 serves
-        if kind == COMMUTING:
-            clear_dual(T)
-            clear_dual(Td)
-            clear_dual(Tdd)
-            for i in range(3):
-                T[0, i, i] = 1.0
-        elif not moving:
-            tangent_into(Omega, C, T)
-        elif depth == COLUMN_JETS:
-            tangent_jets_into(Omega, rate, rate_2, C, T, Td, Tdd)
-        else:
-            tangent_jet_into(Omega, rate, C, T, Td)
-        copy_dual(T, 1.0, kept[28:46].reshape(2, 3, 3))
-
-        # A0 = Ad_g T and its total time derivatives
-        dual_transform(R, p, T, A[0])
-        if moving:
-            dual_transform(R, p, Td, X)
-            copy_dual(X, 1.0, A[1])
-            add_ad_dual(V, A[0], 1.0, A[1])
-        if depth == COLUMN_JETS:
-            if moving:
-                dual_transform(R, p, Tdd, A[2])
-                add_ad_dual(V, X, 1.0, A[2])
-                add_ad_dual(V, A[1], 1.0, A[2])
-            else:
-                clear_dual(A[2])
-            add_ad_dual(Acc, A[0], 1.0, A[2])
-        if moving:
-            add_dual_vector(A[0], rate, V)
-            add_dual_vector(A[0], rate_2, Acc)
-            add_dual_vector(A[1], rate, Acc)
+        T_record = record[28:46].reshape(2, 3, 3)
+        tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record)
 
         # columns: S_w, S_w', S_w'' and their sums over the block
         if depth == POSES or n == 0:
             continue
-        work, size = tree.segment[k, WORK], 6 * n
-        first_segment = tree.block[block, FIRST]
+        work, size = tree.segment[k, tr.WORK], 6 * n
+        first_segment = tree.block[block, tr.FIRST]
         for order in range(depth + 1):
             if order == 1 and not moving:
                 continue
@@ -346,7 +333,11 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
         k = nodes[i]
         node = k
         while node >= 0:
-            n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+            n, work, first = (
+                tree.segment[node, tr.N_COLUMNS],
+                tree.segment[node, tr.WORK],
+                tree.segment[node, tr.COLUMN],
+            )
             columns = ws.column[1, work : work + 6 * n]
             body_columns(ws.pose[k], columns, n, first, J[i])
             if moving and Jd.shape[0] > 0:
@@ -358,7 +349,7 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
                     for r in range(6):
                         rate[r * n + j] = y[r]
                 body_columns(ws.pose[k], rate, n, first, Jd[i])
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]
 
 
 @kernel_in_place

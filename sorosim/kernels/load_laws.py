@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.external import add_load, world_wrench
 from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, fluid_wrench, into_body
 from sorosim.kernels.kinematics import compose_into
@@ -21,9 +21,9 @@ from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_ve
 # values are multiplied by, -1 where there is none
 LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, ENTRY = range(9)
 N_ROW = ENTRY + 6
-# a wrench that keeps its directions in the world, one that turns with the body, one that keeps its place in the world
-# too; a brake on the body's twist; a spring with a damper between two points; weight that is taken back; a fluid
-DEAD, FOLLOWER, FIXED_LINE, BRAKED, SPRING, WEIGHTLESS, FLUID = range(7)
+# a wrench with fixed directions in the world, one that turns with the body, one whose place is fixed in the world
+# too; damping of the body's twist; a spring with a damper between two points; added mass, without weight; a fluid
+DEAD, FOLLOWER, FIXED_LINE, TWIST_DAMPING, SPRING, WEIGHTLESS, FLUID = range(7)
 # layout of the values of a spring
 STIFFNESS, DAMPING, REST = range(3)
 
@@ -41,10 +41,10 @@ class LoadLaws(NamedTuple):
 
 
 @kernel_in_place
-def add_spring(f, A, B, pair, p_A, p_B, V_A, V_B, room, external):
+def add_spring(f, A, B, pair, p_A, p_B, V_A, V_B, scratch, external):
     """A spring, stiffness, damping and rest length in f, from p_A on node A to p_B on node B or, B = -1, the world."""
-    n, v_A, v_B, force = room[0, 0, :3], room[0, 1, :3], room[0, 2, :3], room[0, 3]
-    K, D = room[1, :3, :3], room[2, :3, :3]
+    n, v_A, v_B, force = scratch[0, 0, :3], scratch[0, 1, :3], scratch[0, 2, :3], scratch[0, 3]
+    K, D = scratch[1, :3, :3], scratch[2, :3, :3]
     point_velocity(V_A, p_A, v_A)
     point_velocity(V_B, p_B, v_B)
     length, rate = 0.0, 0.0
@@ -98,29 +98,29 @@ def frame_into(frames, k, node_pose, out):
 
 
 @kernel_in_place
-def add_brake(coefficients, g, V, room, f, wrench, D_w):
+def add_twist_damping(coefficients, g, V, scratch, f, wrench, D_w):
     """A wrench -C eta of a diagonal C, in the axes of the frame g."""
-    clear_matrix(room[0])
+    clear_matrix(scratch[0])
     for r in range(6):
-        room[0, r, r] = coefficients[r]
-    world_inertia(g[:3], g[3], room[0], room[1], room[2])
-    matrix_vector(room[2], V, f)
+        scratch[0, r, r] = coefficients[r]
+    world_inertia(g[:3], g[3], scratch[0], scratch[1], scratch[2])
+    matrix_vector(scratch[2], V, f)
     for r in range(6):
         wrench[r] -= f[r]
         for c in range(6):
-            D_w[r, c] -= room[2, r, c]
+            D_w[r, c] -= scratch[2, r, c]
 
 
-@kernel_apart("loads")
+@kernel_lazy("loads")
 def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
     """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
 
     t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); stack (n, 3):
-    room for tapes.
+    scratch for tapes.
     """
     scratch = external.scratch  # 0 to 3 belong to add_load, 10 to 15 to the law
     f, K, D, values, flow = scratch[4, 0], scratch[5], scratch[6], scratch[8, 0], scratch[9].reshape(36)[:N_FLOW]
-    poses, room = scratch[7].reshape(12, 3), scratch[10:16]
+    poses, scratch = scratch[7].reshape(12, 3), scratch[10:16]
     g, g_B, b = poses[0:4], poses[4:8], poses[8]
     for i in range(laws.row.shape[0]):
         row = laws.row[i]
@@ -130,7 +130,7 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
         if kind == FLUID:
             m = row[MEDIUM]
             evaluate_flow(laws.media, m, t, g[3], varying, stack, flow)
-            fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, room, f, K, D)
+            fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, scratch, f, K, D)
             add_load(node, g, f, K, D, external)
             continue
         if kind == WEIGHTLESS:
@@ -157,10 +157,10 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
             for r in range(6):
                 external.wrench[node, r] += values[r]
             add_coadbar(values, -1.0, external.K[node])
-        elif kind == BRAKED:
-            add_brake(values, g, V, room, f, external.wrench[node], external.D[node])
+        elif kind == TWIST_DAMPING:
+            add_twist_damping(values, g, V, scratch, f, external.wrench[node], external.D[node])
         else:
             other = row[OTHER_NODE]
             frame_into(laws.frame, row[OTHER_FRAME], ws.pose[other], g_B)
             V_B = ws.twist[other, 0]
-            add_spring(values, node, other, row[PAIR], g[3], g_B[3], V, V_B, room, external)
+            add_spring(values, node, other, row[PAIR], g[3], g_B[3], V, V_B, scratch, external)

@@ -11,27 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels import loop_joint as lj
 from sorosim.kernels.external import world_wrench
 from sorosim.kernels.kinematics import body_columns, compose_into
-from sorosim.kernels.loop_joint import (
-    ALONG,
-    DAMPING,
-    FIRST_ROW,
-    FRAME_A,
-    FRAME_B,
-    MOTOR,
-    N_LAWS,
-    N_ROWS,
-    NODE_A,
-    NODE_B,
-    PHI,
-    REST,
-    STIFFNESS,
-    relative_into,
-    split_maps,
-    split_motion,
-)
+from sorosim.kernels.loop_joint import relative_into, split_maps, split_motion
 from sorosim.kernels.small import (
     add_ad,
     add_ad_columns,
@@ -51,7 +35,7 @@ POSE_A, POSE_B, POSE_BA, OWN, LEFT = range(5)
 
 @by_reference
 class Closure(NamedTuple):
-    """What an evaluation says of all loops, with m multipliers, and the room that takes."""
+    """Multipliers, constraints and their derivatives of all loops, with scratch; m multipliers."""
 
     multiplier: np.ndarray  # (m,) given to residuals, found by forward dynamics
     value: np.ndarray  # (3, m): error e, its rate A qd, its acceleration A qdd + A' qd
@@ -72,7 +56,7 @@ def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     )  # fmt: skip
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def close_loops(loops, ws, u, closure) -> None:
     """Error, rate and acceleration of all loops after a forward sweep, and the wrenches on their frames A.
 
@@ -82,8 +66,11 @@ def close_loops(loops, ws, u, closure) -> None:
     relative, y, nu, acceleration = scratch[0], scratch[1], scratch[2], scratch[3]
     for k in range(loops.row.shape[0]):
         row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.left[k, :6]
-        A, B = row[NODE_A], row[NODE_B]
-        frame_A, frame_B = value[FRAME_A : FRAME_A + 12].reshape(4, 3), value[FRAME_B : FRAME_B + 12].reshape(4, 3)
+        A, B = row[lj.NODE_A], row[lj.NODE_B]
+        frame_A, frame_B = (
+            value[lj.FRAME_A : lj.FRAME_A + 12].reshape(4, 3),
+            value[lj.FRAME_B : lj.FRAME_B + 12].reshape(4, 3),
+        )
         compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
         compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
         relative_into(pose[POSE_A], pose[POSE_B], pose[POSE_BA])
@@ -97,23 +84,23 @@ def close_loops(loops, ws, u, closure) -> None:
         body_columns(pose[POSE_B], relative, 1, 0, nu.reshape(6, 1))
         body_columns(pose[POSE_B], y, 1, 0, acceleration.reshape(6, 1))
 
-        wrench, first = closure.wrench[k], row[FIRST_ROW]
+        wrench, first = closure.wrench[k], row[lj.FIRST_ROW]
         clear(wrench)
-        for j in range(row[N_ROWS]):
-            phi, i = value[PHI + 6 * j : PHI + 6 * j + 6], first + j
+        for j in range(row[lj.N_ROWS]):
+            phi, i = value[lj.PHI + 6 * j : lj.PHI + 6 * j + 6], first + j
             closure.value[ERROR, i], closure.value[RATE, i], closure.value[ACCELERATION, i] = 0.0, 0.0, 0.0
             for r in range(6):
                 closure.value[ERROR, i] += phi[r] * e[r]
                 closure.value[RATE, i] += phi[r] * nu[r]
                 closure.value[ACCELERATION, i] += phi[r] * acceleration[r]
                 wrench[r] += phi[r] * closure.multiplier[i]
-        for j in range(row[N_LAWS]):
-            along, rate = value[ALONG + 6 * j : ALONG + 6 * j + 6], 0.0
+        for j in range(row[lj.N_LAWS]):
+            along, rate = value[lj.ALONG + 6 * j : lj.ALONG + 6 * j + 6], 0.0
             for r in range(6):
                 rate += along[r] * nu[r]
-            force = -value[STIFFNESS + j] * (closure.law[k, j] - value[REST + j]) - value[DAMPING + j] * rate
-            if row[MOTOR + j] >= 0:
-                force += u[row[MOTOR + j]]
+            force = -value[lj.STIFFNESS + j] * (closure.law[k, j] - value[lj.REST + j]) - value[lj.DAMPING + j] * rate
+            if row[lj.MOTOR + j] >= 0:
+                force += u[row[lj.MOTOR + j]]
             for r in range(6):
                 wrench[r] += force * along[r]
 
@@ -123,7 +110,7 @@ def apply_loops(loops, tensors, ws, closure):
     """Let the wrenches of the loops act on their nodes, as loads fixed in the world (K_w = -adbar of the load)."""
     w = closure.scratch[0, 0]
     for k in range(loops.row.shape[0]):
-        A, B = loops.row[k, NODE_A], loops.row[k, NODE_B]
+        A, B = loops.row[k, lj.NODE_A], loops.row[k, lj.NODE_B]
         world_wrench(closure.pose[k, POSE_B], closure.wrench[k], w)
         for r in range(6):
             ws.twist[A, 2, r] -= w[r]
@@ -149,17 +136,17 @@ def add_chain(tree, ws, node, order, sign, out):
 @kernel_in_place
 def write_rows(row, value, columns, n, out):
     """out[first + j] = Phi_j^T columns, columns (6, n)."""
-    for j in range(row[N_ROWS]):
-        target = out[row[FIRST_ROW] + j]
+    for j in range(row[lj.N_ROWS]):
+        target = out[row[lj.FIRST_ROW] + j]
         clear(target)
         for r in range(6):
-            phi, line = value[PHI + 6 * j + r], columns[r]
+            phi, line = value[lj.PHI + 6 * j + r], columns[r]
             if phi != 0.0:
                 for i in range(n):
                     target[i] += phi * line[i]
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B) -> None:
     """Rows of the constraint matrix and, if `derivatives`, all their derivatives, after the sweeps.
 
@@ -171,8 +158,8 @@ def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B) -> 
     for k in range(loops.row.shape[0]):
         row = loops.row[k]
         clear(D)
-        add_chain(tree, ws, row[NODE_A], 0, 1.0, D)
-        add_chain(tree, ws, row[NODE_B], 0, -1.0, D)
+        add_chain(tree, ws, row[lj.NODE_A], 0, 1.0, D)
+        add_chain(tree, ws, row[lj.NODE_B], 0, -1.0, D)
         body_columns(closure.pose[k, POSE_B], D, n, 0, C.reshape(6, n))
         write_rows(row, loops.value[k], C.reshape(6, n), n, closure.matrix[CONSTRAINT])
         if derivatives:
@@ -191,7 +178,7 @@ def rate_matrices(tree, loops, k, moving, ws, closure):
     n, wide = tree.rows.shape[0], closure.wide
     D, Dd, Ddd, X, Y, Z, columns = wide[0], wide[1], wide[2], wide[6], wide[7], wide[8], wide[5].reshape(6, n)
     row, value, g_B, both = loops.row[k], loops.value[k], closure.pose[k, POSE_B], closure.scratch[0, 0]
-    A, node_B = row[NODE_A], row[NODE_B]
+    A, node_B = row[lj.NODE_A], row[lj.NODE_B]
     clear(Dd)
     clear(Ddd)
     if moving:
@@ -243,12 +230,12 @@ def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
     n, wide, row, value = tree.rows.shape[0], closure.wide, loops.row[k], loops.value[k]
     J_B, C, C_B, X, Y, Z, coordinate_map = wide[3], wide[4], wide[5], wide[6], wide[7], wide[8], closure.scratch[1, :2]
     clear(J_B)
-    add_chain(tree, ws, row[NODE_B], 0, 1.0, J_B)
+    add_chain(tree, ws, row[lj.NODE_B], 0, 1.0, J_B)
     body_columns(closure.pose[k, POSE_B], J_B, n, 0, C_B.reshape(6, n))
     clear(Y)
     add_coadbar_columns(closure.wrench[k], C_B, n, 1.0, Y)
-    for j in range(row[N_LAWS]):
-        along, stiffness, damping = value[ALONG + 6 * j :], value[STIFFNESS + j], value[DAMPING + j]
+    for j in range(row[lj.N_LAWS]):
+        along, stiffness, damping = value[lj.ALONG + 6 * j :], value[lj.STIFFNESS + j], value[lj.DAMPING + j]
         line, rate = X[:n], X[n : 2 * n]
         for i in range(n):
             line[i], rate[i] = 0.0, 0.0
@@ -262,9 +249,9 @@ def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
         for i in range(n):
             for c in range(n):
                 dqd[i, c] += damping * rate[i] * rate[c]
-        if row[MOTOR + j] >= 0:
+        if row[lj.MOTOR + j] >= 0:
             for i in range(n):
-                B[i, row[MOTOR + j]] += rate[i]
+                B[i, row[lj.MOTOR + j]] += rate[i]
     add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)
 
 

@@ -42,7 +42,7 @@ def axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out):
 
 @kernel_in_place
 def least_along(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, along_a, e, out):
-    """Place from 0 to 1 on the first segment, or the second, where the value is least; the other place is held.
+    """Place from 0 to 1 on the first segment, or the second, where the value is least, at a fixed place on the other.
 
     Of sqrt(A (x - x_0)^2 + m^2) - s x that is x_0 + s m / sqrt(A (A - s^2)).
     """
@@ -111,7 +111,7 @@ def nearest_of_axes(a, t_a, mid_a, free_a, b, t_b, mid_b, free_b, slopes, e, out
 
 @kernel_in_place
 def world_distance(kind, f, g, x, n, H, wide):
-    """Signed distance of a point x of the world from a solid at g (4, 3); n, H in world axes; wide (4, 6, 6) room."""
+    """Signed distance of a point x of the world from a solid at g (4, 3); n, H in world axes; wide (4, 6, 6)."""
     y, m, own, half = wide[0, 0, :3], wide[0, 1, :3], wide[1, :3, :3], wide[1, 3:, :3]
     for i in range(3):
         y[i] = g[0, i] * (x[0] - g[3, 0]) + g[1, i] * (x[1] - g[3, 1]) + g[2, i] * (x[2] - g[3, 2])

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
@@ -27,18 +27,20 @@ from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, close_loops, loop_matrices
-from sorosim.kernels.saddle import dependence, factor_constraints, of_each_loop, solve_constrained
+from sorosim.kernels.saddle import factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import copy
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
-FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, WANTED, GAP, BEST_PIVOT = range(11, 20)
+FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARGET_STEP, GAP, BEST_PIVOT = range(11, 20)
 WORK_DONE, DISSIPATED = range(20, 22)  # by actuators and by damping of the tree, since the start [J]
 N_NUMBERS = 22
 # March.counts
-PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, FRESH, FACTORED, ROW, RANK, TO_GO, LEAST_ROW, MOST_RANK, REPLAN = range(13)
+PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, REFACTOR, FACTORED, ROW, RANK, STEPS_LEFT, LEAST_ROW, MOST_RANK, RESIZE = (
+    range(13)
+)
 N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(13, 17)
 N_COUNTS = 17
 # March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
@@ -50,12 +52,12 @@ N_STATES = 17
 L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 
 # rows of which no more is left depend on others for sure: it is rounding
-DEPENDENT = 1e-14
+RANK_TOLERANCE = 1e-14
 
 
 @by_reference
 class March(NamedTuple):
-    """State and room of an integration; m multipliers."""
+    """State and workspace of an integration; m multipliers."""
 
     number: np.ndarray  # (22,) named above
     counts: np.ndarray  # (17,) int, named above
@@ -77,7 +79,7 @@ class March(NamedTuple):
     dqd: np.ndarray  # (ndof, ndof)
     B: np.ndarray  # (ndof, n_actuators)
     external: External
-    stack: np.ndarray  # room for signals
+    stack: np.ndarray  # scratch for signals
 
 
 @by_reference
@@ -94,9 +96,9 @@ class Model(NamedTuple):
     driven: np.ndarray  # (n_driven,) int
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
-    closing: np.ndarray  # (3,) zero: residuals know no drift
+    closing: np.ndarray  # (3,) zero: no stabilisation in residuals
     passive: NamedTuple  # elastic without actuators
-    brakes: NamedTuple  # damping alone
+    dampers: NamedTuple  # damping alone
     no_fibres: NamedTuple
 
 
@@ -120,7 +122,7 @@ def ratios(number):
     return ratio, number[GAMMA] / (beta * h)
 
 
-@kernel_apart()
+@kernel_lazy()
 def evaluate_at(model, march, ws, closure, saddle, what) -> None:
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
@@ -131,7 +133,7 @@ def evaluate_at(model, march, ws, closure, saddle, what) -> None:
         t = march.number[TIME] + march.number[STEP]
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
         if model.loads.surfaces.group.shape[0] > 0:
-            external.touch.counts[NO_TANGENTS] = what == RESIDUAL
+            external.contact.counts[NO_TANGENTS] = what == RESIDUAL
             add_contacts(model.loads.surfaces, ws, external)
     copy(march.multiplier[L_NEW], closure.multiplier)
     evaluate(
@@ -140,11 +142,11 @@ def evaluate_at(model, march, ws, closure, saddle, what) -> None:
         march.dq, march.dqd, march.B,
     )  # fmt: skip
     copy(march.tau, state[RESIDUE])
-    if external.touch.counts[OVERFLOW] != 0:
+    if external.contact.counts[OVERFLOW] != 0:
         state[RESIDUE, 0] = nan
 
 
-@kernel_apart()
+@kernel_lazy()
 def factor(model, march, closure) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
     number, S, n, m = march.number, march.S, march.S.shape[0], march.G.shape[0]
@@ -178,11 +180,11 @@ def factor(model, march, closure) -> bool:
         scale, size = march.multiplier[L_SCALE], model.loops.size
         for i in range(m):
             scale[i] = size[i] * sqrt(abs(march.G[i, i]))
-        of_each_loop(model.loops, scale)
+        loop_norms(model.loops, scale)
         for i in range(m):
             scale[i] = size[i] / scale[i]
-        beyond = dependence(model.loops, closure.value[ERROR], march.counts[MOST_RANK])
-        rank, least = rank_factor(march.G, march.order, scale, march.counts[MOST_RANK], DEPENDENT, beyond * beyond)
+        beyond = rank_tolerance(model.loops, closure.value[ERROR], march.counts[MOST_RANK])
+        rank, least = rank_factor(march.G, march.order, scale, march.counts[MOST_RANK], RANK_TOLERANCE, beyond * beyond)
         march.counts[RANK] = rank
         if rank < march.counts[MOST_RANK]:
             rank, least = rank + 1, 0.0
@@ -214,26 +216,26 @@ def solve(march, closure, x):
             x[k] += march.columns[k, i] * step[i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def change_step(model, march, ws, closure, saddle) -> None:
     """Fit what depends on the size of the step to the new one.
 
     The method's own accelerations belong to times beside, by a part of the step: shift them with it. And it closes the
-    loops of coordinates only, its rates tear them open by A qd ~ h^2; a step that finds another A qd than its own takes
-    the difference, divided by h, out on the multipliers.
+    loops of coordinates only, its rates violate the constraints by A qd ~ h^2; where the step changes, the difference,
+    divided by h, would appear in the multipliers.
     """
     number, state = march.number, march.state
     h, last = number[STEP], number[LAST_STEP]
     if march.G.shape[0] > 0 and march.counts[PROJECT] == 0:
-        scale_tear((h / last) ** 2, Q, QD, model, march, ws, closure, saddle)
+        scale_drift((h / last) ** 2, Q, QD, model, march, ws, closure, saddle)
     for k in range(state.shape[1]):
         state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
     number[LAST_STEP] = h
 
 
-@kernel_apart("loops")
-def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
-    """Change rates to the nearest, in kinetic energy, that tear the loops open by a part of what they do: A qd."""
+@kernel_lazy("loops")
+def scale_drift(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
+    """Scale the drift A qd of the constraints by `part`: the nearest rates, in kinetic energy, that have it."""
     state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(
@@ -264,7 +266,7 @@ def scale_tear(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
             state[qd_row, i] += x[i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def begin_step(model, march, ws, closure, saddle) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
@@ -296,7 +298,7 @@ def begin_step(model, march, ws, closure, saddle) -> None:
         multiplier[L_NEW, i] = multiplier[L, i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def correct(model, march, closure) -> float:
     """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
@@ -321,7 +323,7 @@ def correct(model, march, closure) -> float:
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_apart()
+@kernel_lazy()
 def error_of(model, march, closure) -> float:
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
@@ -353,7 +355,7 @@ def error_of(model, march, closure) -> float:
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
-@kernel_apart()
+@kernel_lazy()
 def actuator_forces(model, march, ws) -> None:
     """Forces of actuators at the end of the step: what the last evaluation has beyond passive forces in its state."""
     state, n = march.state, march.state.shape[1]
@@ -374,21 +376,21 @@ def actuator_forces(model, march, ws) -> None:
         state[ACTUATION_NEW, i] -= march.tau[i]
 
 
-@kernel_apart()
+@kernel_lazy()
 def add_work(model, march, ws) -> None:
     """Add the work of the step: of mean forces along mean rates, as Newmark's method has it (docs/theory.md, 10)."""
     state, number = march.state, march.number
     internal_forces(
-        model.tree, model.brakes, model.no_fibres, state[Q_NEW], state[QD_NEW], march.u, False, ws, march.external,
+        model.tree, model.dampers, model.no_fibres, state[Q_NEW], state[QD_NEW], march.u, False, ws, march.external,
         march.tau, march.dq, march.dqd, march.B,
     )  # fmt: skip
-    work, lost = 0.0, 0.0
+    work, dissipated = 0.0, 0.0
     for i in range(state.shape[1]):
         state[DAMPING_NEW, i] = -march.tau[i]
-        way = 0.25 * number[STEP] * (state[QD, i] + state[QD_NEW, i])
-        work += way * (state[ACTUATION, i] + state[ACTUATION_NEW, i])
-        lost += way * (state[DAMPING, i] + state[DAMPING_NEW, i])
+        half_path = 0.25 * number[STEP] * (state[QD, i] + state[QD_NEW, i])
+        work += half_path * (state[ACTUATION, i] + state[ACTUATION_NEW, i])
+        dissipated += half_path * (state[DAMPING, i] + state[DAMPING_NEW, i])
     number[WORK_DONE] += work
-    number[DISSIPATED] += lost
+    number[DISSIPATED] += dissipated
     copy(state[ACTUATION_NEW], state[ACTUATION])
     copy(state[DAMPING_NEW], state[DAMPING])

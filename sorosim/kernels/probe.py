@@ -40,7 +40,7 @@ def piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe):
 
 @kernel_in_place
 def probe_places(tree, index, with_jacobian, q, ws, g, J):
-    """Poses g (n, 4, 4) and, if asked for, body Jacobians J (n, 6, ndof; zero on entry), after a forward sweep.
+    """Poses g (n, 4, 4) and, with `jacobian`, body Jacobians J (n, 6, ndof; zero on entry), after a forward sweep.
 
     `tree` is the tree with `strain` replaced by that of the pieces; index (n, 3): columns named above.
     """

@@ -1,8 +1,8 @@
 """Equations of motion under constraints, M x - A^T l = f with A x = b, by the Cholesky factor of M = U^T U.
 
 With W = U^-T A^T and y = U x: y = U^-T f + W l, W^T y = b. Rows, and multipliers with them, are scaled to angles by
-loops.size. A column-pivoted factorisation W = Q R tells which rows of A depend on others; what they ask for is then met
-by the others, and of all multipliers that do it the smallest are given.
+loops.size. A column-pivoted factorisation W = Q R gives the rank of A; redundant rows are left out, and of all
+multipliers that balance the smallest are returned.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_apart, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.linalg import (
     back_substitute,
     back_substitute_vector,
@@ -20,25 +20,25 @@ from sorosim.kernels.linalg import (
     forward_substitute_vector,
 )
 from sorosim.kernels.loop_joint import FIRST_ROW, N_ROWS
+from sorosim.kernels.small import add_scaled
 
-# A row depends on others if less than this part of it is left beside them, relative to the largest row of its loop.
-# Rows that depend while their loops are closed do so up to the size of the gaps while these are open. Where it is known
-# how many are independent, further ones have to be so clearly.
-DEPENDENT, PER_GAP, DEPENDENT_OPEN = 1e-9, 10.0, 1e-4
-CLEARLY, CLEARLY_PER_GAP = 1e-2, 100.0
+# rank tolerances, relative to the largest row of a loop: of closed loops, growth with their gaps, largest. Where the
+# rank is known from closed loops, rows beyond it count by the second line only
+RANK_TOLERANCE, RANK_TOLERANCE_PER_GAP, RANK_TOLERANCE_OPEN = 1e-9, 10.0, 1e-4
+RANK_TOLERANCE_KNOWN, RANK_TOLERANCE_KNOWN_PER_GAP = 1e-2, 100.0
 # rows of a loop without any effect, relative to the largest of all
-WITHOUT_EFFECT = 1e-12
+INEFFECTIVE_LOOP = 1e-12
 
 
 @by_reference
 class Saddle(NamedTuple):
-    """Factors of the constraints, m rows, n unknowns, and room."""
+    """Factors of the constraints, m rows, n unknowns, and scratch."""
 
     Q: np.ndarray  # (m, n) orthonormal, row by row
     R: np.ndarray  # (m, m) upper triangular, columns in pivot order
     null: np.ndarray  # (m, m) orthonormal multipliers that do nothing, one a row
     order: np.ndarray  # (m,) int: pivots
-    regularity: np.ndarray  # (2,) rank, and how much the row next to dependence has of its own, relative to its loop
+    regularity: np.ndarray  # (2,) rank, and how much the weakest independent row has of its own, relative to its loop
     norm: np.ndarray  # (m,) of the largest column of W in each row's loop
     right: np.ndarray  # (m, k) right-hand sides
     product: np.ndarray  # (m, k) scratch
@@ -63,15 +63,8 @@ def dot(x, y):
 
 
 @kernel_in_place
-def add_scaled(scale, x, out):
-    """out += scale x."""
-    for i in range(x.shape[0]):
-        out[i] += scale * x[i]
-
-
-@kernel_in_place
-def of_each_loop(loops, norm):
-    """Overwrite norm (m,) by the largest of each row's loop, infinite for loops without effect."""
+def loop_norms(loops, norm):
+    """Overwrite norm (m,) by the largest of each row's loop; infinite for loops whose rows are zero."""
     largest = 0.0
     for i in range(norm.shape[0]):
         largest = max(largest, norm[i])
@@ -81,12 +74,12 @@ def of_each_loop(loops, norm):
         for i in range(first, end):
             own = max(own, norm[i])
         for i in range(first, end):
-            norm[i] = own if own > WITHOUT_EFFECT * largest else np.inf
+            norm[i] = own if own > INEFFECTIVE_LOOP * largest else np.inf
 
 
 @kernel_in_place
-def dependence(loops, error, known_rank):
-    """Below which part of its own a row counts as dependent, by how far the loops are open, error (m,).
+def rank_tolerance(loops, error, known_rank):
+    """Rank tolerance: a row with a smaller part independent of the others is redundant; error (m,): of the loops.
 
     known_rank: how many rows are independent where the loops are closed, negative if unknown; of rows beyond these.
     """
@@ -94,15 +87,15 @@ def dependence(loops, error, known_rank):
     for i in range(error.shape[0]):
         gap = max(gap, abs(error[i]) * loops.size[i])
     if known_rank >= 0:
-        return max(CLEARLY, CLEARLY_PER_GAP * gap)
-    return min(max(DEPENDENT, PER_GAP * gap), DEPENDENT_OPEN)
+        return max(RANK_TOLERANCE_KNOWN, RANK_TOLERANCE_KNOWN_PER_GAP * gap)
+    return min(max(RANK_TOLERANCE, RANK_TOLERANCE_PER_GAP * gap), RANK_TOLERANCE_OPEN)
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
     """Factor W = Q R with pivoting, columns of known coordinates left out; fills rank and least pivot.
 
-    known_rank: as of `dependence`.
+    known_rank: as of `rank_tolerance`.
     """
     m, n = A.shape
     Q, R, order, norm, columns = saddle.Q, saddle.R, saddle.order, saddle.norm, saddle.columns
@@ -117,8 +110,8 @@ def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
         norm[j] = sqrt(dot(Q[j], Q[j]))
         for i in range(m):
             R[i, j] = 0.0
-    of_each_loop(loops, norm)
-    rank, least, beyond = 0, 1.0, dependence(loops, error, known_rank)
+    loop_norms(loops, norm)
+    rank, least, beyond = 0, 1.0, rank_tolerance(loops, error, known_rank)
     for k in range(m):
         # the column of which most is left
         best, left = k, -1.0
@@ -126,7 +119,7 @@ def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
             remains = sqrt(dot(Q[j], Q[j])) / norm[order[j]]
             if remains > left:
                 best, left = j, remains
-        if not left > (DEPENDENT if k < known_rank else beyond):
+        if not left > (RANK_TOLERANCE if k < known_rank else beyond):
             break
         least = min(least, left)
         if best != k:
@@ -173,7 +166,7 @@ def null_multipliers(rank, saddle):
             z[i] /= size
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def solve_constrained(loops, U, saddle, x, multiplier) -> None:
     """Overwrite x (n,), the force f, with the solution for b = saddle.right[:, 0]; fills multiplier (m,)."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right[:, 0]
@@ -213,7 +206,7 @@ def solve_constrained(loops, U, saddle, x, multiplier) -> None:
     back_substitute_vector(U, x)
 
 
-@kernel_apart("loops")
+@kernel_lazy("loops")
 def solve_constrained_columns(loops, U, saddle, X) -> None:
     """Overwrite X (n, k), forces, with the solutions x for b = saddle.right[:, :k]."""
     Q, R, order, b = saddle.Q, saddle.R, saddle.order, saddle.right

@@ -26,24 +26,24 @@ def signal_workspace(signals: SignalArrays) -> np.ndarray:
 
 @kernel
 def _evaluate_polynomial(data, t):
-    """Piecewise cubic; outside the breaks the value is held and the derivatives are zero."""
+    """Piecewise cubic; outside the breaks the value is constant and the derivatives are zero."""
     n = (data.shape[0] - 1) // 5
-    held = min(max(t, data[0]), data[n])
+    clamped = min(max(t, data[0]), data[n])
 
     # bisection: the last piece whose first break is not beyond t
     low, high = 0, n
     while high - low > 1:
         middle = (low + high) // 2
-        if data[middle] <= held:
+        if data[middle] <= clamped:
             low = middle
         else:
             high = middle
 
     k = n + 1 + 4 * low
     c0, c1, c2, c3 = data[k], data[k + 1], data[k + 2], data[k + 3]
-    x = held - data[low]
+    x = clamped - data[low]
     f = c0 + x * (c1 + x * (c2 + x * c3))
-    if held != t:
+    if clamped != t:
         return f, 0.0, 0.0
     return f, c1 + x * (2.0 * c2 + 3.0 * x * c3), 2.0 * c2 + 6.0 * x * c3
 

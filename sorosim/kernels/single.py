@@ -6,7 +6,8 @@ starts. Most joints of most robots are such blocks, so each sweep takes them apa
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_inside
+from sorosim.compiled import kernel_inline
+from sorosim.kernels import tree as tr
 from sorosim.kernels.ancestors import (
     PATH_J,
     PATH_JD,
@@ -18,44 +19,29 @@ from sorosim.kernels.ancestors import (
     set_pairs,
 )
 from sorosim.kernels.small import add, add_matrix, copy
-from sorosim.kernels.tree import (
-    BASIS,
-    BLOCK_COLUMN,
-    BLOCK_N,
-    BLOCK_PARENT,
-    COLUMN,
-    COMMUTING,
-    END,
-    FIRST,
-    KIND,
-    OFFSET,
-    PARENT,
-    STRAIN,
-    WORK,
-)
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.triples import cross, dot, head, plus, product, row, rows, scaled, store, store_row, sum2, sum3, tail
 from sorosim.lie.triples import times as turned
 
 
-@kernel_inside
+@kernel_inline
 def is_single(tree, b):
     """Whether a block is a joint of one coordinate."""
-    if tree.block[b, BLOCK_N] != 1 or tree.block[b, END] - tree.block[b, FIRST] != 1:
+    if tree.block[b, tr.BLOCK_N] != 1 or tree.block[b, tr.END] - tree.block[b, tr.FIRST] != 1:
         return False
-    return tree.segment[tree.block[b, FIRST], KIND] == COMMUTING
+    return tree.segment[tree.block[b, tr.FIRST], tr.KIND] == tr.COMMUTING
 
 
-@kernel_inside
+@kernel_inline
 def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
     """Pose, V, A - G and, by `orders`, S_w, S_w', S_w'' of node k, which a joint of one coordinate moves.
 
     S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w with V and A of the node before. orders : how many of the three.
     """
-    parent, at, i = tree.segment[k, PARENT], tree.segment[k, STRAIN] + BASIS, tree.segment[k, COLUMN]
+    parent, at, i = tree.segment[k, tr.PARENT], tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN]
     g, here = ws.pose[parent], ws.pose[k]
     R, p = rows(g), row(g, 3)
-    if tree.segment[k, OFFSET] != 0:
+    if tree.segment[k, tr.OFFSET] != 0:
         a = tree.offset[k]
         p = plus(turned(R, (a[0, 3], a[1, 3], a[2, 3])), p)
         R = product(R, rows(a))
@@ -91,7 +77,7 @@ def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
         store(sum2(1.0, turn, rate, a), sum2(1.0, move, rate, b), ws.twist[k, 0])
         store(sum3(1.0, head(A), rate_2, a, rate, ad), sum3(1.0, tail(A), rate_2, b, rate, bd), ws.twist[k, 1])
     if orders > 0:
-        work = tree.segment[k, WORK]
+        work = tree.segment[k, tr.WORK]
         store(a, b, ws.column[0, work : work + 6])
         store(a, b, ws.column[1, work : work + 6])
     if orders > 1 and moving:
@@ -104,7 +90,7 @@ def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
         store(a2, b2, ws.column[3, work : work + 6])
 
 
-@kernel_inside
+@kernel_inline
 def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
     """Inertia M, wrench F = M A + ad*_V H and, if `tensors`, N = adbar_H + ad*_V M - M ad_V of a rigid body, H = M V.
 
@@ -158,12 +144,12 @@ def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
     store((f[1], -f[0], zero), nothing, N[5])
 
 
-@kernel_inside
+@kernel_inline
 def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd):
     """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
-    k, i, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
     M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
-    at = tree.segment[k, WORK]
+    at = tree.segment[k, tr.WORK]
     J, Jd, Jdd = ws.column[1, at : at + 6], ws.column[2, at : at + 6], ws.column[3, at : at + 6]
     own = ws.wide.reshape(-1, 6)
     W, Wd, XM, XN, XK = own[0], own[1], own[2], own[3], own[4]
@@ -228,17 +214,17 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     return n
 
 
-@kernel_inside
+@kernel_inline
 def along(J, F):
     """J^T F, both (6,)."""
     return J[0] * F[0] + J[1] * F[1] + J[2] * F[2] + J[3] * F[3] + J[4] * F[4] + J[5] * F[5]
 
 
-@kernel_inside
+@kernel_inline
 def single_mass(tree, b, filled, ws, mass):
     """Part of a joint of one coordinate in `dynamics.composite_mass_matrix`; filled: as for `single_derivatives`."""
-    k, i, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], ws.wide.reshape(-1, 6)[0]
+    k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
+    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k, tr.WORK] :], ws.wide.reshape(-1, 6)[0]
     push(M, J, X)
     mass[i, i] = along(J, X)
     if base < 0:
@@ -250,7 +236,7 @@ def single_mass(tree, b, filled, ws, mass):
     return n
 
 
-@kernel_inside
+@kernel_inline
 def push(M, J, out):
     """out = M J, J and out (6,)."""
     j0, j1, j2, j3, j4, j5 = J[0], J[1], J[2], J[3], J[4], J[5]

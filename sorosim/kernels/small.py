@@ -37,6 +37,13 @@ def add(x, out):
 
 
 @kernel_in_place
+def add_scaled(scale, x, out):
+    """out += scale x, both (n,)."""
+    for i in range(x.shape[0]):
+        out[i] += scale * x[i]
+
+
+@kernel_in_place
 def add_matrix(X, out):
     """out += X, both (n, m)."""
     for i in range(X.shape[0]):

@@ -149,9 +149,9 @@ def cubic_pieces(s, b):
 
 @kernel_in_place
 def surface_height(f, x, y, b, out):
-    """Height of a field over (x, y) and its derivatives in out (6,): z, z_x, z_y, z_xx, z_xy, z_yy; b (6, 4) room.
+    """Height of a field over (x, y) and its derivatives in out (6,): z, z_x, z_y, z_xx, z_xy, z_yy; b (6, 4) scratch.
 
-    Beyond the grid its last pieces go on.
+    Beyond the grid its last pieces are extrapolated.
     """
     nx, ny = int(f[FIELD_NX]), int(f[FIELD_NY])
     u, v = (x - f[FIELD_X]) / f[FIELD_DX], (y - f[FIELD_Y]) / f[FIELD_DY]
@@ -177,13 +177,13 @@ def surface_height(f, x, y, b, out):
 
 
 @kernel_in_place
-def height_distance(f, y, n, H, room):
+def height_distance(f, y, n, H, scratch):
     """Distance to a height field: the point of the surface whose normal goes through y, by Newton's method from below.
 
     H = S (1 - d S)^-1 with the shape operator S of the surface there. Exact where the surface is less curved than y is
-    far from it; elsewhere the nearest of several such points is not looked for.
+    far from it; elsewhere the nearest of several such points is not searched.
     """
-    b, z = room[0].reshape(36)[:24].reshape(6, 4), room[1, 0]
+    b, z = scratch[0].reshape(36)[:24].reshape(6, 4), scratch[1, 0]
     u, v = y[0], y[1]
     for _ in range(MAX_FOOT_STEPS):
         surface_height(f, u, v, b, z)
@@ -264,11 +264,11 @@ def on_triangle(t, y, near):
 
 
 @kernel_in_place
-def polyhedron_distance(f, y, n, H, room):
+def polyhedron_distance(f, y, n, H, scratch):
     """Distance to a convex polyhedron: inside that of the nearest plane, outside that of the nearest triangle."""
     count, rounding, deepest, facing = int(f[0]), f[1], -inf, 0
     triangles = f[FIRST_TRIANGLE : FIRST_TRIANGLE + TRIANGLE * count].reshape(count, TRIANGLE)
-    near, best, across = room[0, 0, :3], room[0, 1, :3], room[0, 2, :3]
+    near, best, across = scratch[0, 0, :3], scratch[0, 1, :3], scratch[0, 2, :3]
     for k in range(count):
         t = triangles[k]
         d = t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5])
@@ -339,10 +339,10 @@ def polyhedron_distance(f, y, n, H, room):
 
 
 @kernel_in_place
-def solid_distance(kind, f, y, n, H, room):
+def solid_distance(kind, f, y, n, H, scratch):
     """Signed distance of y (3,) from a solid in its frame, negative inside; n (3,), H (3, 3): gradient and Hessian.
 
-    f: its values. room: at least (2, 6, 6).
+    f: its values. scratch: at least (2, 6, 6).
     """
     clear_matrix(H)
     if kind == HALF_SPACE or kind == SHEET:
@@ -363,5 +363,5 @@ def solid_distance(kind, f, y, n, H, room):
     if kind == CYLINDER:
         return cylinder_distance(f, y, n, H)
     if kind == HEIGHT_FIELD:
-        return height_distance(f, y, n, H, room)
-    return polyhedron_distance(f, y, n, H, room)
+        return height_distance(f, y, n, H, scratch)
+    return polyhedron_distance(f, y, n, H, scratch)

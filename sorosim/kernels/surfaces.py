@@ -36,37 +36,38 @@ CORES_A, CORES_B, CORES_END, SOLIDS_A, SOLIDS_B, SOLIDS_END, AMONG, APART, SURFA
 N_GROUP = 10
 # columns of Surfaces.law: force k h^p, length over which it sets in, damping of Hunt and Crossley, friction and its
 # speed; whether only what is lost is wanted
-LAW_K, LAW_P, LAW_ONSET, LAW_DAMPING, LAW_FRICTION, LAW_SLIP, LAW_LOST = range(7)
+LAW_K, LAW_P, LAW_ONSET, LAW_DAMPING, LAW_FRICTION, LAW_SLIP, LAW_DISSIPATIVE_ONLY = range(7)
 N_LAW = 7
 
-# columns of Touch.entry and Touch.value
+# columns of ContactWorkspace.entry and value
 GROUP, CORE, OTHER, N_ENTRIES, ENTRY_NODE = range(5)
 N_ENTRY = 8
 AT_POINT, NORMAL, FORCE, SLIP, DISTANCE, PRESSURE = 0, 3, 6, 9, 12, 13
 N_VALUE = 14
-# rows of Touch.left and Touch.right: force, moments by the arms on either side, weights along either segment
+# rows of ContactWorkspace.left and right: force, moments by the arms on either side, weights along either segment
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
-# Touch.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may touch; whether
-# nobody wants tangents; how many contacts stuck before; whether it is statics
+# ContactWorkspace.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may
+# touch; whether tangents are left out; how many contacts stuck before; whether it is statics
 ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK, AT_REST = range(7)
-# Touch.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments; the form
+# ContactWorkspace.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments;
+# the form
 N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
-# Touch.number: places on segments, gap, distance of the axes, second derivatives by places, how the middles draw,
-# radius and its slope; the law
+# ContactWorkspace.number: places on segments, gap, distance of the axes, second derivatives by places, how the
+# middles draw, radius and its slope; the law
 LA, MB, GAP, AXIAL, HAA, HAB, HBB, REG_A, REG_B, R_A, SLOPE_A = range(11)
 PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION = range(11, 17)
 N_NUMBER = 17
-# rows of Touch.room: vectors of the contact under way
+# rows of ContactWorkspace.vectors: vectors of the contact under way
 (
     A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B, TURN, MOVE, XI, DN,
     SLIDE, DH, D_ARM, D_U, D_UT, D_F, WORK, AXIS, OWN,
 ) = range(32)  # fmt: skip
 WEIGHTS, H_ROWS, SOLID_POSE, STUCK = 32, 34, 37, 41
-# and of Touch.entries: points, their velocities, angular velocities of their nodes
+# and of ContactWorkspace.entries: points, their velocities, angular velocities of their nodes
 P, V, W = 0, 4, 8
 
-# room for pairs that may touch, for each contact that there is room for
+# capacity for pairs that may touch, per contact
 PAIRS_EACH = 8
 
 
@@ -78,18 +79,18 @@ class Surfaces(NamedTuple):
     value: np.ndarray  # flat
     solid: np.ndarray  # (n_solids, 5) int
     frame: np.ndarray  # (n_solids, 4, 3) poses on nodes
-    extent: np.ndarray  # (n_solids, 4) centre in its frame and radius of a ball around it, infinite if it has none
+    extent: np.ndarray  # (n_solids, 4) centre in its frame and radius of a bounding sphere, infinite if it has none
     group: np.ndarray  # (n_groups, 10) int
     law: np.ndarray  # (n_groups, 7)
     apart: np.ndarray  # flat int: whether two surfaces of a group cannot meet
 
 
 @by_reference
-class Touch(NamedTuple):
-    """Contacts as an evaluation finds them, and room."""
+class ContactWorkspace(NamedTuple):
+    """Contacts of an evaluation, and its scratch."""
 
     counts: np.ndarray  # (7,) int
-    reach: np.ndarray  # (1,) up to which distance gaps are looked for
+    reach: np.ndarray  # (1,) largest gap that is searched
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap, 8) int
     value: np.ndarray  # (cap, 14)
@@ -99,33 +100,33 @@ class Touch(NamedTuple):
     rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
     flag: np.ndarray  # (8,) int
     number: np.ndarray  # (17,)
-    room: np.ndarray  # (42, 3)
+    vectors: np.ndarray  # (42, 3)
     entries: np.ndarray  # (12, 3)
     wide: np.ndarray  # (4, 6, 6)
     columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
     member: np.ndarray  # (2, ndof) int
-    pair: np.ndarray  # (n, 3) int: group, core and what it may touch, see Touch.entry
+    pair: np.ndarray  # (n, 3) int: group, core and what it may touch, see ContactWorkspace.entry
     stuck: np.ndarray  # (cap, 3) int: contacts that stuck before, as `pair`
     stuck_slip: np.ndarray  # (cap, 3) what is added to their velocity of sliding
-    ball: np.ndarray  # (n_elements, 4) centre and radius of a ball around each
+    sphere: np.ndarray  # (n_elements, 4) centre and radius of the bounding sphere of each
     cell: np.ndarray  # (n_elements, 3) int
     bucket: np.ndarray  # (n_buckets + 2,) int
     order: np.ndarray  # (n_elements,) int
 
 
-def make_touch(surfaces: Surfaces, ndof: int, capacity: int) -> Touch:
+def make_contact_workspace(surfaces: Surfaces, ndof: int, capacity: int) -> ContactWorkspace:
     """Allocate for up to `capacity` contacts."""
     n = int((surfaces.group[:, [CORES_END, SOLIDS_END]] - surfaces.group[:, [CORES_A, SOLIDS_A]]).sum(1).max(initial=0))
-    room = capacity if n else 0
+    size = capacity if n else 0
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
     integers, columns = np.int64, (ndof if n else 0)
-    return Touch(
+    return ContactWorkspace(
         np.zeros(7, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
-        np.zeros((room, N_ENTRY), dtype=integers), np.zeros((room, N_VALUE)), np.zeros(room, dtype=integers),
-        np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((room, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((room, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((42, 3)), np.zeros((12, 3)),
+        np.zeros((size, N_ENTRY), dtype=integers), np.zeros((size, N_VALUE)), np.zeros(size, dtype=integers),
+        np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)),
+        np.zeros((size, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((42, 3)), np.zeros((12, 3)),
         np.zeros((4, 6, 6)), np.zeros((5, N_COLUMNS_OF_CONTACT * columns)), np.zeros((2, columns), dtype=integers),
-        np.zeros((PAIRS_EACH * room, 3), dtype=integers), np.zeros((room, 3), dtype=integers), np.zeros((room, 3)),
+        np.zeros((PAIRS_EACH * size, 3), dtype=integers), np.zeros((size, 3), dtype=integers), np.zeros((size, 3)),
         np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
         np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
     )  # fmt: skip

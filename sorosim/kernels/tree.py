@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_inside
+from sorosim.compiled import by_reference, kernel_inline
 
 # columns of Tree.segment
 PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE, RIGID = range(10)
@@ -85,7 +85,7 @@ def with_matrices(ws: Workspace) -> Workspace:
     return ws if ws.matrix.shape[1] == ndof else ws._replace(matrix=np.zeros((2, ndof, ndof)))
 
 
-@kernel_inside
+@kernel_inline
 def add_strains(tree, at, n, first, q, x_1, x_2):
     """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,)."""
     at_1 = at + BASIS

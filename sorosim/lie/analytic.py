@@ -1,4 +1,4 @@
-"""What compiled code says of real numbers and of complex ones that carry a derivative (docs/theory.md, 13).
+"""Functions of real numbers, and of complex ones that carry a derivative, for compiled code (docs/theory.md, 13).
 
 A kernel that is given complex arrays whose imaginary parts are a tiny step times the derivatives of the real parts
 returns such arrays. For that it branches by real parts only, and calls nothing that is not analytic.

@@ -1,7 +1,7 @@
 """Rigid motions: exponential and logarithm of SE(3), adjoint and coadjoint operators.
 
 Twists are [angular; linear], wrenches [moment; force]. A pose g (4, 4) maps the coordinates of its own frame to those
-of the frame it is seen from.
+of its reference frame.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def inverse(g):
 
 @kernel
 def Ad(g):
-    """Adjoint [[R, 0], [p^R, R]]: takes a twist from the frame of g to the frame g is seen from.
+    """Adjoint [[R, 0], [p^R, R]]: maps a twist from the frame of g to the reference frame of g.
 
     g : (4, 4). Returns (6, 6). Wrenches go the same way with the inverse transpose. Source: docs/theory.md, 1.
     """

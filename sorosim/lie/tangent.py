@@ -157,7 +157,7 @@ def tangent_jets_into(Omega, Omega_dot, Omega_ddot, C, T, Td, Tdd):
 
 @kernel_in_place
 def tangent_transpose_derivative_into(Omega, C, y, X):
-    """Derivative of T(Omega)^T y towards Omega, y held, without allocation.
+    """Derivative of T(Omega)^T y by Omega at constant y, without allocation.
 
     Omega : (6,) [rad, m]; C : (10,) from `coefficients(|w|^2, C)`; y : (6,) wrench [N m, N]; X : (6, 6), filled with
     [[L(m) + dL(f), L(f)], [L(f), 0]]. Not symmetric. Source: docs/theory.md, A, with the products of skew matrices
@@ -274,7 +274,7 @@ def tangent_inv(Omega):
 
 @kernel
 def tangent_transpose_derivative(Omega, y):
-    """Derivative of T(Omega)^T y towards Omega with the wrench y held.
+    """Derivative of T(Omega)^T y by Omega at a constant wrench y.
 
     Omega : (6,) [rad, m]; y : (6,) [N m, N]. Returns (6, 6), not symmetric. Source: docs/theory.md, A.
     """

@@ -276,8 +276,8 @@ class Linearization:
     def plot(
         self, path: str | Path | None = None, modes: Sequence[int] | None = None, style: str | Path | None = None
     ) -> Any:
-        """Picture of mode shapes (matplotlib); see `sorosim.viz.mode_plot.plot_modes`."""
-        from sorosim.viz.mode_plot import plot_modes
+        """Picture of mode shapes (matplotlib); see `sorosim.viz.plots.plot_modes`."""
+        from sorosim.viz.plots import plot_modes
 
         return plot_modes(self, path, modes, style)
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.declare import Declared
-from sorosim.errors import ModelError, PlugInError, nearest
+from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 from sorosim.registry import LOADS, Registry, evaluated
 from sorosim.validation import describe, number
@@ -120,7 +120,7 @@ def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledL
         raise
     except Exception as error:
         got, code = f"{type(error).__name__}: {error}", f"{type(load).__module__}.{type(load).__qualname__}.bind"
-        raise PlugInError(where, "a load that finds its nodes", got, f"look at {code}") from error
+        raise ModelError(where, "a load that finds its nodes", got, f"look at {code}") from error
     needed = ("nodes",) if hasattr(bound, "law") else ("nodes", "dissipates", "evaluate")
     missing = [member for member in needed if not hasattr(bound, member)]
     if missing:

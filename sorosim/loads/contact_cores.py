@@ -125,7 +125,7 @@ class ContactGroup:
     def lost(self) -> ContactGroup:
         """The same, what is lost alone."""
         law = self.law.copy()
-        law[surfaces.LAW_LOST] = 1.0
+        law[surfaces.LAW_DISSIPATIVE_ONLY] = 1.0
         return ContactGroup(self.a, self.b, law, self.apart)
 
 

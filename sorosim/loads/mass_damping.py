@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sorosim.kernels.load_laws import BRAKED
+from sorosim.kernels.load_laws import TWIST_DAMPING
 from sorosim.loads.compiled import CompiledLaw, LawRow
 from sorosim.loads.wrench import BoundLaw
 from sorosim.model.compile import Layout
@@ -32,5 +32,5 @@ class MassDamping:
                 if alpha != 0.0:
                     inertia = piece.division.line_inertia(link.X[inside] - piece.start)
                     values = alpha * link.weight[inside, None] * inertia
-                    rows += [LawRow(BRAKED, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]
+                    rows += [LawRow(TWIST_DAMPING, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]
         return BoundLaw(np.array([row.node for row in rows], dtype=np.int64), CompiledLaw(rows, lost=rows))

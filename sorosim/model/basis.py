@@ -218,7 +218,7 @@ class OwnOrder(Declared, title="Strains with a basis of their own"):
 
 @dataclass(frozen=True)
 class Order(Type):
-    """Order of a strain: a whole number, or basis and order, in Python also as a pair; stored as that or (basis, order)."""
+    """Order of a strain: a whole number, or basis and order, in Python also as a pair."""
 
     def read(self, value: Any, at: At) -> Any:
         if isinstance(value, tuple | list) and len(value) == 2:
@@ -260,7 +260,7 @@ def _strain(doc: str, example: str) -> Any:
 class Strain(Declared, title="Strains"):
     """Which strains of a division may vary, and how: the order of each in its basis; one without an order is locked.
 
-    Coordinates are in the order torsion, bending_y, bending_z, elongation, shear_y, shear_z, each strain by basis index.
+    Coordinates are in the order torsion, bending_y, bending_z, elongation, shear_y, shear_z, each by basis index.
     """
 
     basis: str = key(

@@ -141,7 +141,7 @@ class Charts:
         return q, qd
 
 
-class Turns:
+class SingularityGuard:
     """The joints whose coordinates cannot be changed, and how far they may turn.
 
     Springs and stops tell a turn from none, and a driven coordinate goes where it is told. A whole turn is singular,

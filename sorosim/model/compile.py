@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
-from sorosim.kernels.joints import BRAKE, STOP, Laws
+from sorosim.kernels.joints import JOINT_FRICTION, STOP, Laws
 from sorosim.kernels.tree import BARE, BEFORE, BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
@@ -235,7 +235,7 @@ class _Builder:
         friction, creep = (np.asarray(values)[list(own)] for values in (joint.friction, joint.creep))
         if damping.any() or friction.any():
             groups = [float(joint.dimensions[i] == "length") for i in own]
-            self.laws.append((BRAKE, block, len(self.law_values), 0, 0))
+            self.laws.append((JOINT_FRICTION, block, len(self.law_values), 0, 0))
             self.law_values += np.stack([damping, friction, creep, groups], axis=-1).ravel().tolist()
         for i in own:
             if (stop := joint.limits[i]) is not None:

@@ -259,10 +259,10 @@ class PlaceType(Type):
             return value
         if isinstance(value, str) and value == AS_BUILT and not at.scope.is_file:
             return OnLink(AS_BUILT, None, "")
-        if isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and not _is_list_of_poses(value)):
-            if not at.scope.is_file:
-                pose = at.attempt(lambda: check_pose("", value))
-                return WRONG if pose is WRONG else OnLink(pose, None, "")
+        is_matrix = isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and not _is_list_of_poses(value))
+        if is_matrix and not at.scope.is_file:
+            pose = at.attempt(lambda: check_pose("", value))
+            return WRONG if pose is WRONG else OnLink(pose, None, "")
         several = isinstance(value, list | tuple)
         kind = PoseAsBuilt if self.built and not several else PoseOnLink
         found = [(kind.read(entry, here), here) for entry, here in _entries(value, at, several)]

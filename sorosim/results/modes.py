@@ -1,4 +1,4 @@
-"""Modes of a robot at work: what moves in them, and runs to play them by."""
+"""Modes of a robot as runs, and the parts of the robot that move in them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 AMPLITUDE = 0.1  # of the largest displacement, as a part of the robot's size
-WIDEST = 0.5  # angle by which nothing is turned farther [rad]
+MAX_ROTATION = 0.5  # angle by which nothing is turned farther [rad]
 SMALL = 1e-9  # displacements below this part of what turns are none
 FRAMES = 60  # of a period
 PERIOD = 2.0  # in which it is shown [s]
 SPANS = 4.0  # time constants that a motion without oscillation is shown for
-CLOSING, CLOSED = 20, 1e-12  # Newton steps that close loops, and when they are closed
+MAX_NEWTON_STEPS, LOOP_TOLERANCE = 20, 1e-12  # of the Newton iteration that closes loops
 
 
 class ModeRun(Run):
@@ -33,16 +33,16 @@ class ModeRun(Run):
 
     def movie(self, path: str | Path, **options: Any) -> None:
         """Film of the mode, see `Run.movie`."""
-        super().movie(path, **{**self._look, "speed": self.speed, **options})
+        super().movie(path, **{**self._drawing_options, "speed": self.speed, **options})
 
     def still(self, path: str | Path, **options: Any) -> None:
         """Picture of the mode at one time, default: where it is farthest out; see `Run.still`."""
         row = {"grows": len(self) - 1, "rigid body": len(self) // 4}.get(self.options["kind"], 0)
-        super().still(path, **{**self._look, "t": float(self.t[row]), **options})
+        super().still(path, **{**self._drawing_options, "t": float(self.t[row]), **options})
 
     def play(self, **options: Any) -> None:
         """Window with the mode, see `Run.play`."""
-        super().play(**{**self._look, "speed": self.speed, **options})
+        super().play(**{**self._drawing_options, "speed": self.speed, **options})
 
     @property
     def speed(self) -> float:
@@ -50,7 +50,7 @@ class ModeRun(Run):
         return float(self.t[-1] / (PERIOD * self.options["periods"]))
 
     @property
-    def _look(self) -> dict[str, Any]:
+    def _drawing_options(self) -> dict[str, Any]:
         return {"title": f"{self.robot.name}, {self.message}"}
 
 
@@ -90,13 +90,13 @@ def mode(
     InputError
         There is no such mode, or an option is none.
     """
-    robot, index, decay = lin._of_robot("mode"), _number_of(lin, k), flag("decay", decay)
+    robot, index, decay = lin._of_robot("mode"), _mode_index(lin, k), flag("decay", decay)
     n = number("periods", periods, "a whole number of periods, 1 or more", least=1.0, upto=1e4)
     if n % 1.0:
         raise InputError("periods", "a whole number of periods", f"{periods}")
     part = positive("amplitude", amplitude)
     value, shape = complex(lin.damped.eigenvalues[index]), lin.damped.shapes[:, index]
-    shape = part * _unit(robot, lin.q, shape)
+    shape = part * _scaled_shape(robot, lin.q, shape)
     if lin.damped.words[index] in ("oscillates", "flutters"):
         shown, rate = int(n), value if decay else 1j * value.imag
         t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, int(FRAMES * n) + 1)
@@ -105,17 +105,17 @@ def mode(
         t = np.linspace(0.0, SPANS / abs(value.real) if value else 1.0, FRAMES + 1)
     grown = max(rate.real, 0.0) * t[-1]  # what grows ends at the amplitude
     factor = np.exp(rate * t - grown)
-    slope = rate * factor
+    rate_factor = rate * factor
     if not value:  # a rigid body moves there and back
-        factor, slope = np.sin(2.0 * np.pi * t) + 0j, 2.0 * np.pi * np.cos(2.0 * np.pi * t) + 0j
+        factor, rate_factor = np.sin(2.0 * np.pi * t) + 0j, 2.0 * np.pi * np.cos(2.0 * np.pi * t) + 0j
     q = lin.q + np.real(np.outer(factor, shape))
-    qd = np.real(np.outer(slope, shape))
+    qd = np.real(np.outer(rate_factor, shape))
     if robot.n_multipliers:
         for row, rates in zip(q, qd, strict=True):
-            row[:], rates[:] = _closed(robot, row, rates, lin.free)
-    held = [name for i, name in enumerate(robot.coordinate_names) if i not in set(lin.free.tolist())]
+            row[:], rates[:] = _project_onto_loops(robot, row, rates, lin.free)
+    locked = [name for i, name in enumerate(robot.coordinate_names) if i not in set(lin.free.tolist())]
     options: dict[str, Any] = {"method": "mode", "t_end": float(t[-1]), "u": {}, "driven": {}, "amplitude": part}
-    options |= {"mode": int(k), "periods": shown, "kind": lin.damped.words[index], "held": held}
+    options |= {"mode": int(k), "periods": shown, "kind": lin.damped.words[index], "held": locked}
     rows = len(t)
     return ModeRun(
         robot, t, q, qd, np.tile(lin.u, (rows, 1)), np.tile(lin.lam, (rows, 1)), {}, {}, options,
@@ -125,7 +125,7 @@ def mode(
 
 def describe(lin: Linearization, k: int) -> str:
     """A mode in words: its frequency and damping ratio, or how fast it decays or grows."""
-    index, modes = _number_of(lin, k), lin.damped
+    index, modes = _mode_index(lin, k), lin.damped
     word, constant = modes.words[index], modes.time_constants[index]
     if word == "rigid body":
         return "rigid body, 0 Hz"
@@ -150,7 +150,7 @@ def shares(lin: Linearization, k: int) -> dict[str, float]:
         "link strain", or the name of a link for its joint -> part of the sum of phi_g^H M_gg phi_g over all groups g
         of coordinates: kinetic energy that the group would have alone.
     """
-    robot, index = lin._of_robot("shares"), _number_of(lin, k)
+    robot, index = lin._of_robot("shares"), _mode_index(lin, k)
     shape, M = lin.damped.shapes[:, index], robot.mass_matrix(lin.q)
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(robot.coordinate_names):
@@ -161,10 +161,10 @@ def shares(lin: Linearization, k: int) -> dict[str, float]:
     return {name: part / total for name, part in ranked}
 
 
-def spoken(parts: Mapping[str, float], most: int = 3) -> str:
+def format_shares(parts: Mapping[str, float], most: int = 3) -> str:
     """Shares in words, such as ``arm bending_y 97 %``; what is below a hundredth is left out."""
-    said = [f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01]
-    return ", ".join(said)
+    words = [f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01]
+    return ", ".join(words)
 
 
 def _group(robot: Robot, coordinate: str) -> str:
@@ -174,7 +174,7 @@ def _group(robot: Robot, coordinate: str) -> str:
     return link if index < layout.n_joint else f"{link} {what}"
 
 
-def _number_of(lin: Linearization, k: Any) -> int:
+def _mode_index(lin: Linearization, k: Any) -> int:
     n = len(lin.damped)
     if not n:
         raise InputError("mode", "a robot that can move", "none of its coordinates is free")
@@ -185,20 +185,20 @@ def _number_of(lin: Linearization, k: Any) -> int:
     return int(value) - 1
 
 
-def _unit(robot: Robot, q: Array, shape: Complex) -> Complex:
-    """A shape whose largest displacement is the size of the robot, or that turns something by WIDEST/AMPLITUDE."""
-    seen = robot.kinematics(q)
-    places, R = seen.g[:, :3, 3], seen.g[:, :3, :3]
+def _scaled_shape(robot: Robot, q: Array, shape: Complex) -> Complex:
+    """A shape whose largest displacement is the robot's size, or largest rotation MAX_ROTATION / AMPLITUDE."""
+    nodes = robot.kinematics(q)
+    places, R = nodes.g[:, :3, 3], nodes.g[:, :3, :3]
     ends = [(link.name, s) for link in robot.links if link.rod is not None for s in (0.0, 1.0)]
     places = np.concatenate([places, *(robot.pose(q, name, s)[None, :3, 3] for name, s in ends)])
-    moved = np.einsum("pij,pjk,k->pi", R, seen.J[:, 3:], shape)
-    ends_moved = [robot.pose(q, name, s)[:3, :3] @ robot.jacobian(q, name, s)[3:] @ shape for name, s in ends]
-    moved = np.concatenate([moved, np.array(ends_moved).reshape(-1, 3)])
+    motions = np.einsum("pij,pjk,k->pi", R, nodes.J[:, 3:], shape)
+    end_motions = [robot.pose(q, name, s)[:3, :3] @ robot.jacobian(q, name, s)[3:] @ shape for name, s in ends]
+    motions = np.concatenate([motions, np.array(end_motions).reshape(-1, 3)])
     size = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
-    way, turn = _largest(moved), _largest(np.einsum("pjk,k->pj", seen.J[:, :3], shape))
-    bounds = [WIDEST / AMPLITUDE / turn] if turn > 0.0 else []
-    if way > SMALL * turn * size and way > 0.0:
-        bounds.append((size or 1.0) / way)
+    shift, turn = _largest(motions), _largest(np.einsum("pjk,k->pj", nodes.J[:, :3], shape))
+    bounds = [MAX_ROTATION / AMPLITUDE / turn] if turn > 0.0 else []
+    if shift > SMALL * turn * size and shift > 0.0:
+        bounds.append((size or 1.0) / shift)
     return min(bounds, default=0.0) * shape
 
 
@@ -208,8 +208,8 @@ def _largest(motions: Complex) -> float:
     return float(np.sqrt(0.5 * (own + cross)).max(initial=0.0))
 
 
-def _closed(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
-    """The nearest coordinates and rates with loops closed, by the kinetic energy of the way there."""
+def _project_onto_loops(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
+    """The nearest coordinates and rates with loops closed, in the metric of the mass matrix."""
     L = scipy.linalg.cholesky(robot.mass_matrix(q)[np.ix_(free, free)], lower=True)
     q, qd, size = q.copy(), qd.copy(), robot.engine.loops.size
 
@@ -218,9 +218,9 @@ def _closed(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> tuple
         y = scipy.linalg.lstsq(W, size * gap, cond=SMALL)[0]
         return np.asarray(scipy.linalg.solve_triangular(L.T, y))
 
-    for _ in range(CLOSING):
+    for _ in range(MAX_NEWTON_STEPS):
         rows = robot.loop_rows(q, qd)
-        if np.abs(size * rows.error).max() <= CLOSED:
+        if np.abs(size * rows.error).max() <= LOOP_TOLERANCE:
             break
         q[free] -= step(rows.A, rows.error)
     rows = robot.loop_rows(q, qd)

@@ -1,4 +1,4 @@
-"""What sensors gave along a run: at its rows, and between them at times of their own.
+"""Readings of sensors along a run: at its rows, and between them at times of their own.
 
 Between two rows coordinates follow the quintic Hermite polynomial of q, qd and qdd at both, multipliers of loops are
 those that fit its accelerations; inputs are straight lines, and those that a controller holds stay. Accelerations
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.engine.inputs import Partition, driven_motion
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.errors import InputError, ModelError, PlugInError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.model.chart import Charts, turned_back
-from sorosim.robot import Robot, fitting_multipliers
+from sorosim.robot import Robot
 from sorosim.sensors.state import State
 from sorosim.solvers.registry import MARCHES
 
@@ -29,12 +30,12 @@ Knot = tuple[Array, Array, Array]  # coordinates, rates, accelerations at a row
 MAX_SAMPLES = 10_000_000
 # a sample so near to a row, as a part of the spacing there, is taken at the row
 ON_ROW = 1e-9
-# methods that solve for multipliers themselves: loops are not drawn together by accelerations
-CLOSING_THEMSELVES = (*MARCHES, "ida")
+# methods that solve for multipliers themselves: no Baumgarte stabilisation of loops
+SOLVE_FOR_MULTIPLIERS = (*MARCHES, "ida")
 
 
 class Readings(NamedTuple):
-    """What one sensor gave."""
+    """Readings of one sensor."""
 
     t: Array  # (n,) [s]
     values: Array  # (n, n_channels)
@@ -76,10 +77,10 @@ def readings_along(
     dict
         Name of a sensor -> Readings. Where forward dynamics has no answer at a row, what rests on it is NaN.
     """
-    instruments, found = robot.instruments, {}
+    instruments, readings = robot.instruments, {}
     if not instruments.sensors:
         return {}
-    path = _Path(robot, t, rows, driven, options)
+    path = _Interpolant(robot, t, rows, driven, options)
     for rate in dict.fromkeys(sensor.rate for sensor in instruments.sensors.values()):
         group = {name: sensor for name, sensor in instruments.sensors.items() if sensor.rate == rate}
         numbers, times = sample_times(t, rate)
@@ -93,8 +94,8 @@ def readings_along(
         for name, sensor in group.items():
             reader = readers[name]
             erring = sensor.erring(values[name], numbers, reader, name)
-            found[name] = Readings(times, erring, reader.channels, reader.units)
-    return {name: found[name] for name in instruments.sensors}
+            readings[name] = Readings(times, erring, reader.channels, reader.units)
+    return {name: readings[name] for name in instruments.sensors}
 
 
 def sample_times(t: Array, rate: float | None) -> tuple[IntArray, Array]:
@@ -114,8 +115,8 @@ def sample_times(t: Array, rate: float | None) -> tuple[IntArray, Array]:
     return numbers, np.where(np.abs(times - near) <= ON_ROW * spacing + slack / rate, near, times)
 
 
-class _Path:
-    """The motion of a run at any of its times."""
+class _Interpolant:
+    """The motion of a run, interpolated between its rows."""
 
     def __init__(
         self, robot: Robot, t: Array, rows: tuple[Array, Array, Array, Array], driven: Mapping[str, Any],
@@ -125,10 +126,10 @@ class _Path:
         self.q, self.qd, self.u, self.lam = rows
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.motion = driven_motion(driven)
-        self.held = options.get("dt_control") is not None
-        rate = 0.0 if options.get("method") in CLOSING_THEMSELVES else 1.0 / options.get("closing_time", np.inf)
+        self.sampled = options.get("dt_control") is not None
+        rate = 0.0 if options.get("method") in SOLVE_FOR_MULTIPLIERS else 1.0 / options.get("closing_time", np.inf)
         self.closing = np.array([2.0 * rate, rate**2, -1.0])
-        if robot.n_multipliers and len(t):  # how many rows of the loops are independent, as the run itself found it
+        if robot.n_multipliers and len(t):  # how many rows of the loops are independent, as in the run
             self.closing[2] = self._forward(0, self.q[0], self.qd[0], self.u[0]).regularity[0]
         charts = Charts(robot.engine.layout, self.partition.mask)
         directions = {own.start: P for own, P in charts.joints}
@@ -149,10 +150,10 @@ class _Path:
     def accelerations(self, row: int, q: Array, qd: Array, u: Array) -> Array:
         """Accelerations (ndof,) at the time of a row."""
         try:
-            found: Array = self._forward(row, q, qd, u).qdd
-        except ModelError:  # a state that nothing could go on from, the last one of a run that failed
-            found = np.full(self.robot.ndof, np.nan)
-        return found
+            qdd: Array = self._forward(row, q, qd, u).qdd
+        except (ModelError, PlugInError):  # a state that nothing could go on from, the last one of a run that failed
+            qdd = np.full(self.robot.ndof, np.nan)
+        return qdd
 
     def _knots(self, i: int) -> tuple[Knot, Knot]:
         """Both ends of the interval from row i to the next, in the coordinates of row i."""
@@ -161,7 +162,7 @@ class _Path:
             q, qd = q.copy(), qd.copy()
             for own, P in self.changes[i + 1]:
                 q[own], qd[own] = turned_back(P, q[own], qd[own], 1.0)
-        u = self.u[i] if self.held else self.u[i + 1]
+        u = self.u[i] if self.sampled else self.u[i + 1]
         start = self.q[i], self.qd[i], self.accelerations(i, self.q[i], self.qd[i], self.u[i])
         return start, (q, qd, self.accelerations(i + 1, q, qd, u))
 
@@ -175,9 +176,11 @@ class _Path:
         i -= 1
         h = self.t[i + 1] - self.t[i]
         x = (t - self.t[i]) / h
-        u = self.u[i] if self.held else self.u[i] + x * (self.u[i + 1] - self.u[i])
+        u = self.u[i] if self.sampled else self.u[i] + x * (self.u[i + 1] - self.u[i])
         knot = hermite(*self.knots(i), h, x)
-        return State(bench, t, *knot, u, partial(fitting_multipliers, self.robot, *knot, u, t, self.partition.free))
+        return State(
+            bench, t, *knot, u, partial(least_squares_multipliers, self.robot.engine, *knot, u, t, self.partition.free)
+        )
 
 
 def hermite(start: Knot, end: Knot, h: float, x: float) -> Knot:

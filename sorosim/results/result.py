@@ -1,4 +1,4 @@
-"""Results: an equilibrium, a run, and what a user asks of them."""
+"""Results: an equilibrium and a run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.dynamics.energies import Exchanges, energy
-from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
+from sorosim.results.drawable import Drawable
 from sorosim.results.readings import Readings, readings_along
-from sorosim.results.showing import Filmed, Shown
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
 from sorosim.validation import number
@@ -58,7 +58,7 @@ class EnergyHistory(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Shown):
+class Equilibrium(Drawable):
     """A state of rest."""
 
     robot: Robot
@@ -71,17 +71,17 @@ class Equilibrium(Shown):
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
     free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
-    sliding: Sliding | None = None  # what friction resisted, see `statics`
+    sliding: SlipState | None = None  # what friction resisted, see `statics`
 
     @cached_property
-    def touching(self) -> tuple[Contacts, Stuck]:
+    def contact_state(self) -> tuple[Contacts, StickState]:
         """Where surfaces touch, and how they stick, for the next equilibrium."""
         return self.robot.engine.contacts(self.q, *(self.sliding or (np.zeros(self.robot.ndof), None)))
 
     @property
     def contacts(self) -> Contacts:
         """Where surfaces touch, and with which forces."""
-        return self.touching[0]
+        return self.contact_state[0]
 
     def linearize(self) -> Linearization:
         """Linearised motion about it, driven joints held; what sticks is held by springs (`Robot.linearize`)."""
@@ -117,13 +117,13 @@ class Equilibrium(Shown):
         save_equilibrium(self, path)
 
     def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Picture of the shape (matplotlib); written to `path` if given; `style`: see `sorosim.viz.styles`."""
-        from sorosim.viz.rest_plot import plot_equilibrium
+        """Picture of the shape (matplotlib); written to `path` if given; styles: `sorosim.viz.figures.find_style`."""
+        from sorosim.viz.plots import plot_equilibrium
 
         return plot_equilibrium(self, path, style)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import equilibrium_html
+        from sorosim.viz.notebook import equilibrium_html
 
         return equilibrium_html(self)
 
@@ -155,7 +155,7 @@ class Checkpoints(NamedTuple):
         stats = {name: x[:n] for name, x in self.stats.items()}
         return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], stats, exchanged)
 
-    def followed_by(self, later: Checkpoints) -> Checkpoints:
+    def extended_by(self, later: Checkpoints) -> Checkpoints:
         """These and later ones."""
         if not (len(self.t) and len(later.t)):
             return later if len(later.t) else self
@@ -168,7 +168,7 @@ class Checkpoints(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Filmed):
+class Run(Drawable):
     """A motion."""
 
     robot: Robot
@@ -179,8 +179,8 @@ class Run(Filmed):
     lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
     driven: dict[str, Array]  # driven coordinate -> (n,) generalised force [N m or N], see `Robot.joint_wrench`
     stats: dict[str, Any]  # counts and wall time of the integration
-    options: dict[str, Any]  # what it was asked for
-    message: str  # what the integrator said
+    options: dict[str, Any]  # of `simulate`
+    message: str  # of the integrator
     events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
     checkpoints: Checkpoints | None = field(default=None, repr=False)
@@ -197,8 +197,8 @@ class Run(Filmed):
         names = ("t", "q", "qd", "u", "lam", *(["exchanged"] if self.exchanged is not None else []))
         return replace(self, **{name: getattr(self, name)[rows] for name in names}, driven=driven)
 
-    def followed_by(self, later: Run) -> Run:
-        """This run, gone on with by a later one, which has the last word on counts, options and message."""
+    def extended_by(self, later: Run) -> Run:
+        """This run and a later one that resumed it, whose counts, options and message count."""
 
         def both(mine: Array, theirs: Array) -> Array:
             return np.concatenate([mine, theirs])
@@ -211,7 +211,7 @@ class Run(Filmed):
             events = tuple((both(a[0], b[0]), both(a[1], b[1]), both(a[2], b[2])) for a, b in pairs)
         points = later.checkpoints
         if self.checkpoints is not None and points is not None:
-            points = self.checkpoints.followed_by(points)
+            points = self.checkpoints.extended_by(points)
         driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
         if self.exchanged is not None and later.exchanged is not None:
             rows["exchanged"] = both(self.exchanged, later.exchanged)
@@ -242,7 +242,7 @@ class Run(Filmed):
     def readings(self) -> dict[str, Readings]:
         """What the sensors gave along the run, by name, with their rates, noise and bias (docs/sensors.md)."""
         specs = self.options.get("driven") or {}
-        driven = kept_signals({name: specs.get(name) for name in self.driven}, "driven")
+        driven = stored_signals({name: specs.get(name) for name in self.driven}, "driven")
         return readings_along(self.robot, self.t, (self.q, self.qd, self.u, self.lam), driven, self.options)
 
     @cached_property
@@ -317,6 +317,12 @@ class Run(Filmed):
 
         write_mat(self, path)
 
+    def movie(self, path: str | Path, **options: Any) -> None:
+        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
+        from sorosim.viz.movie import movie
+
+        movie(self, path, **options)
+
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
         """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""
         from sorosim.viz.plots import plot_run
@@ -324,7 +330,7 @@ class Run(Filmed):
         return plot_run(self, folder, what, **options)
 
     def _repr_html_(self) -> str | None:
-        from sorosim.viz.html import run_html
+        from sorosim.viz.notebook import run_html
 
         return run_html(self)
 
@@ -339,8 +345,8 @@ def _loop(robot: Robot, name: str) -> int:
     return robot.loop_names.index(name)
 
 
-def kept_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Signals of what a result keeps of them."""
+def stored_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Signals from their specifications in a result."""
     from sorosim.units.table import unit_factor
 
     lost = [name for name, spec in specs.items() if spec is None]

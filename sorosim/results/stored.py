@@ -1,4 +1,4 @@
-"""Runs and equilibria of what was read from a file."""
+"""Runs and equilibria from the contents of a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.engine.loading import Sliding, Stuck
+from sorosim.engine.loading import SlipState, StickState
 from sorosim.errors import FileError
 from sorosim.results.readings import Readings
 from sorosim.results.result import Checkpoints, Equilibrium, Run
@@ -22,12 +22,12 @@ def open_run(path: str | Path) -> Run | Equilibrium:
     """
     from sorosim.io.results import read
 
-    return opened(read(path), path)
+    return result_from_stored(read(path), path)
 
 
-def opened(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
-    """A run or an equilibrium of what was read from a file."""
-    robot = robot_of(stored, path)
+def result_from_stored(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
+    """A run or an equilibrium from the contents of a file."""
+    robot = robot_from_stored(stored, path)
     shape = stored["q"].shape[-1:] + stored["u"].shape[-1:]
     layout = robot.engine.layout
     unknown = [name for name in stored["driven"] if name not in (*layout.links, *layout.coordinate_names)]
@@ -37,8 +37,8 @@ def opened(stored: Mapping[str, Any], path: str | Path) -> Run | Equilibrium:
     return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
 
 
-def robot_of(stored: Mapping[str, Any], path: str | Path) -> Robot:
-    """The robot of what was read from a file."""
+def robot_from_stored(stored: Mapping[str, Any], path: str | Path) -> Robot:
+    """The robot from the contents of a file."""
     from sorosim.io import load_text
     from sorosim.io.meshes import check_unchanged
 
@@ -52,9 +52,9 @@ def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
     return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=_sliding(stored.get("sliding")))
 
 
-def _sliding(stored: Mapping[str, Any] | None) -> Sliding | None:
-    stuck = Stuck(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
-    return Sliding(stored["rates"], stuck) if stored else None
+def _sliding(stored: Mapping[str, Any] | None) -> SlipState | None:
+    stuck = StickState(stored["pair"].astype(np.int64), stored["slip"]) if stored and "pair" in stored else None
+    return SlipState(stored["rates"], stuck) if stored else None
 
 
 def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
@@ -62,8 +62,8 @@ def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
     events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
     points = stored.get("checkpoints")
     checkpoints = None if points is None else Checkpoints(**points)
-    kept = {name: stored[name] for name in names}
-    run = Run(robot, **kept, events=events, checkpoints=checkpoints, exchanged=stored.get("exchanged"))
+    fields = {name: stored[name] for name in names}
+    run = Run(robot, **fields, events=events, checkpoints=checkpoints, exchanged=stored.get("exchanged"))
     if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
-        run.__dict__["readings"] = {name: Readings.of(**kept) for name, kept in stored["readings"].items()}
+        run.__dict__["readings"] = {name: Readings.of(**entry) for name, entry in stored["readings"].items()}
     return run

@@ -131,7 +131,7 @@ class Sensor(Declared):
     @classmethod
     def own_keys(cls) -> dict[str, Key]:
         """Keys of the kind itself, by the names of fields."""
-        return {name: one for name, one in cls.keys().items() if name not in SHARED}
+        return {name: one for name, one in cls.declaration().items() if name not in SHARED}
 
     @classmethod
     def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Sensor(Declared):
         """A sensor from what stands under the key of its kind, and beside it."""
         values: dict[str, Any] = {}
         own, here = cls.own_keys(), At(at.scope, (*at.path, cls.kind), data)
-        shared = {name: one.type.take(data, one, at) for name, one in cls.keys().items() if name in SHARED}
+        shared = {name: one.type.take(data, one, at) for name, one in cls.declaration().items() if name in SHARED}
         if len(own) == 1:  # a name
             ((name, one),) = own.items()
             values[name] = here.fail(*NOTHING) if given is None else one.type.read(given, here)
@@ -268,4 +268,4 @@ class SensorType(OneOf):
 
 
 def _shared_keys() -> dict[str, Key]:
-    return {name: one for name, one in next(iter(SENSORS.declared().values())).keys().items() if name in SHARED}
+    return {name: one for name, one in next(iter(SENSORS.declared().values())).declaration().items() if name in SHARED}

@@ -17,7 +17,7 @@ from sorosim.signals.signal import CallableSignal, ConstantSignal, Signal, Table
 
 Array = NDArray[np.float64]
 
-# signals are looked at so often [s], finer where results come more often, but no more than so often between two results
+# spacing of samples of signals [s], finer where results come more often, but no more than so often between two results
 CELL, MOST_CELLS_A_ROW = 0.01, 100
 CHUNK, MAX_CELLS = 50_000, 2_000_000
 MAX_EDGES, MAX_EDGES_A_CELL = 10_000, 8
@@ -72,7 +72,7 @@ def _same(t: float, dt_out: float) -> float:
 def edges(signals: Sequence[Signal], t_end: float, dt_out: float) -> Array:
     """Times in (0, t_end) at which some signal begins to move, comes to rest or jumps; what the end is does not matter.
 
-    They are found to the last digit. Changes that undo each other between two looks (CELL) are not seen, nor anything
+    They are found to the last digit. Changes that undo each other between two samples (CELL) are missed, nor anything
     of Python functions.
     """
     cell = dt_out / min(MOST_CELLS_A_ROW, math.ceil(dt_out / CELL))
@@ -103,7 +103,7 @@ def _edges_of_table(table: TableSignal) -> list[float]:
 def rough_time(signal: Signal, times: Array) -> tuple[str, float] | None:
     """What forbids a signal as a motion from the first of times (n,) to the last, and when; None: nothing.
 
-    Of tables that is exact. Expressions are looked at between the times, too, wherever their rates do not explain how
+    Of tables that is exact. Expressions are sampled between the times, too, wherever their rates do not explain how
     their values change, or their accelerations how their rates do.
     """
     if isinstance(signal, TableSignal):

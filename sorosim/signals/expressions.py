@@ -83,7 +83,7 @@ class Expression:
 
         Parameters
         ----------
-        **values : (n, 3) array_like of jets, (n,) array_like of values held constant, or one constant number
+        **values : (n, 3) array_like of jets, (n,) array_like of constant values, or one constant number
             Per variable: value, first and second derivative by the parameter. [unit, unit per p, unit per p^2]
 
         Returns

@@ -60,7 +60,7 @@ class Signal(ABC):
 
     @abstractmethod
     def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
-        """Kind, code, data and depth of stack, as the arrays of ``kernels/signals.py`` hold them."""
+        """Kind, code, data and depth of stack, for the arrays of ``kernels/signals.py``."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class ExpressionSignal(Signal):
 
 @dataclass(frozen=True, eq=False)
 class TableSignal(Signal):
-    """Interpolated table; before the first and after the last time its value is held.
+    """Interpolated table; before the first and after the last time its value is constant.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 # a balance may be off by this many times the square root of rtol, of the energy moved
 EXPLAINED = 3.0
 LEAST_RTOL = 1e-7  # at smaller ones the quadrature of work over kinks of forces is what is left
-FIXED = 1e-2  # rtol in the place of that which steps of fixed size do not know
+FIXED = 1e-2  # rtol for steps of fixed size, which have none
 LOOKS = 33  # at rows of a run
 
 
@@ -92,7 +92,7 @@ def imbalance(run: Run) -> str:
     slope = 0.0
     none = np.zeros(engine.n_actuators)
     for q, qd in zip(run.q[rows], run.qd[rows], strict=True):
-        internal = engine.idle.internal(q, zero, none).tau.copy()
+        internal = engine.unactuated.internal(q, zero, none).tau.copy()
         # at rest all forces balance, and the energy changes all the same where loads do work
         for one in (engine, engine.unloaded):
             found = one.evaluate(task.MASS, q, zero, zero.copy(), none)

@@ -2,7 +2,7 @@
 
     dq/dt = v + B A^T mu,  R(q, v, dv/dt, l, t) = 0,  A v = 0,  e(q) = 0
 
-with mu = 0 in exact arithmetic: closed loops and rates that keep them so are asked for at once. What mu mends goes, by
+with mu = 0 in exact arithmetic: position and rate constraints hold at once. What mu corrects goes, by
 B = (K + M / (1 s)^2)^-1 at the start, into soft coordinates: stiff ones would answer with forces that change with the
 step. Where rows depend on each other, P^T A, P^T e and P l replace A, e and l, with a basis P (m, k) of the range of A
 at q and its rank k at the start. A fixed choice of k rows would do at the start only: in an overconstrained linkage it

@@ -1,4 +1,4 @@
-"""One integration of a robot's motion: its restarts, what is kept while it runs, and the result."""
+"""One integration of a robot's motion: its restarts, checkpoints and journal, and the result."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Integration:
         self.samples = moved_onto(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
         self.controller = controller
-        self.why = ""  # it cannot go on, if so
+        self.why = ""  # reason for which it ends early
         self.marching: Marching | None = None
         self.begin = time.perf_counter()
         fixed = options["step"] if options["method"] in MARCHES else None
@@ -113,26 +113,26 @@ class Integration:
             start.t, options["t_end"], options.get("max_steps"), options.get("max_wall_time") or np.inf,
             options["max_step"] if fixed is None else min(options["max_step"], fixed), self.implausible,
         )  # fmt: skip
-        # what has come about: rows as the integrator tells them, and checkpoints
+        # rows as the integrator reports them, and checkpoints
         self.rows: list[tuple[Array, Array]] = []
         self.points: list[tuple[float, Array, dict[str, Any]]] = []
         self.journal: Any = None
-        self.waiting: list[tuple[Array, Array]] = []  # rows at a sample, which want its inputs
+        self.pending: list[tuple[Array, Array]] = []  # rows at a sample, which want its inputs
 
     def run(self) -> Run:
-        """Integrate, keep what comes about, and hand it over."""
+        """Integrate and return the run."""
         try:
             return self.integrated()
         finally:
             if self.journal is not None:  # others may write the file now
                 self.journal.close()
 
-    def integrated(self) -> Run:
-        """What `run` does, the journal left open."""
+    def problem(self) -> OdeProblem:
+        """The problem of the integrator, begun at the start."""
         options, start = self.options, self.start
         self.trials.window = self.edges.window(start.t)
         self.system.turns.begin(start.q)
-        state = self.prepared(start.t, self.system.state(start.q, start.qd))
+        state = self.restart_state(start.t, self.system.state(start.q, start.qd))
         # a coordinate without inertia is an error of the model, to be raised as such; the rank of the loops is that at
         # the first row, also where the run is resumed
         past = self.past
@@ -142,44 +142,53 @@ class Integration:
         self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
-        problem = OdeProblem(
+        return OdeProblem(
             self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged,
         )  # fmt: skip
-        if self.out is not None:
-            self.open_journal(self.out)
-        if self.past is None and options["checkpoint"] is not None:
-            self.keep(start.t, start.q, start.qd, {})
+
+    def restarts(self) -> tuple[Array, Event | None]:
+        """Times of restarts after the start, and the event at which rotations need other coordinates."""
+        options, start = self.options, self.start
         times = np.union1d(np.union1d(self.checkpoints, self.samples), self.edges.times)
         # the start may be a sample moved onto an end that is no longer there
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
         turning = self.system.charts.joints or self.system.turns.joints
-        leave = Event(self.system.rotation_ends, True, 1.0) if turning else None
-        interrupted = told = theirs = False
+        return between, Event(self.system.rotation_ends, True, 1.0) if turning else None
+
+    def integrated(self) -> Run:
+        """What `run` does, the journal left open."""
+        options, start, problem = self.options, self.start, self.problem()
+        if self.out is not None:
+            self.open_journal(self.out)
+        if self.past is None and options["checkpoint"] is not None:
+            self.add_checkpoint(start.t, start.q, start.qd, {})
+        between, leave = self.restarts()
+        interrupted = described = by_user = False
         try:
             found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
-            interrupted, found = True, self.so_far()
-        except (ModelError, InputError) as error:
+            interrupted, found = True, self.partial_solution()
+        except (ModelError, InputError, PlugInError) as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             if isinstance(error, InputError) and here == start.t:
                 if self.journal is not None and not (self.past is not None and self.journal.replaced):
                     self.journal.remove()  # the file is as it was
                 raise  # of a function of the user, and there is nothing to lose
-            found, told = self.so_far(f"stopped at t = {here:.6g} s: {error}"), True
-            theirs = isinstance(error, InputError | PlugInError)  # no other step or method helps
+            found, described = self.partial_solution(f"stopped at t = {here:.6g} s: {error}"), True
+            by_user = isinstance(error, InputError | PlugInError)  # no other step or method helps
         except FileError as error:
             here = self.rows[-1][0][-1] if self.rows else start.t
             hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
-        hint = self.what_to_try(found.message)
+        hint = self.remedy(found.message)
         if self.why:
             found = replace(found, success=False, message=self.why)
             hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
         if found.success and len(found.t) and found.t[-1] == options["t_end"]:
             self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
-        self.write_waiting()
+        self.write_pending()
         if not (found.success or interrupted):
             found = with_last(self.system, found, options["dt_out"])
         run = self.assembled(found)
@@ -195,19 +204,23 @@ class Integration:
         if interrupted:
             raise Interrupted(run.message, run)
         if not found.success:
-            what = f"simulate '{self.system.robot.name}' by {options['method']}: {found.message}"
-            report, refused = self.report_of(found), ""
-            if not (self.why or told or self.work.why):
-                refused = self.trials.refusal(report.t)
-                what += refused
-            if not (self.why or refused or told):  # else it is said already
-                what += report.words
-                hint = f"{report.advice}; or {hint}" if report.advice else hint
-            hint = "the motion so far is in .partial" if theirs else f"{hint}, and look at the motion so far (.partial)"
-            raise ConvergenceError(f"{what}; {hint}", run, report)
+            raise self.failure(found, run, hint, described, by_user)
         return run
 
-    def what_to_try(self, why: str) -> str:
+    def failure(self, found: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
+        """The error for an integrator that gave up; `described`: its message has the cause already."""
+        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {found.message}"
+        report, reason = self.report_of(found), ""
+        if not (self.why or described or self.work.why):
+            reason = self.trials.failure_reason(report.t)
+            what += reason
+        if not (self.why or reason or described):
+            what += report.words
+            hint = f"{report.advice}; or {hint}" if report.advice else hint
+        hint = "the motion so far is in .partial" if by_user else f"{hint}, and look at the motion so far (.partial)"
+        return ConvergenceError(f"{what}; {hint}", run, report)
+
+    def remedy(self, why: str) -> str:
         """Where an integrator gives up."""
         options = self.options
         if self.work.stalled:
@@ -234,7 +247,7 @@ class Integration:
             last = (float(found.t[-1]), found.x[-1]) if len(found.t) else start
         trial = None if self.marching is None else self.marching.trial
         tolerances = self.options["rtol"], self.options["atol"]
-        report = of_motion(self.system, last, found.step, trial, self.trials.bad, tolerances, bool(self.work.why))
+        report = of_motion(self.system, last, found.step, trial, self.trials.nonfinite, tolerances, bool(self.work.why))
         if (cause := self.work.cause) and cause not in report.words:
             report = report._replace(words=f"{report.words}; {cause}")
         return report
@@ -242,7 +255,7 @@ class Integration:
     def implausible(self, t: float, x: Array) -> str:
         """What in the state makes a slow run hopeless, in words; "" if nothing does."""
         cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
-        return cause or ("" if self.marching is None else self.marching.beyond_its_means())
+        return cause or ("" if self.marching is None else self.marching.limitation())
 
     def edges_of_signals(self) -> Edges:
         """Where inputs, motions and loads begin to move, come to rest or jump."""
@@ -255,7 +268,7 @@ class Integration:
         return Edges(found, np.unique(np.concatenate(marks)), dt_out)
 
     def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
-        """The method that was asked for."""
+        """The function that integrates."""
         method = self.options["method"]
         if self.system.n_free == 0:
             return prescribed.integrate
@@ -274,19 +287,19 @@ class Integration:
         if t[-1] > self.trials.t:
             self.trials.at(float(t[-1]))
         if self.journal is not None:
-            self.write_waiting()
+            self.write_pending()
             last = len(t) - int(self.controller is not None and t[-1] in self.samples and t[-1] > self.start.t)
             self.journal.rows(self.table(t[int(first) : last], x[int(first) : last]))
-            self.waiting = [(t[last:], x[last:])]
+            self.pending = [(t[last:], x[last:])]
 
-    def write_waiting(self) -> None:
+    def write_pending(self) -> None:
         """Write the rows that waited."""
-        for row in self.waiting:
+        for row in self.pending:
             self.journal.rows(self.table(*row))
-        self.waiting = []
+        self.pending = []
 
     def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array | None:
-        """Keep a checkpoint if it is time for one, and give the state to go on from; None: there is none."""
+        """Record a checkpoint if one is due; returns the state to continue from, None if there is none."""
         self.exchanged.evaluate()
         q, qd, _ = self.system.coordinates(t, x)
         if name := self.system.turns.leave(q):
@@ -297,23 +310,23 @@ class Integration:
         if t in self.samples:
             self.system.rows.pop(t, None)  # found under the inputs until here, a row has those from here on
         if t in self.checkpoints:
-            self.keep(t, q, qd, self.summed(stats))
+            self.add_checkpoint(t, q, qd, self.cumulative(stats))
             self.system.turns.begin(q)
         self.trials.window = self.edges.window(t)
-        return self.prepared(t, x)
+        return self.restart_state(t, x)
 
-    def prepared(self, t: float, x: Array) -> Array:
-        """The state to go on from: with the inputs of a controller, and rotations amid their coordinates."""
+    def restart_state(self, t: float, x: Array) -> Array:
+        """The state to continue from: with the inputs of a controller, and rotations amid their coordinates."""
         inputs = self.system.inputs
         if self.controller is not None and isinstance(inputs, ZeroOrderHold):
             if t in self.samples or t == 0.0:
                 q, qd, _ = self.system.coordinates(t, x)
-                inputs.hold(t, self.sampled(t, self.controller(t, q, qd)))
+                inputs.hold(t, self.controller_inputs(t, self.controller(t, q, qd)))
             elif t == self.start.t and self.past is not None:  # taken up between two samples
                 inputs.hold(t, self.past.u[-1])
         return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
 
-    def sampled(self, t: float, u: Any) -> Array:
+    def controller_inputs(self, t: float, u: Any) -> Array:
         """Inputs that a controller gave."""
         names, where = self.system.robot.actuator_names, f"controller at t = {t:g} s"
         if u is None and names:
@@ -322,18 +335,18 @@ class Integration:
             u = [one]
         return self.system.robot.inputs(u, where)
 
-    def keep(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
+    def add_checkpoint(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
         self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t)]), counts))
         if self.journal is not None:
             self.journal.checkpoint(np.concatenate([[t], self.points[-1][1]]), counts)
 
-    def summed(self, stats: Mapping[str, Any]) -> dict[str, Any]:
+    def cumulative(self, stats: Mapping[str, Any]) -> dict[str, Any]:
         """Counts and wall time since t = 0."""
         now = {**stats, "wall_time": time.perf_counter() - self.begin}
         return {name: value + type(value)(self.start.stats.get(name, 0)) for name, value in now.items()}
 
-    def so_far(self, message: str = "") -> OdeSolution:
+    def partial_solution(self, message: str = "") -> OdeSolution:
         """What there is, as a solution that ends there."""
         n = 2 * self.system.n_free
         t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
@@ -371,13 +384,13 @@ class Integration:
         message = found.message.rstrip(".") + (f"; the loops {near}" if (near := system.watch.singular) else "")
         run = Run(
             robot, t, *self.split(t, x), system.inputs.sample(t), multipliers,
-            dict(zip(system.partition.names, forces.T, strict=True)), self.summed(found.stats), self.options,
+            dict(zip(system.partition.names, forces.T, strict=True)), self.cumulative(found.stats), self.options,
             message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
             self.exchanged.of_rows(t),
         )  # fmt: skip
-        return run if past is None else past.followed_by(run)
+        return run if past is None else past.extended_by(run)
 
     # -- files -----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Newmark's and the generalised-alpha method on the motion of a robot: the door to the compiled march."""
+"""Newmark's and the generalised-alpha method on the motion of a robot, by the compiled march."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
 from sorosim.compiled import prepare
-from sorosim.dynamics.dynamics import DEPENDENT
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import Exchange, Exchanges
 from sorosim.engine.engine import Evaluation
 from sorosim.engine.inputs import Motion, ZeroOrderHold
@@ -35,11 +35,11 @@ Array = NDArray[np.float64]
 STEPS_AT_ONCE = 100
 MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
-GLANCE = 1e-6
-FINEST = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
-SWINGING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
+JERK_STEP = 1e-6
+FINEST_RTOL = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
+OSCILLATING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
-WHY = {
+MESSAGES = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
     codes.TOO_SMALL: "the step became too small",
     codes.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
@@ -80,15 +80,15 @@ class Marching:
         self.exchanges = Exchanges(system.robot.engine)
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
-        self.course: _Course | None = None  # under way
+        self.active: _MarchRun | None = None  # under way
         self.damps = method != "newmark"
         self.rtol = 1.0
 
-    def beyond_its_means(self) -> str:
-        """What the method cannot do and is asked for, in words; "" if nothing."""
-        if self.rtol < FINEST:
+    def limitation(self) -> str:
+        """Why the method is unfit for this problem, in words; "" if it is not."""
+        if self.rtol < FINEST_RTOL:
             return f"rtol = {self.rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
-        if self.course is None or self.damps or (error := self.course.multiplier_error()) <= SWINGING:
+        if self.active is None or self.damps or (error := self.active.multiplier_error()) <= OSCILLATING:
             return ""
         swing = f"the multipliers of the loops swing by {error:.2g} times what the motion needs"
         return f"{swing}: Newmark's method does not damp them, method='generalized-alpha' does"
@@ -101,7 +101,7 @@ class Marching:
         return Model(
             engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
             partition.driven, partition.mask, engine.gravity, np.zeros(3),
-            self.exchanges.passive, self.exchanges.brakes, self.exchanges.no_fibres,
+            self.exchanges.passive, self.exchanges.dampers, self.exchanges.no_fibres,
         )  # fmt: skip
 
     def state(self, inputs: Motion) -> March:
@@ -111,14 +111,14 @@ class Marching:
         signals = [inputs, self.system.driven, loading.packed.signals]
         values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
         depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
-        room = loading.make_external(len(engine.tree.segment), n)
+        external = loading.make_external(len(engine.tree.segment), n)
         return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
             np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
             np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)),
             np.zeros((n_rows, n_rows)),
             np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-            np.zeros((n, n_inputs)), room, np.zeros((depth, 3)),
+            np.zeros((n, n_inputs)), external, np.zeros((depth, 3)),
         ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ class Marching:
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
-        self.course = _Course(self, problem, model, state, rows, inputs)
-        return self.course.run()
+        self.active = _MarchRun(self, problem, model, state, rows, inputs)
+        return self.active.run()
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
@@ -166,13 +166,13 @@ class Marching:
         else:
             speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
             h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
-        number[m.WANTED] = min(h, span)
+        number[m.TARGET_STEP] = min(h, span)
         left = float(problem.t_out[1]) - t0
-        steps = np.ceil(left / number[m.WANTED] * (1.0 - 1e-10))
-        state.counts[m.TO_GO] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
-        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.TO_GO]
+        steps = np.ceil(left / number[m.TARGET_STEP] * (1.0 - 1e-10))
+        state.counts[m.STEPS_LEFT] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
+        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.STEPS_LEFT]
         state.counts[m.MOST_RANK] = int(system.closing[2])
-        a, v = self.like_its_own(t0, problem.x0, number[m.STEP], found)
+        a, v = self.starting_values(t0, problem.x0, number[m.STEP], found)
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = found.closure.multiplier
@@ -180,10 +180,10 @@ class Marching:
         state.state[[m.ACTUATION, m.DAMPING]] = np.concatenate(tree)
         return True
 
-    def like_its_own(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
+    def starting_values(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
         """Accelerations and rates of a start as the method has them amid its steps of size h.
 
-        Its accelerations belong to a time beside, and its rates tear loops a little open, see
+        Its accelerations belong to a time beside, and its rates violate constraints a little, see
         kernels.newmark.change_step; those of a restart have done so already. Where accelerations change too wildly to
         be followed, both stay as they are.
         """
@@ -191,24 +191,24 @@ class Marching:
         alpha_m, alpha_f, beta, _ = self.coefficients
         (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, found.qdd.copy()
         v = qd.copy()
-        glance = GLANCE * min(h, 1.0)
-        later = system.state(q + glance * qd + 0.5 * glance**2 * found.qdd, qd + glance * found.qdd)
-        jerk = (system.forward(task.FORWARD, t + glance, *system.coordinates(t + glance, later)).qdd - a) / glance
+        dt = JERK_STEP * min(h, 1.0)
+        later = system.state(q + dt * qd + 0.5 * dt**2 * found.qdd, qd + dt * found.qdd)
+        jerk = (system.forward(task.FORWARD, t + dt, *system.coordinates(t + dt, later)).qdd - a) / dt
         if h * np.linalg.norm(shift * jerk) > np.linalg.norm(a):
             return a, v
         a += shift * h * jerk
         A = found.closure.matrix[CONSTRAINT]
         if len(A) and not self.projection:
-            tear = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
+            drift = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
             # nearest in kinetic energy: nothing else changes
             U = mass_weight(system.robot, q, free)
             X = solve_triangular(U, A[:, free].T, trans="T").T
-            v[free] += solve_triangular(U, lstsq(X, tear, cond=DEPENDENT)[0])
+            v[free] += solve_triangular(U, lstsq(X, drift, cond=RANK_TOLERANCE)[0])
         return a, v
 
 
 def compile_march(features: frozenset[str]) -> None:
-    """Compile the steps for robots with these features, see `compiled.kernel_apart`; types are the same for all."""
+    """Compile the steps for robots with these features, see `compiled.kernel_lazy`; types are the same for all."""
     from sorosim.io import load
 
     system = OdeSystem(load("pendulum"), Motion([]), {})
@@ -219,7 +219,7 @@ def compile_march(features: frozenset[str]) -> None:
     prepare(march, (*arguments, rows, STEPS_AT_ONCE), features)
 
 
-class _Course:
+class _MarchRun:
     """An integration under way."""
 
     def __init__(
@@ -241,12 +241,12 @@ class _Course:
         return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy()
 
     def advance(self, max_steps: int) -> int:
-        """Some steps; Python gives what is asked of it."""
+        """Some steps; Python computes inputs and loads where the march returns for them."""
         closure, saddle = self.engine.closure
         arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
         if self.method.advance is None:
             self.method.advance = prepare(march, arguments, self.engine.features)
-        while (code := self.method.advance(*arguments)) == codes.ASKS:
+        while (code := self.method.advance(*arguments)) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.u[:] = self.inputs.value(t)
@@ -263,11 +263,11 @@ class _Course:
         each = bool(events) or problem.dense or self.beside
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
-        code, ended, counted, stop = codes.GOES_ON, None, 0, ""
-        while code == codes.GOES_ON and ended is None and not stop:
+        code, ended, counted, stop = codes.CONTINUES, None, 0, ""
+        while code == codes.CONTINUES and ended is None and not stop:
             try:
                 code = self.advance(1 if each else min(STEPS_AT_ONCE, problem.work.at_once))
-            except BaseException:  # of a load or an input in Python: the rows until there are kept
+            except BaseException:  # of a load or an input in Python: report the rows until there
                 self.follow(self.step_state()[0])
                 self.report(None)
                 raise
@@ -279,18 +279,18 @@ class _Course:
                 self.cut(ended)
             self.report(ended)
             n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
-            if code == codes.GOES_ON and ended is None:
+            if code == codes.CONTINUES and ended is None:
                 stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
         t = float(self.state.number[m.TIME]) if ended is None else ended
-        success = code in (codes.ARRIVED, codes.GOES_ON) and not stop
+        success = code in (codes.FINISHED, codes.CONTINUES) and not stop
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
-            message = f"stopped at t = {t:.6g} s: {stop or WHY[code]}"
-            if not stop and self.state.external.touch.counts[OVERFLOW]:
-                message += f"; more than {len(self.state.external.touch.entry)} contacts at once"
+            message = f"stopped at t = {t:.6g} s: {stop or MESSAGES[code]}"
+            if not stop and self.state.external.contact.counts[OVERFLOW]:
+                message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
             if not stop and self.engine.closed.m:
                 message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
-        self.look_at_loops()
+        self.record_regularity()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
             t, q, qd = self.step_state()
@@ -357,7 +357,7 @@ class _Course:
         q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
         return Trial(t, q, qd, qdd, self.state.multiplier[m.L_NEW].copy())
 
-    def look_at_loops(self) -> None:
+    def record_regularity(self) -> None:
         """Tell where they were next to singular; pivots here are products of two rows."""
         number, watch = self.state.number, self.method.system.watch
         if self.engine.closed.m:
@@ -382,7 +382,7 @@ class _Course:
             self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
 
     def reporter_rows(self, times: Array, first: int) -> slice:
-        """Which of the states from row `first` on are those at times that the reporter asks for."""
+        """Which of the states from row `first` on are at times of the reporter."""
         begin = int(np.searchsorted(self.rows.t, times[0])) - first
         return slice(begin, begin + len(times))
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.engine.inputs import Motion, ZeroOrderHold, check_smooth, check_wound, input_motion
+from sorosim.engine.inputs import Motion, ZeroOrderHold, check_length_inputs, check_smooth, input_motion
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.equilibria.statics import JACOBIANS, by_link, statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
-from sorosim.results.result import Equilibrium, Run, kept_signals
+from sorosim.results.result import Equilibrium, Run, stored_signals
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
@@ -31,11 +31,11 @@ DEFAULTS = {
     "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
     "projection": False, "max_steps": None, "max_wall_time": None,
 }  # fmt: skip
-# methods that know an option; others would do as if nobody had asked
+# methods that have an option; others ignore it
 USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
-# loops that are open at the start by more than this part of their extent, or radians, or tear open so in a second, are
-# a mistake, less is mended
-MENDED = 1e-6
+# loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
+# a mistake, less is corrected
+LOOP_CLOSURE_TOLERANCE = 1e-6
 INPUT_LOOKS = 1001  # at inputs over a run, before it begins
 # relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
 LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
@@ -91,8 +91,8 @@ def simulate(
         coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
         says of driven coordinates is replaced by their motion.
     qd0 : (ndof,) array_like
-        Rates at the start; those of driven coordinates are of their motion. They must not tear loops open. Default: the
-        file's `initial` block, under loops the rates nearest to it that are possible.
+        Rates at the start; those of driven coordinates are of their motion. They must satisfy the loop
+        constraints. Default: the file's `initial` block, under loops the rates nearest to it that are possible.
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
     rtol, atol : float
@@ -106,8 +106,8 @@ def simulate(
         Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
         (`resume`) repeats the very bits. Default: the file's, else never.
     closing_time : float
-        Time constant [s] with which methods bdf, radau, lsoda and cvode close loops again that drift open. Default
-        0.01.
+        Time constant [s] of the Baumgarte stabilisation by which methods bdf, radau, lsoda and cvode close loops that
+        drift open. Default 0.01.
     step : float
         Fixed step of methods newmark and generalized-alpha [s], less where dt_out is no multiple of it. Default: chosen
         by rtol and atol. Their steps end at all multiples of dt_out.
@@ -122,7 +122,7 @@ def simulate(
         run ends where it stalls: where at the pace of the last 20 000 steps the rest would take more than 1e8; in an
         implausible state, see docs/solvers.md, sooner. A number replaces that rule.
     max_wall_time : float
-        Most time on the clock [s], looked at after each step, by newmark and generalized-alpha after 100, by cvode and
+        Most time on the clock [s], checked after each step, by newmark and generalized-alpha after 100, by cvode and
         ida after 500 or a row. Default: no limit. Unlike the others it does not end a run at the same step each time.
     events : sequence of functions
         ``f(t, q, qd)`` gives a number, whose changes of sign are located, so a zero at the start is none; attributes
@@ -167,8 +167,8 @@ def simulate(
         "max_steps": max_steps, "max_wall_time": max_wall_time,
     }  # fmt: skip
     # options of the file belong to the method of the file: where another one is given they may be without effect
-    said = {**(block if method is None else {}), **{k: x for k, x in options.items() if x is not None}}
-    asked = [name for name in USED_BY if said.get(name) is not None and said[name] is not False]
+    explicit = {**(block if method is None else {}), **{k: x for k, x in options.items() if x is not None}}
+    unused_by_method = [name for name in USED_BY if explicit.get(name) is not None and explicit[name] is not False]
     for name, value in options.items():
         options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
     if options["t_end"] is None:
@@ -179,10 +179,10 @@ def simulate(
     if options["checkpoint"] is not None:
         options["checkpoint"] = positive("checkpoint", options["checkpoint"])
     choice("method", options["method"], METHODS)
-    for name in asked:
+    for name in unused_by_method:
         if options["method"] not in USED_BY[name]:
-            told = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
-            warnings.warn(told, SorosimWarning, stacklevel=2)
+            message = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
+            warnings.warn(message, SorosimWarning, stacklevel=2)
     if options["step"] is not None:
         options["step"] = positive("step", options["step"])
     options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
@@ -221,12 +221,12 @@ def resume(
     out: str | Path | None = None,
     controller: Controller | None = None,
 ) -> Run:
-    """Take a run up again: one that was interrupted or killed, or a finished one that shall go on.
+    """Resume a run: one that was interrupted or killed, or a finished one to be extended.
 
     Parameters
     ----------
     run : Run, or path of a result file
-        With checkpoints, it goes on from its last one, and the result is that of an uninterrupted run to the bit;
+        With checkpoints, it continues from its last one, and the result is that of an uninterrupted run to the bit;
         without them from its last row, where the integrator then starts anew.
     t_end : float
         New end [s]. Default: as before.
@@ -277,8 +277,8 @@ def resume(
     if options.get("dt_control") is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
     options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
-    inputs = None if controller else kept_signals(options["u"], "u") if u is None else u
-    system = _system(run.robot, inputs, kept_signals(options["driven"], "driven"), controller, options)
+    inputs = None if controller else stored_signals(options["u"], "u") if u is None else u
+    system = _system(run.robot, inputs, stored_signals(options["driven"], "driven"), controller, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
@@ -311,14 +311,14 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:
         return q, qd
-    if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, MENDED)):
+    if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
         raise InputError("q0", "a start in which all loops are closed", f"{left} open", hint)
     rate = robot.loop_rows(q, qd).rate
-    tears = robot.engine.loops.size * np.abs(rate) > MENDED
-    if qd0 is not None and tears.any():
-        torn = next(name for name, rows in robot.engine.closed.rows.items() if tears[rows].any())
-        got = f"rates that tear '{torn}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
+    violated = robot.engine.loops.size * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
+    if qd0 is not None and violated.any():
+        worst = next(name for name, rows in robot.engine.closed.rows.items() if violated[rows].any())
+        got = f"rates that tear '{worst}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
         raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
     rates = robot.description.initial_rates if qd0 is None else ()
     kept = np.array([i for i in free if robot.coordinate_names[i] not in rates], dtype=np.int64)
@@ -333,10 +333,10 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
 
 
 def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
-    """Where a run goes on to an end, and its rows until there; None: it begins anew at the first checkpoint.
+    """Where a run continues to an end, and its rows until there; None: it begins anew at the first checkpoint.
 
     A process may have been killed after it wrote a checkpoint and before the row of the same time: then the checkpoint
-    before is the one to go on from.
+    before is the one to continue from.
     """
     if run.exchanged is None and len(run.t):  # of an older version: work and dissipation are known at rows only
         both = run.energy().work, run.energy().dissipated
@@ -370,7 +370,7 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     inputs = ZeroOrderHold(len(names)) if controller else input_motion(names, u)
     system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
-        check_wound(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
+        check_length_inputs(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
     motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
     check_smooth(motions, options["t_end"], options["dt_out"])
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):

@@ -1,1 +1,1 @@
-"""Solvers: they know a residual or a rate, and its Jacobian; never a robot. base.py is the contract."""
+"""Solvers of residuals and rates with their Jacobians; none depends on a robot. base.py is the contract."""

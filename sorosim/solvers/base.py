@@ -2,9 +2,9 @@
 
 1. It gets an `OdeProblem` and returns an `OdeSolution`; it raises only what the problem's own functions raise.
 2. The solution has one row a time of `t_out`, the first at t_out[0]. When the integration ends early, by a terminal
-   event or by failure, it holds the rows up to there, and the message says where and why. A rate or Jacobian that is
-   not finite, at a trial state, asks for a smaller step; where none helps it is a failure like others.
-3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library tells; calls of the rate for
+   event or by failure, it has the rows up to there, and a message with time and reason. A rate or Jacobian that is
+   not finite, at a trial state, calls for a smaller step; where none helps it is a failure like others.
+3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library counts; calls of the rate for
    difference quotients are in n_rhs.
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
 5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Event:
-    """A function of time and state whose zeros are looked for."""
+    """A function of time and state whose zeros are events."""
 
     function: Callable[[float, Array], float]
     terminal: bool = False
@@ -69,7 +69,7 @@ class OdeProblem:
 
 @dataclass(frozen=True)
 class OdeSolution:
-    """What an integrator has to say."""
+    """Result of an integration."""
 
     t: Array  # (n_t,)
     x: Array  # (n_t, n)
@@ -79,13 +79,13 @@ class OdeSolution:
     dense: Callable[[float], Array] | None = None
     t_events: list[Array] = field(default_factory=list)
     x_events: list[Array] = field(default_factory=list)
-    # of a failure, as far as the library tells: the last time and state that a step came to, and the size of the next
+    # of a failure, as far as the library has them: last time and state that a step came to, size of the next
     last: tuple[float, Array] | None = None
     step: float = float("nan")
 
 
 def without_rate(problem: OdeProblem) -> OdeSolution:
-    """What there is to say of a problem whose first state has no rate."""
+    """Result for a problem whose first state has no rate."""
     t, x = problem.t_out[:1], problem.x0[None]
     stats = dict.fromkeys(("n_steps", "n_jacobian", "n_factorizations"), 0) | {"n_rhs": 1}
     return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)

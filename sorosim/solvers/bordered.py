@@ -11,34 +11,34 @@ from scipy.linalg.lapack import dgesv, dgetrf
 
 Array = NDArray[np.float64]
 
-# pivots and singular values of a scaled matrix below this part of the largest count as zero
-OPEN_MOTION = 1e-6
-# a parameter that does less than this part of what the unknowns do does nothing
-NOTHING = 1e-6
-# rows below this part of the largest are rounding: of unknowns that nothing holds
-NO_ROW = 1e-12
-# where the parameter changes by less than this in a scaled null vector it stands still
-FOLDED = 1e-8
+# rank tolerance: pivots and singular values of a scaled matrix below this part of the largest count as zero
+RANK_TOLERANCE = 1e-6
+# a slope by the parameter below this part of that of the unknowns counts as zero
+NEGLIGIBLE_SLOPE = 1e-6
+# rows below this part of the largest are rounding: those of rigid-body modes
+ROUNDING_ROW = 1e-12
+# a fold: the parameter changes by less than this in a scaled null vector
+FOLD_TOLERANCE = 1e-8
 
 
 def scale(J: Array, unit: Array | None = None) -> Array:
     """Factors of rows and columns alike: soft and stiff coordinates, and robots of all sizes, count the same.
 
-    unit (n,): changes of the unknowns of length one, zero where they have none. Rounding in the row of an unknown that
-    nothing holds is not made as large as what holds others.
+    unit (n,): changes of the unknowns of length one, zero where they have none. Rounding in the row of a
+    rigid-body mode is not made as large as the stiffness of others.
     """
     most = np.maximum(np.abs(J).max(axis=1, initial=0.0), np.finfo(float).tiny)
     if unit is not None and (known := unit > 0.0).any():
-        work = np.abs(J) * unit[:, None] * unit  # of steps of length one: they compare, whatever their units
-        open_rows = known & (work.max(axis=1) <= NO_ROW * work.max())
-        most[open_rows] = np.maximum(work.max() / unit[open_rows] ** 2, most[open_rows])
+        work = np.abs(J) * unit[:, None] * unit  # of steps of length one, which have comparable units
+        free_rows = known & (work.max(axis=1) <= ROUNDING_ROW * work.max())
+        most[free_rows] = np.maximum(work.max() / unit[free_rows] ** 2, most[free_rows])
     return np.asarray(1.0 / np.sqrt(most))
 
 
 def equilibration(A: Array, axis: int = 1) -> Array:
     """Factors that make all rows (axis 1) or columns (axis 0) of A of length one; zero for those that are rounding."""
     size = np.linalg.norm(A, axis=axis)
-    counts = size > NO_ROW * size.max(initial=0.0)
+    counts = size > ROUNDING_ROW * size.max(initial=0.0)
     return np.asarray(np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0))
 
 
@@ -53,21 +53,21 @@ class Scales:
     def of(cls, J: Array, slope: Array, unit: Array | None = None) -> Scales:
         """Scales of a place.
 
-        unit (n,): changes of the unknowns of length one, zero where they have none. A slope that is nothing beside what
-        these do is rounding, and is not made any larger.
+        unit (n,): changes of the unknowns of length one, zero where they have none. A slope that is negligible beside
+        them is rounding, and is not scaled up.
         """
         d = scale(J, unit)
-        least = 0.0 if unit is None else NOTHING * float((np.abs(d[:, None] * J) * unit).max(initial=0.0))
+        least = 0.0 if unit is None else NEGLIGIBLE_SLOPE * float((np.abs(d[:, None] * J) * unit).max(initial=0.0))
         most = max(float(np.abs(d * slope).max(initial=0.0)), least)
         return cls(d, 1.0 / most if most > np.finfo(float).tiny else 1.0)
 
 
 def across(
-    J: Array, slope: Array, row: Array, right: Array, singular: float = OPEN_MOTION, scales: Scales | None = None
+    J: Array, slope: Array, row: Array, right: Array, singular: float = RANK_TOLERANCE, scales: Scales | None = None
 ) -> Array:
-    """Solve [J slope; row] y = right; the shortest y where J leaves a motion open, as that of a ball on a table.
+    """Solve [J slope; row] y = right; the shortest y where J has a rigid-body mode, as that of a ball on a table.
 
-    Pivots of the scaled matrix below the part `singular` of the largest tell that it does.
+    It has one where pivots of the scaled matrix are below the part `singular` of the largest.
     """
     scales = Scales.of(J, slope) if scales is None else scales
     A, e, last = _bordered(J, slope, row, scales)
@@ -122,13 +122,13 @@ class Border:
         return cls(U[:, -1:], V[-1:], float(s[-1]), scales)
 
     @classmethod
-    def of_open_motions(
+    def of_neutral_modes(
         cls, J: Array, slope: Array, row: Array, scales: Scales, part: float, gram: Array
     ) -> Border | None:
         """From those of all singular values of [J slope; row] below a part of the largest; None without any.
 
-        The parameter is the same along open motions: that tells them from the tangent, which is in the null space, too.
-        gram (n + 1, n + 1): of lengths of steps. ZeroOrderHold are their parts along these motions.
+        Along neutral modes the parameter is constant; that tells them from the tangent, also a null vector.
+        gram (n + 1, n + 1): Gram matrix of lengths of steps. The rows measure the part of a step along these modes.
         """
         A, e, _ = _bordered(J, slope, row, scales)
         U, s, V = np.linalg.svd(A)
@@ -136,12 +136,12 @@ class Border:
         if not 0 < k < len(s):
             return None
         null = np.linalg.svd(A[:-1])[2][-k - 1 :]
-        # at a fold the parameter stands still along the tangent, too
-        motions = V[-k:] if np.abs(null[:, -1]).max() < FOLDED else null_space(null[:, -1:].T).T @ null
-        rows = motions * e @ gram * e
+        # at a fold the parameter is constant along the tangent, too
+        modes = V[-k:] if np.abs(null[:, -1]).max() < FOLD_TOLERANCE else null_space(null[:, -1:].T).T @ null
+        rows = modes * e @ gram * e
         sizes = np.linalg.norm(rows, axis=1, keepdims=True)
-        seen = sizes > np.finfo(float).eps * np.linalg.norm(gram * e[:, None] * e)  # of multipliers there is no length
-        return cls(U[:, -k:], np.where(seen, rows / np.where(seen, sizes, 1.0), motions), float(s[-1]), scales)
+        measured = sizes > np.finfo(float).eps * np.linalg.norm(gram * e[:, None] * e)  # multipliers have no length
+        return cls(U[:, -k:], np.where(measured, rows / np.where(measured, sizes, 1.0), modes), float(s[-1]), scales)
 
     def determinant(self, J: Array, slope: Array, row: Array) -> float:
         """Of [J slope; row], over that of the bordered matrix: smooth, and zero where the first one is singular."""
@@ -149,7 +149,7 @@ class Border:
         return float(np.linalg.solve(A, np.eye(len(A))[-1])[-1])
 
     def across(self, J: Array, slope: Array, row: Array, right: Array) -> Array:
-        """Solve [J slope; row] y = right but for the columns, y without any part along the rows; NaN if it cannot."""
+        """Solve [J slope; row] y = right up to the columns, y orthogonal to the rows; NaN if it is singular."""
         A, last = self._beside(J, slope, row)
         e = np.append(self.scales.d, self.scales.last)
         b = np.concatenate([self.scales.d * right[:-1], [last * right[-1]], np.zeros(len(self.rows))])

@@ -1,4 +1,4 @@
-"""A curve of solutions of F(x, w) = 0, n equations in n + 1 unknowns: its metric, tangents, and Newton's way to it."""
+"""A curve of solutions of F(x, w) = 0, n equations in n + 1 unknowns: metric, tangents, Newton's corrector."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Array = NDArray[np.float64]
 
 # a corrector's step below this length is the last: the error left is its square
 LAST_STEP = 1e-9
-# steps that shrink no more below this length are rounding over what is nearly singular, as beside a branch point
+# steps that stop shrinking below this length are rounding over a nearly singular matrix, as beside a branch point
 FLOOR = 1e-6
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
 MAX_CORRECTIONS = 12
-# pivots below this part of the largest leave a motion open everywhere, not only near a branch point
+# pivots below this part of the largest: a mode that is neutral everywhere, not only near a branch point
 SINGULAR = 1e-12
-# and singular values below this part, where pivots below the other one ask for them
-OPEN, DOUBTFUL = 1e-10, 1e-8
-# what a step along a tangent of length one leaves of the scaled equations
-STRAY = 1e-8
-# residuals above this part of |J| (1 + |x|) are there because open motions were held that are not open
-HELD = 1e-9
+# and singular values below this part, computed where a pivot is below the other one
+NEUTRAL, DOUBTFUL = 1e-10, 1e-8
+# residual of the scaled equations after a step along a tangent of length one
+TANGENCY = 1e-8
+# residuals above this part of |J| (1 + |x|): a mode was fixed that is not neutral
+UNBALANCED = 1e-9
 
 
 @dataclass(frozen=True)
-class Family:
-    """Problems F(x, w) = 0 in one parameter.
+class ContinuationProblem:
+    """F(x, w) = 0 with one parameter w.
 
     Lengths along the curve are sqrt(|metric x|^2 + w^2): w is the parameter over its range, metric x (k,) of no
     dimension either. The metric may leave out some of x, as multipliers.
@@ -42,37 +42,39 @@ class Family:
 
     evaluate: Callable[[Array, float], tuple[Array, Array, Array]]  # F (n,), dF/dx (n, n), dF/dw (n,)
     metric: Array  # (k, n)
-    growth: Callable[[Array, float], Growth] | None = None  # what moves away from a solution
-    too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
-    turned: Callable[[Array, Array], Array] | None = None  # x, by whole turns that nothing counts as near to another
+    growth: Callable[[Array, float], Growth] | None = None  # unstable motions about a solution
+    jumps: Callable[[Array, float, Array, float], bool] | None = None  # whether a step is too long
+    unwrapped: Callable[[Array, Array], Array] | None = None  # x with angles modulo 2 pi nearest to another x
 
 
-class Place(NamedTuple):
+class CurvePoint(NamedTuple):
     """A point of the curve."""
 
     z: Array  # (n + 1,) [x, w]
     J: Array  # (n, n)
     slope: Array  # (n,) dF/dw
     tangent: Array  # (n + 1,) of length one
-    side: int  # sign of the determinant of [J slope; tangent]
+    orientation: int  # sign of the determinant of [J slope; tangent]
     growth: Growth
     s: float = 0.0  # length along the curve
     n_corrections: int = 0
-    hold: Border | None = None  # of motions that nothing holds, as of a round column about its axis
+    neutral_modes: Border | None = None  # rigid-body modes, as of a round column about its axis
 
 
 class Curve:
-    """The solutions of a family near points on a curve of them."""
+    """Geometry and corrector of the curve of solutions of a problem."""
 
-    def __init__(self, family: Family) -> None:
-        self.family, self.n_evaluations, self.lost = family, 0, 0
-        n = family.metric.shape[1]
+    def __init__(self, problem: ContinuationProblem) -> None:
+        self.problem, self.n_evaluations, self.n_missed = problem, 0, 0
+        n = problem.metric.shape[1]
         self.gram = np.zeros((n + 1, n + 1))
-        self.gram[:n, :n] = family.metric.T @ family.metric
+        self.gram[:n, :n] = problem.metric.T @ problem.metric
         self.gram[n, n] = 1.0
         self.along_w = np.append(np.zeros(n), 1.0)
         lengths = np.sqrt(np.diag(self.gram)[:-1])
-        self.one = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)  # unknowns of length one
+        self.one = np.divide(
+            1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0
+        )  # changes of the unknowns of length one
 
     def length(self, step: Array) -> float:
         """Of a step (n + 1,)."""
@@ -82,24 +84,26 @@ class Curve:
         """The same direction, of length one."""
         return step / self.length(step)
 
-    def scales(self, place: Place) -> Scales:
-        """Factors by which the matrices of a place and its neighbours are scaled."""
-        return Scales.of(place.J, place.slope, self.one)
+    def scales(self, point: CurvePoint) -> Scales:
+        """Factors by which the matrices of a point and its neighbours are scaled."""
+        return Scales.of(point.J, point.slope, self.one)
 
-    def turned(self, z: Array, near: Array) -> Array:
-        """The same point with x by whole turns as near as can be to another one."""
-        turned = self.family.turned
-        return z if turned is None else np.append(turned(z[:-1], near[:-1]), z[-1])
+    def unwrapped(self, z: Array, near: Array) -> Array:
+        """The same point, angles modulo 2 pi nearest to those of another one."""
+        unwrapped = self.problem.unwrapped
+        return z if unwrapped is None else np.append(unwrapped(z[:-1], near[:-1]), z[-1])
 
     def evaluate(self, z: Array) -> tuple[Array, Array, Array]:
         """F and its derivatives by x and w."""
         self.n_evaluations += 1
-        return self.family.evaluate(z[:-1], float(z[-1]))
+        return self.problem.evaluate(z[:-1], float(z[-1]))
 
-    def correct(self, z: Array, row: Array, hold: Border | None = None) -> tuple[Array, Array, Array, int] | None:
+    def correct(
+        self, z: Array, row: Array, neutral_modes: Border | None = None
+    ) -> tuple[Array, Array, Array, int] | None:
         """Newton's method from z to the curve, in the plane row . dz = 0: z, J and slope there; None if it fails.
 
-        hold: motions that are left as they are.
+        neutral_modes: these are not changed.
         """
         before, last = np.inf, False
         for k in range(MAX_CORRECTIONS):
@@ -107,53 +111,53 @@ class Curve:
             if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
                 return None
             size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
-            held = hold is None or hold.leaves(r) <= HELD * hold.leaves(size_of_r)
+            balanced = neutral_modes is None or neutral_modes.leaves(r) <= UNBALANCED * neutral_modes.leaves(size_of_r)
             # steps may still be large where J is nearly singular
             if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
-                return (z, J, slope, k) if held else None
-            step = self._solve(J, slope, row, np.append(r, 0.0), hold)
+                return (z, J, slope, k) if balanced else None
+            step = self._solve(J, slope, row, np.append(r, 0.0), neutral_modes)
             size = self.length(step)
             if not size < before:
-                return (z, J, slope, k) if held and before <= FLOOR else None
+                return (z, J, slope, k) if balanced and before <= FLOOR else None
             z, before, last = z - step, size, size <= LAST_STEP
         return None
 
-    def _solve(self, J: Array, slope: Array, row: Array, right: Array, hold: Border | None) -> Array:
-        if hold is not None:
-            return hold.across(J, slope, row, right)
+    def _solve(self, J: Array, slope: Array, row: Array, right: Array, neutral_modes: Border | None) -> Array:
+        if neutral_modes is not None:
+            return neutral_modes.across(J, slope, row, right)
         return across(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.one))
 
-    def place(
-        self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0, hold: Border | None = None
-    ) -> Place | None:
-        """What is to be known of a point; its tangent is in the sense of `along`."""
+    def point(
+        self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0, neutral_modes: Border | None = None
+    ) -> CurvePoint | None:
+        """The point with its tangent, in the sense of `along`, and stability."""
         z, J, slope, n = found
-        tangent = self._solve(J, slope, self.gram @ along, self.along_w, hold)
+        tangent = self._solve(J, slope, self.gram @ along, self.along_w, neutral_modes)
         if not np.isfinite(tangent).all():
             return None
-        growth, scales = self.family.growth, Scales.of(J, slope, self.one)
+        growth, scales = self.problem.growth, Scales.of(J, slope, self.one)
         tangent = self.unit(tangent)
         if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
             tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
             tangent = -tangent if tangent @ self.gram @ along < 0.0 else tangent
         grows = Growth() if growth is None else growth(z[:-1], float(z[-1]))
-        side, least = orientation(J, slope, self.gram @ tangent, scales)
-        hold = None
+        sign, least = orientation(J, slope, self.gram @ tangent, scales)
+        neutral_modes = None
         if least < DOUBTFUL:
-            hold = Border.of_open_motions(J, slope, self.gram @ tangent, scales, OPEN, self.gram)
-        if hold is not None:  # of the rounding of a matrix that is singular the tangent has any part along them
-            steady = hold.across(J, slope, self.gram @ tangent, self.along_w)
+            neutral_modes = Border.of_neutral_modes(J, slope, self.gram @ tangent, scales, NEUTRAL, self.gram)
+        if neutral_modes is not None:  # the tangent has an arbitrary part along them, by rounding
+            steady = neutral_modes.across(J, slope, self.gram @ tangent, self.along_w)
             tangent = self.unit(steady) if np.isfinite(steady).all() else tangent
-        return Place(z, J, slope, tangent, side, grows, s, n, hold)
+        return CurvePoint(z, J, slope, tangent, sign, grows, s, n, neutral_modes)
 
     @staticmethod
     def _is_tangent(J: Array, slope: Array, tangent: Array, scales: Scales) -> bool:
-        """Whether a step along it leaves a solution one."""
+        """Whether a step along it satisfies the linearised equations."""
         step = tangent / np.append(scales.d, scales.last)
         left = scales.d * (J @ tangent[:-1] + slope * tangent[-1])
-        return bool(np.linalg.norm(left) <= STRAY * np.linalg.norm(step))
+        return bool(np.linalg.norm(left) <= TANGENCY * np.linalg.norm(step))
 
-    def between(self, a: Place, b: Place, share: float) -> Place | None:
+    def between(self, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint | None:
         """The point of the curve at a share (0 to 1) of the way from a to b, projected to the tangent of a."""
         row, way = self.gram @ a.tangent, b.z - a.z
         whole = float(row @ way)
@@ -161,26 +165,26 @@ class Curve:
         guess = guess + (share * whole - row @ (guess - a.z)) * a.tangent
         return self._near(guess, row, a, a.s + share * (b.s - a.s))
 
-    def where(self, w: float, a: Place, b: Place, share: float) -> Place | None:
+    def at_parameter(self, w: float, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint | None:
         """The point with the parameter w near the share of the way from a to b."""
         way = b.z - a.z
         guess = a.z + _hermite(way, self.length(way), a.tangent, b.tangent, share)
         guess[-1] = w
         return self._near(guess, self.along_w, a, a.s + share * (b.s - a.s))
 
-    def beyond(self, a: Place, step: float) -> tuple[Array, Place | None]:
-        """Where the tangent of a leads, and the point of the curve that is there."""
+    def predict(self, a: CurvePoint, step: float) -> tuple[Array, CurvePoint | None]:
+        """The prediction along the tangent of a, and the corrected point."""
         guess = a.z + step * a.tangent
         return guess, self._near(guess, self.gram @ a.tangent, a)
 
-    def _near(self, guess: Array, row: Array, a: Place, s: float | None = None) -> Place | None:
+    def _near(self, guess: Array, row: Array, a: CurvePoint, s: float | None = None) -> CurvePoint | None:
         """The point of the curve near a guess, whose tangent is in the sense of that of a."""
-        # a single place with a singular matrix is a branch point, and does not say that motions are open
-        for hold in (a.hold, None) if a.hold is not None else (None,):
-            found = self.correct(guess, row, hold)
+        # a single point with a singular matrix is a branch point, and has no neutral modes
+        for neutral_modes in (a.neutral_modes, None) if a.neutral_modes is not None else (None,):
+            found = self.correct(guess, row, neutral_modes)
             if found is not None:
                 way = a.s + self.length(found[0] - a.z) if s is None else s
-                return self.place(found, a.tangent, way, hold)
+                return self.point(found, a.tangent, way, neutral_modes)
         return None
 
 

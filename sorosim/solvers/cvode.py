@@ -18,7 +18,7 @@ _ERROR_TEST, _CONVERGENCE = -3, -4  # and where one step failed too often
 
 
 class Counts:
-    """Calls of the functions of a problem, and steps that were tried: the library does not tell those."""
+    """Calls of the functions of a problem, and steps that were tried: the library does not count those."""
 
     def __init__(self) -> None:
         self.n_rhs = self.n_jacobian = self.n_tried = 0
@@ -74,8 +74,8 @@ def integrate(problem: OdeProblem) -> OdeSolution:
 def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
     """Options of the library for the events of a problem, or of differential-algebraic equations with states y[:n].
 
-    The library evaluates events at the ends of its steps, which it does not tell otherwise, and at output times within
-    them. So `march` follows the steps as one event more, which has no zero.
+    The library evaluates events at the ends of its steps, which it does not report otherwise, and at output times
+    within them. So `march` follows the steps as one event more, which has no zero.
     """
     followed = problem.steps is not None
     if not (problem.events or followed):
@@ -108,7 +108,10 @@ class March:
         self.problem, self.counts, self.state_of = problem, counts, state_of
         self.counted = 0
         self.reporter: Any = None
-        self.target, self.end = float(problem.t_out[0]), float(problem.t_out[-1])  # where the library is asked to go
+        self.target, self.end = (
+            float(problem.t_out[0]),
+            float(problem.t_out[-1]),
+        )  # target and end of the library's steps
         self.at = self.target  # where its steps have come to
         self.afresh: tuple[int, ...] = ()  # failures after which the library is started anew where it stopped
         self.known = self.at, problem.x0  # the last state that was followed

@@ -17,29 +17,26 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.errors import PlugInError
+from sorosim.linear.eigenmodes import EPS, FORM, is_symmetric
 from sorosim.solvers.bordered import equilibration
 
 Array = NDArray[np.float64]
 
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
-DEPENDENT = 1e-5
-# safety factor over the rounding of phi^T K phi, and curvatures that are none in any case
-ROUNDING_FACTOR, ZERO_CURVATURE = 8.0, 1e-9
-EPS = float(np.finfo(float).eps)
-# relative to the largest entry: above this a matrix is not symmetric
-NOISE = 1e-9
+RANK_TOLERANCE = 1e-5
+# curvatures that are none in any case
+ZERO_CURVATURE = 1e-9
 # damping of motions without curvature, over that of the others
 LEAST_DAMPING = 1e-8
 # a step is good if this part of what it promised comes true, and bad below
 GOOD, BAD = 0.75, 0.1
 # radius: at first, and the least; relative to the longest step
-RADIUS, SMALLEST = 0.25, 1e-10
+RADIUS, MIN_RADIUS = 0.25, 1e-10
 # size of a step from which Newton's method takes over; it is tried again whenever steps have become so much shorter
-NEAR, AGAIN = 0.05, 0.1
+NEWTON_RANGE, RETRY_FACTOR = 0.05, 0.1
 # part of the largest forces on the way, in the metric, that is as good as none, as where a contact just opens
-AT_REST = 1e-11
-# a step along all that is pulled, below which a motion of negative curvature that is not pulled is taken
+RESIDUAL_TOLERANCE = 1e-11
+# length of a step along all forces, below which a motion of negative curvature without a force is taken
 NEARLY_STATIONARY = 1e-4
 # a distance from an unstable equilibrium, relative to the longest step, that is rounding
 ROUNDING = 1e-6
@@ -47,7 +44,7 @@ ROUNDING = 1e-6
 DEGENERATE = 1e-6
 MAX_STEPS, MAX_HALVES = 2000, 60
 # so many steps must go farther than this part of the longest one
-CRAWL, CRAWLED = 100, 1e-2
+STALL_WINDOW, STALL_TRAVEL = 100, 1e-2
 # constraints are closed after each step, until that takes no more than this part of the longest step
 CLOSED, MAX_CLOSING = 1e-11, 8
 # a descent that has gone so many of the longest steps without an end falls
@@ -93,16 +90,15 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
-        basis = scipy.linalg.null_space(equilibration(X)[:, None] * X, rcond=DEPENDENT)
+        basis = scipy.linalg.null_space(equilibration(X)[:, None] * X, rcond=RANK_TOLERANCE)
     reduced = basis.T @ scaled @ basis
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)
     size = np.abs(motions)
     # entries that cancel to nothing are rounding of others: of a thin bar that may turn about itself on a ball joint
     form = np.sum(size * (np.abs(K) @ size) + np.abs(K).max(initial=0.0) * size**2, axis=0)
-    rounding = np.maximum(ROUNDING_FACTOR * EPS * form, ZERO_CURVATURE)
-    odd = np.abs(reduced - reduced.T).max(initial=0.0)
-    return Curvatures(values, motions, rounding, bool(odd <= NOISE * np.abs(reduced).max(initial=0.0)))
+    rounding = np.maximum(FORM * EPS * form, ZERO_CURVATURE)
+    return Curvatures(values, motions, rounding, is_symmetric(reduced))
 
 
 def falling_motion(found: Curvatures, U: Array, towards: Array) -> Array:
@@ -153,7 +149,7 @@ def descend(
     course : str
         In how many steps it came to rest, or why it did not.
     """
-    tried, marks = NEAR, [0.0]
+    tried, marks = NEWTON_RANGE, [0.0]
     try:
         iterate = _Iterate(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
@@ -161,24 +157,22 @@ def descend(
             came = f"it came to rest in {k} steps"
             largest = max(largest, np.abs(iterate.gradient).max(initial=0.0))
             if iterate.length <= tried:
-                tried = AGAIN * iterate.length
+                tried = RETRY_FACTOR * iterate.length
                 end = settle(iterate.x, False)
                 if end is not None and iterate.reaches(end):
                     iterate.arrive(end, *jacobian(end))
                     if not iterate.found.negative:
                         return end, came
-                    tried = NEAR  # an unstable equilibrium, which the next step leaves
-            if not iterate.found.negative and np.abs(iterate.gradient).max(initial=0.0) <= AT_REST * largest:
+                    tried = NEWTON_RANGE  # an unstable equilibrium, which the next step leaves
+            if not iterate.found.negative and np.abs(iterate.gradient).max(initial=0.0) <= RESIDUAL_TOLERANCE * largest:
                 return settle(iterate.x, True), came
             if iterate.travelled > MAX_LENGTH:
                 return None, "it falls without end"
             if not iterate.step():
                 return None, f"no step leads down after {k}"
             marks.append(iterate.travelled)
-            if k >= CRAWL and marks[-1] - marks[-1 - CRAWL] < CRAWLED:
+            if k >= STALL_WINDOW and marks[-1] - marks[-1 - STALL_WINDOW] < STALL_TRAVEL:
                 return None, f"it hardly moves any more after {k} steps"
-    except PlugInError:
-        raise
     except (ValueError, np.linalg.LinAlgError):  # a state without derivatives
         return None, "it came to a state without derivatives"
     return None, f"it did not come to rest in {MAX_STEPS} steps"
@@ -224,11 +218,11 @@ class _Iterate:
 
     def reaches(self, end: Array) -> bool:
         """Whether an end of the search is here, not anywhere else."""
-        return self._length(end[: self.n] - self.x[: self.n]) <= 2.0 * NEAR
+        return self._length(end[: self.n] - self.x[: self.n]) <= 2.0 * NEWTON_RANGE
 
     def step(self) -> bool:
         """Go down, by as much as the curvatures are right; False where nothing leads down."""
-        while self.radius >= SMALLEST:
+        while self.radius >= MIN_RADIUS:
             for move in self._trial_steps():
                 quality = self._try(move)
                 if quality >= BAD:
@@ -240,7 +234,7 @@ class _Iterate:
         return False
 
     def _trial_steps(self) -> Iterator[Array]:
-        """Steps within the radius, the best first: both ways along a motion that falls and is not pulled."""
+        """Steps within the radius, the best first: both ways along a motion of negative curvature without a force."""
         least = max(0.0, -float(self.curvature[self.gradient != 0.0].min(initial=0.0)))
         # a damping at which the step is too short, and one at which it is not
         low, high = least * (1.0 + ROUNDING), max(2.0 * least, 1.0)
@@ -274,7 +268,7 @@ class _Iterate:
             return np.zeros(n)
         X = scipy.linalg.solve_triangular(self.U, J[n:, :n].T, trans="T").T
         rows = equilibration(X)
-        shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=DEPENDENT)[0]
+        shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=RANK_TOLERANCE)[0]
         return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
 
     def _closed(self, y: Array) -> tuple[Array, Array, Array] | None:
@@ -298,7 +292,7 @@ class _Iterate:
         columns = equilibration(X, axis=0)
         forces = scipy.linalg.solve_triangular(self.U, -r[:n], trans="T")
         y = y.copy()
-        y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=DEPENDENT)[0]
+        y[n:] += columns * scipy.linalg.lstsq(X * columns, forces, cond=RANK_TOLERANCE)[0]
         return y, *self.jacobian(y)
 
     def _try(self, move: Array) -> float:

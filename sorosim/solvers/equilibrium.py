@@ -11,10 +11,10 @@ from scipy.linalg import null_space
 from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
-from sorosim.errors import PlugInError
+from sorosim.linear.eigenmodes import NOISE
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import across, equilibration, scale
-from sorosim.solvers.descent import DEPENDENT, NOISE, Descent, curvatures, descend
+from sorosim.solvers.descent import RANK_TOLERANCE, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
@@ -57,7 +57,7 @@ ALIKE = 3.0
 
 @dataclass(frozen=True)
 class StaticSolution:
-    """What the solver has to say."""
+    """Result of the solver."""
 
     x: Array
     residual: Array
@@ -75,7 +75,7 @@ class StaticSolution:
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
     """Solve residual(x, 1) = 0 by hybr from x0; when that fails, by raising the load from 0 in steps of its own choice.
 
-    `near`: x0 may be a solution already, and is then kept. The message says what it did.
+    `near`: x0 may be a solution already, and is then returned. The message says what happened.
     """
     counter = Counter(problem)
     if len(x0) == 0:
@@ -91,10 +91,10 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
 
 
 def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array) -> StaticSolution:
-    """Go on from a solution that was found from x0 to a stable one, if the problem asks for that.
+    """Continue from a solution that was found from x0 to a stable one, if `problem.stable`.
 
     From one at which the forces would have had to gain energy: down from x0; from an unstable one: down from there, at
-    first along the motion that grows fastest. Where there is no way down it stays; the message says so.
+    first along the motion that grows fastest. Where nothing leads down it stays; the message says so.
     """
     if not (found.success and problem.descent is not None and problem.descent.n):
         return found
@@ -113,7 +113,7 @@ def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array)
 
 
 def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
-    """A solution, or how far the search for one came; what to say of it; whether it was a descent from the start."""
+    """A solution, or how far the search for one came; its course in words; whether it was a descent from the start."""
     problem = counter.problem
     point, said, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
     if (point is None or not point.good) and problem.releases:
@@ -152,7 +152,7 @@ def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
 
 
 def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolution) -> tuple[Point | None, str]:
-    """A stable solution below another one, None if that is to be kept; and what to say of it."""
+    """A stable solution below another one, None if there is none; and its course in words."""
     problem = counter.problem
     higher = problem.stable and not found.released and _rises(counter, descent.n, x0, found)
     if higher and (lower := _released(counter, x0))[0] is not None:
@@ -176,7 +176,7 @@ def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolutio
 def _rises(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
     """Whether the forces oppose a displacement from the start to a solution, as they do where energy is gained.
 
-    Multipliers do no work along states that are closed, so the forces without them tell.
+    Multipliers do no work along states that are closed, so the forces without them decide.
     """
     way = (point.x - x0)[:n]
     if np.abs(way).max(initial=0.0) <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
@@ -202,7 +202,7 @@ def _is_positive(J: Array, n: int) -> bool:
     if len(J) > n:
         d = scale(K)
         rows = J[n:, :n] * d
-        basis = null_space(equilibration(rows)[:, None] * rows, rcond=DEPENDENT)
+        basis = null_space(equilibration(rows)[:, None] * rows, rcond=RANK_TOLERANCE)
         K = basis.T @ (d[:, None] * K * d) @ basis
     largest = np.abs(K).max(initial=0.0)
     if not (
@@ -215,7 +215,7 @@ def _is_positive(J: Array, n: int) -> bool:
 
 
 def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:
-    """Let the state go at x: the stable solution to which the forces lead, None if to none; and what to say of it."""
+    """Descend from x: the stable solution to which the forces lead, None if to none; and its course in words."""
     problem, points = counter.problem, []
     if problem.descent is None or not problem.descent.n:
         return None, ""
@@ -232,7 +232,7 @@ def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple
 
 
 def _follow(counter: Counter) -> tuple[Point, str]:
-    """Follow the curve of solutions from the start as far as it goes; and what to say of it."""
+    """Follow the curve of solutions from the start as far as it goes; and its course in words."""
     x = counter.problem.x_unloaded
     r, J = counter.jacobian(x, 1.0)
     first = np.abs(solved(J, r)).max()
@@ -245,13 +245,11 @@ def _follow(counter: Counter) -> tuple[Point, str]:
 
 
 def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
-    """hybr at the full load, ended by Newton steps: the solution and what to say of it, or None and why not."""
+    """hybr at the full load, ended by Newton steps: the solution and its course in words, or None and why not."""
     jacobian = (lambda x: counter.jacobian(x, 1.0)[1]) if counter.problem.analytic else None
     options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
     try:
         found = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
-    except PlugInError:
-        raise
     except (ValueError, np.linalg.LinAlgError) as error:
         return None, str(error)
     # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
@@ -270,8 +268,6 @@ def _damped(counter: Counter, x0: Array) -> Point:
     try:
         found = solve(lambda y: counter.residual(y, 1.0), x0, jac=lambda y: counter.jacobian(y, 1.0)[1], method="lm")
         x = np.asarray(found.x, dtype=float)
-    except PlugInError:
-        raise
     except (ValueError, np.linalg.LinAlgError):
         pass  # then Newton's steps from x0 judge
     return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)

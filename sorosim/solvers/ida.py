@@ -14,7 +14,7 @@ from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
 from sorosim.solvers.cvode import Counts, March, event_options
 from sorosim.solvers.quiet import quiet
 
-# multipliers are left out of the error test by a tolerance this large: their errors say nothing of those of the states
+# multipliers are left out of the error test by a tolerance this large: they are no measure of errors of the states
 UNTESTED = 1e10
 
 

@@ -21,18 +21,18 @@ STEP_TOLERANCE = 1e-9
 EXACT_STEP = 1e-13
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
-# unknowns beyond have no digits left by which to tell a solution
+# unknowns beyond have no digits left to judge a solution by
 LARGEST = 1e10
 MAX_POLISH = 8
 MAX_NEWTON = 40
 # a first step of this size, relative to 1 + |x|, or a next one above this part of the last, is not that of Newton's
 # method near a regular solution
 FIRST_POLISH = 1e-2
-FAST = 0.25
+FAST_CONTRACTION = 0.25
 # singular values of the scaled J below this part of the largest count as zero where steps are not fast
 SINGULAR = 1e-7
 # pivots below this part of the largest are rounding
-LOST = 1e-14
+SINGULAR_PIVOT = 1e-14
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class StaticProblem:
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     descent: Descent | None = None  # how states are compared on the way down; None: forces are not followed
-    stable: bool = False  # whether to go on from an unstable solution, and from one that is higher than the start
-    stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; what tells where J is not symmetric
+    stable: bool = False  # whether to continue from an unstable solution, and from one that is higher than the start
+    stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; decides where J is not symmetric
     releases: bool = False  # whether to follow the forces from the start before anything else is tried
     follows: bool = False  # do not jump: first follow the curve from x_unloaded
     too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
@@ -94,7 +94,7 @@ def _factored(J: Array, r: Array) -> tuple[Array, bool]:
     d = scale(J)
     lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
     pivots = np.abs(np.diag(lu))
-    regular = bool(pivots.min(initial=np.inf) > LOST * pivots.max(initial=0.0))
+    regular = bool(pivots.min(initial=np.inf) > SINGULAR_PIVOT * pivots.max(initial=0.0))
     return (d * y if info == 0 else np.full_like(r, np.nan)), regular
 
 
@@ -129,11 +129,13 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
         rounding = is_rounding(counter, r, J, x)
         step, only = _shortest(J, r) if shortest else _factored(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-        if (only or not shortest) and (size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST * before)):
+        if (only or not shortest) and (
+            size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST_CONTRACTION * before)
+        ):
             return Point(x, r, J, True, only)
         if shortest and rounding:
             return Point(x, r, J, True, only)
-        if not shortest and not size < FAST * before:
+        if not shortest and not size < FAST_CONTRACTION * before:
             shortest, x, before, k = True, start, np.inf, 0
             continue
         if not size < 2.0 * before or k == max_steps:

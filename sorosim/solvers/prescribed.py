@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from sorosim.solvers.base import OdeProblem, OdeSolution
 
-# events are looked for so often between two rows
+# samples of events between two rows
 LOOKS = 10
 # and powers are integrated over so many times between two rows
 INSIDE = 3

@@ -22,8 +22,8 @@ MOST_NODES = 5
 # ends of steps before count where each lies farther back than the one after it by at least this part of the step:
 # nothing is extrapolated from steps that are much shorter
 SPACING = 0.25
-PAST = 24  # ends of steps before that are looked through for such ones
-AT_ONCE = 256  # states whose powers are evaluated together
+PAST = 24  # ends of steps before that are searched for such ones
+BATCH = 256  # states whose powers are evaluated together
 # places and weights of Gauss's rule, exact for degree 5
 GAUSS = (0.5 - 0.5 * sqrt(0.6), 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.5 + 0.5 * sqrt(0.6), 5.0 / 18.0)
 
@@ -131,7 +131,7 @@ class StepIntegral:
         self._t.append(t)
         self._x.append(np.array(x))
         self._ends.append(len(self._t) - 1)
-        if len(self._t) - len(self._powers) >= AT_ONCE:
+        if len(self._t) - len(self._powers) >= BATCH:
             self.evaluate()
 
     def evaluate(self) -> None:

@@ -1,7 +1,7 @@
 """What scikit-sundae prints of its own accord, left out.
 
 It prints every failure to the standard output, amid the JSON or table of a script, and has no option against it.
-Nothing is lost: the message of the solution says the same.
+The message of the solution has the same content.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _FAILURE = re.compile(r"\n\[\w+, Error: -?\d+\] .*\n", re.DOTALL)
 
 _lock = threading.Lock()
 _users = 0
-_covered: Any = None
+_original: Any = None
 
 
-class _Sieve:
+class _FilteredStream:
     """A stream that passes everything on but those lines: what functions of users print is theirs."""
 
     def __init__(self, stream: Any) -> None:
@@ -42,10 +42,10 @@ class _Sieve:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Context in which scikit-sundae prints nothing; several threads may be in it."""
-    global _users, _covered
+    global _users, _original
     with _lock:
         if not _users:
-            _covered, sys.stdout = sys.stdout, _Sieve(sys.stdout)
+            _original, sys.stdout = sys.stdout, _FilteredStream(sys.stdout)
         _users += 1
     try:
         yield
@@ -53,6 +53,6 @@ def quiet() -> Iterator[None]:
         with _lock:
             _users -= 1
             if not _users:
-                if isinstance(sys.stdout, _Sieve):  # else somebody else has put another in its place
-                    sys.stdout = _covered
-                _covered = None
+                if isinstance(sys.stdout, _FilteredStream):  # else somebody else has put another in its place
+                    sys.stdout = _original
+                _original = None

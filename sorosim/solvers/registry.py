@@ -32,7 +32,7 @@ INTEGRATORS: dict[str, Callable[[OdeProblem], OdeSolution]] = {
     "lsoda": _scipy("LSODA"),
     "cvode": _cvode,
 }
-# those that know the robot, not only a rate and its Jacobian, are in other modules
+# those that need the robot, not only a rate and its Jacobian, are in other modules
 MARCHES = ("newmark", "generalized-alpha")
 METHODS = (*INTEGRATORS, *MARCHES, "ida")
 

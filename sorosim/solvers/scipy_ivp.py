@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,107 +22,129 @@ RADAU_STAGES = (4.0 - 6.0**0.5) / 10.0, (4.0 + 6.0**0.5) / 10.0
 GROWTH = 2.0
 LOBATTO = (0.5 - (3.0 / 28.0) ** 0.5, 0.5, 0.5 + (3.0 / 28.0) ** 0.5)
 
-_METHODS: dict[str, type] = {"BDF": BDF, "Radau": Radau, "LSODA": LSODA}
+
+@dataclass
+class _Log:
+    """What a solver reports of its steps."""
+
+    problem: OdeProblem
+    reporter: Reporter
+    steps: list[float] = field(default_factory=list)  # times at which they ended
+    last: tuple[float, Array, float] | None = None  # time, state and size of the step that failed
 
 
-def _watched(
-    method: str, steps: list[float], reporter: Reporter, last: list[tuple[float, Array, float]], problem: OdeProblem
-) -> type:  # fmt: skip
-    """The solver class; it notes the time of every step, reports, and ends where scipy raises an error or never ends.
+class _Watched:
+    """A solver of scipy that logs every step, and ends where scipy raises an error or never ends.
 
     A Jacobian that is not finite, which trial states far off may have, is replaced by the last good one: the step then
     fails and is halved. A state that is not finite, or a time that stands still, is a failure (LSODA notices neither).
-    BDF calls LAPACK itself, which takes a fraction of the time of scipy's door to it.
     """
-    base: Any = _METHODS[method]
 
-    class Watched(base):  # type: ignore[misc]
-        jac: Any
-        J: Any
-        t: Any
-        y: Any
-        status: Any
+    jac: Any
+    atol: Any
+    rtol: Any
+    J: Any
+    Z: Any
+    t: Any
+    y: Any
+    status: Any
 
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            self.h_before = float("nan")
-            if method == "BDF":
-                self.lu, self.solve_lu = self.factor, self.correction
-            if method == "Radau":
-                self.lu, self.solve_lu = self.factor_any, self.solve_any
-            if hasattr(self, "J"):
-                evaluate, self.last_good = self.jac, np.zeros_like(self.J)
-                self.jac = lambda *state: self.finite(evaluate(*state))
-                self.J = self.finite(self.J)
+    def __init__(self, *args: Any, log: _Log, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.log, self.h_before = log, float("nan")
+        if hasattr(self, "J"):
+            evaluate, self.last_good = self.jac, np.zeros_like(self.J)
+            self.jac = lambda *state: self.finite(evaluate(*state))
+            self.J = self.finite(self.J)
 
-        def factor(self, A: Array) -> Any:
-            self.nlu += 1
-            return dgetrf(A, overwrite_a=True)
+    def finite(self, J: Any) -> Any:
+        if np.isfinite(J).all():
+            self.last_good = J
+        return self.last_good
 
-        def factor_any(self, A: Any) -> Any:
-            # over a step next to nothing it is infinite: then Newton's method fails, and the step is halved once more
-            self.nlu += 1
-            return lu_factor(A, overwrite_a=True, check_finite=False)
+    def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
+        """States inside the step from t, where the ends of earlier steps do not resolve it."""
+        h = self.t - t
+        before, self.h_before = self.h_before, h
+        if h <= GROWTH * before:
+            return []
+        times = [t + c * h for c in LOBATTO]
+        return list(zip(times, np.transpose(super().dense_output()(np.array(times))), strict=True))  # type: ignore[misc]
 
-        def solve_any(self, factors: Any, b: Any) -> Any:
-            return lu_solve(factors, b, overwrite_b=True, check_finite=False)
+    def dense_output(self) -> Any:
+        return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))  # type: ignore[misc]
 
-        def correction(self, factors: Any, b: Array) -> Array:
-            x: Array = dgetrs(factors[0], factors[1], b)[0]
-            share = x / (self.atol + self.rtol * np.abs(self.y))
-            # scipy judges by the rate of convergence alone, and rounding does not converge
-            if share @ share < NEGLIGIBLE**2 * len(x):
-                return np.zeros_like(x)
-            return x
+    def fail(self, t: float, y: Array, why: str | None) -> str | None:
+        self.status, self.log.last = "failed", (float(t), y, float(getattr(self, "h_abs", np.nan)))
+        return why
 
-        def finite(self, J: Any) -> Any:
-            if np.isfinite(J).all():
-                self.last_good = J
-            return self.last_good
+    def step(self) -> Any:
+        log = self.log
+        # only now: a terminal event may have ended the run within the step before
+        if log.steps:
+            log.reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
+            if why := log.problem.work.steps(float(self.t), self.y):
+                return self.fail(self.t, self.y, why)
+        t, y = self.before = self.t, self.y
+        message = super().step()  # type: ignore[misc]
+        if message is not None and message.startswith("Unexpected istate"):
+            message = "the corrector or the error test failed repeatedly"
+        if self.status != "failed" and not np.isfinite(self.y).all():
+            self.t, self.y = t, y
+            return self.fail(t, y, "the state became infinite or NaN")
+        if self.status == "running" and abs(self.t - t) < 10.0 * np.spacing(abs(t)):
+            return self.fail(t, y, "Required step size is less than spacing between numbers.")
+        log.steps.append(float(self.t))
+        if self.status == "failed":
+            return self.fail(t, y, message)
+        if log.problem.steps is not None:
+            log.problem.steps.step(float(self.t), self.y, self.stages(t, y))
+        return message
 
-        def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
-            """States inside the step from t, where ends of steps before do not tell what happens in it."""
-            h = self.t - t
-            if method == "Radau":
-                return [(t + c * h, y + z) for c, z in zip(RADAU_STAGES, self.Z, strict=False)]
-            before, self.h_before = self.h_before, h
-            if h <= GROWTH * before:
-                return []
-            times = [t + c * h for c in LOBATTO]
-            return list(zip(times, np.transpose(super().dense_output()(np.array(times))), strict=True))
 
-        def dense_output(self) -> Any:
-            return _ThroughEnds(super().dense_output(), self.before, (self.t, self.y))
+class _WatchedBDF(_Watched, BDF):
+    """It calls LAPACK itself, which takes a fraction of the time of scipy's checks."""
 
-        def step(self) -> Any:
-            # only now: a terminal event may have ended the run within the step before
-            if steps:
-                reporter.passed(self.t, lambda times: np.asarray(self.dense_output()(times)).T)
-                if why := problem.work.steps(float(self.t), self.y):
-                    self.status = "failed"
-                    last.append((float(self.t), self.y, float(getattr(self, "h_abs", np.nan))))
-                    return why
-            t, y = self.before = self.t, self.y
-            message = super().step()
-            step = float(getattr(self, "h_abs", np.nan))
-            if message is not None and message.startswith("Unexpected istate"):
-                message = "the corrector or the error test failed repeatedly"
-            if self.status != "failed" and not np.isfinite(self.y).all():
-                self.t, self.y, message = t, y, "the state became infinite or NaN"
-            elif self.status == "running" and abs(self.t - t) < 10.0 * np.spacing(abs(t)):
-                message = "Required step size is less than spacing between numbers."
-            else:
-                steps.append(float(self.t))
-                if self.status == "failed":
-                    last.append((float(t), y, step))
-                elif problem.steps is not None:
-                    problem.steps.step(float(self.t), self.y, self.stages(t, y))
-                return message
-            self.status = "failed"
-            last.append((float(t), y, step))
-            return message
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.lu, self.solve_lu = self.factor, self.correction
 
-    return Watched
+    def factor(self, A: Array) -> Any:
+        self.nlu += 1
+        return dgetrf(A, overwrite_a=True)
+
+    def correction(self, factors: Any, b: Array) -> Array:
+        x: Array = dgetrs(factors[0], factors[1], b)[0]
+        share = x / (self.atol + self.rtol * np.abs(self.y))
+        # scipy judges by the rate of convergence alone, and rounding does not converge
+        if share @ share < NEGLIGIBLE**2 * len(x):
+            return np.zeros_like(x)
+        return x
+
+
+class _WatchedRadau(_Watched, Radau):
+    """Over a step next to nothing its matrix is infinite: Newton's method fails, and the step is halved once more."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.lu, self.solve_lu = self.factor, self.solve
+
+    def factor(self, A: Any) -> Any:
+        self.nlu += 1
+        return lu_factor(A, overwrite_a=True, check_finite=False)
+
+    def solve(self, factors: Any, b: Any) -> Any:
+        return lu_solve(factors, b, overwrite_b=True, check_finite=False)
+
+    def stages(self, t: float, y: Array) -> list[tuple[float, Array]]:
+        return [(t + c * (self.t - t), y + z) for c, z in zip(RADAU_STAGES, self.Z, strict=False)]
+
+
+class _WatchedLSODA(_Watched, LSODA):
+    pass
+
+
+_METHODS: dict[str, type] = {"BDF": _WatchedBDF, "Radau": _WatchedRadau, "LSODA": _WatchedLSODA}
 
 
 class _ThroughEnds(DenseOutput):
@@ -155,8 +178,6 @@ def _as_scipy_event(event: Event, begin: float) -> Any:
 
 def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     """Integrate with solve_ivp; `method` as scipy spells it."""
-    steps: list[float] = []
-    last: list[tuple[float, Array, float]] = []
     n_rhs = 0
 
     def rhs(t: float, x: Array) -> Array:
@@ -166,29 +187,29 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
 
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="lsoda: ")  # the solution says that it failed
-        reporter = Reporter(problem)
-        watched = _watched(method, steps, reporter, last, problem)
-        found = solve_ivp(
-            rhs, span, problem.x0, method=watched, t_eval=problem.t_out, jac=problem.jacobian, rtol=problem.rtol,
-            atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
+        warnings.filterwarnings("ignore", message="lsoda: ")  # the solution reports the failure
+        log = _Log(problem, Reporter(problem))
+        solve: Any = solve_ivp  # its stubs allow no options of other solvers
+        found = solve(
+            rhs, span, problem.x0, method=_METHODS[method], log=log, t_eval=problem.t_out, jac=problem.jacobian,
+            rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
             events=[_as_scipy_event(event, span[0]) for event in problem.events] or None,
         )  # fmt: skip
     n = len(problem.x0)
     t = np.asarray(found.t, dtype=float)
     x = np.asarray(found.y, dtype=float).T.reshape(len(t), n)
     if len(t):
-        reporter.passed(float(t[-1]), lambda times: x[-len(times) :])
+        log.reporter.passed(float(t[-1]), lambda times: x[-len(times) :])
     message = str(found.message).rstrip(".")
     if found.status < 0:
-        message = f"stopped at t = {steps[-1] if steps else span[0]:.6g} s: {message}"
+        message = f"stopped at t = {log.steps[-1] if log.steps else span[0]:.6g} s: {message}"
     stats = {
-        "n_steps": len(steps),
+        "n_steps": len(log.steps),
         "n_rhs": n_rhs,
         "n_jacobian": int(found.njev),
         "n_factorizations": int(found.nlu),
     }
     t_events = [np.asarray(times) for times in found.t_events or []]
     x_events = [np.asarray(states).reshape(-1, n) for states in found.y_events or []]
-    ended = ((last[-1][0], last[-1][1]), last[-1][2]) if last else (None, float("nan"))
+    ended = ((log.last[0], log.last[1]), log.last[2]) if log.last else (None, float("nan"))
     return OdeSolution(t, x, found.status >= 0, message, stats, found.sol, t_events, x_events, *ended)

@@ -27,10 +27,10 @@ def integrate_with_restarts(
     times : (m,) array
         Increasing, between the first and the last of `problem.t_out`: the integrator starts anew there.
     restart : callable
-        Called with time, state and the counts so far, at each of them that is reached; returns the state to go on from,
-        or None: that is the end.
+        Called with time, state and the counts so far, at each of them that is reached; returns the state to continue
+        from, or None: that is the end.
     leave : Event, optional
-        Where it is crossed the integrator starts anew too. It must not be crossed at once from the state to go on from.
+        Where it is crossed the integrator starts anew too. It must not be crossed at once after a `restart`.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def integrate_with_restarts(
     while True:
         end = float(next((t for t in times if t > begin), t_out[-1]))
         moments = np.concatenate([[begin], t_out[(t_out > begin) & (t_out < end)], [end]])
-        # a restart is a row only if it is asked for; that at the begin of a segment is the end of the one before
+        # a restart is a row only if it is an output time; that at the begin of a segment is the end of the one before
         wanted = np.isin(moments, t_out) & (moments > end_of_rows)
         if problem.steps is not None:
             problem.steps.begin(begin, x)

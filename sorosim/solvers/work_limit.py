@@ -20,9 +20,9 @@ CHECK = 500  # steps between two looks at the pace
 # (steps at a pace, steps that the rest takes at that pace): beyond both, the run stalls. A day of simulated time in
 # steps of a millisecond is within; 1e8 steps take hours in compiled code, a day in Python
 STALLED = ((20_000, 1e8),)
-# the same where the state is implausible, so that nobody would wait for the rest
+# the same where the state is implausible
 STALLED_IMPLAUSIBLY = ((CHECK, 1e8), (5_000, 1e5))
-CHOSEN = 0.5  # steps above this part of the largest step that was asked for are what was asked for
+FULL_STEP = 0.5  # steps above this part of max_step are as long as allowed
 
 
 class WorkLimit:
@@ -38,7 +38,7 @@ class WorkLimit:
     max_wall_time : float
         Most time on the clock [s].
     max_step : float
-        Largest step that was asked for [s]: steps as large as that are no stall.
+        Largest step [s]: steps as large as that are no stall.
     implausible : callable, optional
         What makes the state at (t, x) implausible, in words, "" if nothing does. Such a run stalls sooner.
     """
@@ -94,7 +94,7 @@ class WorkLimit:
                 if steps < window:
                     continue
                 rest = (self.end - t) * steps / max(ahead, 1e-300)
-                if rest > most and ahead < CHOSEN * self.max_step * steps:
+                if rest > most and ahead < FULL_STEP * self.max_step * steps:
                     return steps, ahead, rest
                 break
         return None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.errors import FileError, InputError, ModelError
+from sorosim.errors import FileError, InputError, ModelError, PlugInError
 from sorosim.io.sweep_file import MAX_POINTS, Corners, Sample, Span, SweptPoints
 from sorosim.problems import Collector, Path, shown
 from sorosim.robot import Robot
@@ -162,7 +162,7 @@ class PointReader:
             for one, cell in zip(parameters, cells, strict=False):
                 try:
                     row.append(one.read(_number(cell)))
-                except (ModelError, InputError) as error:
+                except (ModelError, InputError, PlugInError) as error:
                     got = f"{error.got} in line {line} of {shown(name)}, column {shown(one.name)}"
                     self.todo.add(at, error.expected, got, error.hint)
             table.append(row)

@@ -16,7 +16,7 @@ from sorosim.model.basis import STRAINS
 from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import jacobian
 from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
-from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
+from sorosim.testing.states import State, bare_robot, check_stateless, describe_state, make_states, scales
 
 Array = NDArray[np.float64]
 
@@ -69,13 +69,13 @@ def check_actuator(
     ------
     ContractError
         The actuator broke a rule: which, where and what to look at. It is an AssertionError.
-    ModelError
+    ModelError, PlugInError
         What it says or returns cannot be taken at all.
     """
     check_robot(robot)
     where = f"actuator {name}"
-    driven, free = bare(robot, actuators={name: actuator}), bare(robot)
-    tried, amounts = try_states(driven, n_states, seed, states), [float(u) for u in inputs]
+    driven, free = bare_robot(robot, actuators={name: actuator}), bare_robot(robot)
+    tried, amounts = make_states(driven, n_states, seed, states), [float(u) for u in inputs]
     if not amounts:
         raise InputError("inputs", "numbers", "none")
     report = Report(name, len(tried))
@@ -87,7 +87,7 @@ def check_actuator(
     def evaluate(state: State) -> tuple[Array]:
         return (driven.internal_force(state[0], state[1], [amounts[-1]]),)
 
-    check_memory(f"{where}, inside the robot", evaluate, tried)
+    check_stateless(f"{where}, inside the robot", evaluate, tried)
     return report
 
 
@@ -100,7 +100,7 @@ class _Sections:
         named = zip(self.sections.s, self.sections.rod, strict=True)
         self.places = [f"s = {s:.4g} of '{rod}'" for s, rod in named]
 
-    def seen(self, state: State) -> tuple[Array, Array]:
+    def strains_at(self, state: State) -> tuple[Array, Array]:
         """Strains and their rates (n, 6) of the sections."""
         xi, xid = np.empty((len(self.rows), 6)), np.empty((len(self.rows), 6))
         for k, row in enumerate(self.rows):
@@ -117,15 +117,15 @@ class _Sections:
         return found
 
     def check(self, report: Report, states: Sequence[State], amounts: Sequence[float]) -> None:
-        """All that can be seen at the sections."""
-        seen = [(u, *self.seen(state)) for state in states for u in amounts]
-        names = [f"{in_words(k, state)}, input {u:g}" for k, state in enumerate(states) for u in amounts]
+        """Memory, derivatives and independence of the sections."""
+        strains = [(u, *self.strains_at(state)) for state in states for u in amounts]
+        names = [f"{describe_state(k, state)}, input {u:g}" for k, state in enumerate(states) for u in amounts]
         # first: differences of what keeps a state mean nothing
-        check_memory(self.where, lambda given: self.values(*given), seen)
+        check_stateless(self.where, lambda given: self.values(*given), strains)
         pairs: dict[str, list[Pair]] = {what: [] for what in COLUMNS}
-        for at, (u, xi, xid) in zip(names, seen, strict=True):
+        for at, (u, xi, xid) in zip(names, strains, strict=True):
             self.differentiate(pairs, at, u, xi, xid)
-            self.apart(at, u, xi, xid)
+            self.check_independence(at, u, xi, xid)
         for what, columns in COLUMNS.items():
             hint = f"it is the derivative of the internal wrench by {HINTS[what]}"
             Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
@@ -143,7 +143,7 @@ class _Sections:
             pairs["by_rate"].append(Pair(found.by_rate[i], by_rate[i], floor, where))
             pairs["by_input"].append(Pair(found.by_input[i, :, None], by_input[i], floor / size, where))
 
-    def apart(self, at: str, u: float, xi: Array, xid: Array) -> None:
+    def check_independence(self, at: str, u: float, xi: Array, xid: Array) -> None:
         """A section does not feel the strain of others."""
         before = self.values(u, xi, xid).wrench
         moved = xi.copy(), xid.copy()
@@ -171,7 +171,7 @@ def _check_robot(
         one, two = driven.internal_force_derivatives(q, qd, [u]), free.internal_force_derivatives(q, qd)
         tau, size = float(np.abs([one.tau, two.tau]).max(initial=0.0)), max(1.0, abs(u))
         acts |= bool(np.any(one.B) or np.abs(added(q, qd, u)).max(initial=0.0) > 1e-12 * tau)
-        at = f"{in_words(k, (q, qd))}, input {u:g}"
+        at = f"{describe_state(k, (q, qd))}, input {u:g}"
         for what, ground, given, found in (
             ("dtau/dq", two.dtau_dq, one.dtau_dq, jacobian(lambda d: added(q + d, qd, u), n, scale)),  # noqa: B023
             ("dtau/dqd", two.dtau_dqd, one.dtau_dqd, jacobian(lambda d: added(q, qd + d, u), n, scale)),  # noqa: B023

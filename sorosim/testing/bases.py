@@ -12,7 +12,7 @@ from sorosim.errors import ModelError
 from sorosim.model.basis import check_basis_outputs, check_basis_parts, get_basis
 from sorosim.model.quadrature import gauss_panels
 from sorosim.testing.report import ContractError, Report
-from sorosim.testing.states import check_memory
+from sorosim.testing.states import check_stateless
 
 Array = NDArray[Any]
 
@@ -68,7 +68,7 @@ def check_basis(
         if complex_places:
             _check_smooth(report, where, basis, order, tolerance)
         places = [np.linspace(0.0, 1.0, n) for n in (5, 9, 33)]
-        check_memory(where, lambda x, order=order: (basis.values(x, order),), places)  # type: ignore[misc]
+        check_stateless(where, lambda x, order=order: (basis.values(x, order),), places)  # type: ignore[misc]
     return report
 
 

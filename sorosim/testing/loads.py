@@ -17,7 +17,7 @@ from sorosim.model.link import WORLD
 from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import STRAIGHT, jacobian
 from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
-from sorosim.testing.states import State, bare, check_memory, in_words, scales, try_states
+from sorosim.testing.states import State, bare_robot, check_stateless, describe_state, make_states, scales
 
 Array = NDArray[np.float64]
 
@@ -28,18 +28,18 @@ K_HINT = "K is the derivative by g exp(delta^), the six numbers eta held; the wr
 D_HINT = "D is the derivative by the body twist eta = [angular; linear]"
 ROBOT_HINT = "what holds at its points must hold in the robot: look at nodes, frames, others and added_inertia"
 # where all is moved to, to see whether a load knows the world
-ELSEWHERE = exp_se3(np.array([0.7, -1.1, 0.4, 0.3, -0.5, 0.8]))
+RIGID_MOTION = exp_se3(np.array([0.7, -1.1, 0.4, 0.3, -0.5, 0.8]))
 
 
 @dataclass(frozen=True)
-class _Nothing:
+class _NoLoad:
     """A load without effect at given places."""
 
     places: Sequence[tuple[str, float]]
     nodes = np.zeros(0, dtype=np.int64)
     law = CompiledLaw([])
 
-    def bind(self, layout: Any) -> _Nothing:
+    def bind(self, layout: Any) -> _NoLoad:
         """Look nothing up."""
         return self
 
@@ -92,14 +92,14 @@ def check_load(
     ------
     ContractError
         The load broke a rule: which, where and what to look at. It is an AssertionError.
-    ModelError
+    ModelError, PlugInError
         What it says or returns cannot be taken at all.
     """
     check_robot(robot)
     where = f"load {name}"
     check_places(name, load, [link.name for link in robot.links])
-    loaded, free = (bare(robot, loads={name: thing}) for thing in (load, _Nothing(load.places)))
-    tried = try_states(loaded, n_states, seed, states)
+    loaded, free = (bare_robot(robot, loads={name: thing}) for thing in (load, _NoLoad(load.places)))
+    tried = make_states(loaded, n_states, seed, states)
     report = Report(name, len(tried))
     in_python = name in loaded.engine.loading.others
     if in_python:
@@ -111,7 +111,7 @@ def check_load(
     def evaluate(state: State) -> tuple[Array]:
         return (loaded.inverse_dynamics(state[0], state[1], 0.0 * state[0], t),)
 
-    check_memory(f"{where}, inside the robot", evaluate, tried)
+    check_stateless(f"{where}, inside the robot", evaluate, tried)
     if invariant:
         _check_invariance(report, where, name, loaded, tried, t, tolerance)
     if passive:
@@ -127,11 +127,11 @@ class _Points:
         self.load = self.engine.loading.others[name]
         self.points = self.engine.loading.points[name]
 
-    def seen(self, state: State) -> tuple[Array, Array]:
+    def motions_at(self, state: State) -> tuple[Array, Array]:
         """Poses and twists of the points as the load sees them."""
         self.engine.sweep(*state, 0)
-        seen = self.engine.loading.see(self.name, self.engine.workspace)
-        return seen.g, seen.eta
+        motions = self.engine.loading.relative_kinematics_of(self.name, self.engine.workspace)
+        return motions.g, motions.eta
 
     def values(self, g: Array, eta: Array) -> LoadValues:
         """What the load returns; refuses one that changes its arguments."""
@@ -142,16 +142,16 @@ class _Points:
         return found
 
     def check(self, report: Report, states: Sequence[State]) -> None:
-        """All that can be seen at the points."""
+        """Memory, derivatives and independence of the points."""
         if not len(self.load.nodes):
             raise ContractError(self.where, "it has no points", "look at bind and nodes")
-        seen = [self.seen(state) for state in states]
+        motions = [self.motions_at(state) for state in states]
         # first: differences of what keeps a state mean nothing
-        check_memory(self.where, lambda given: self.values(*given), seen)
+        check_stateless(self.where, lambda given: self.values(*given), motions)
         pairs: dict[str, list[Pair]] = {"K": [], "D": []}
-        for k, (state, (g, eta)) in enumerate(zip(states, seen, strict=True)):
-            self.differentiate(pairs, in_words(k, state), g, eta)
-            self.apart(in_words(k, state), g, eta)
+        for k, (state, (g, eta)) in enumerate(zip(states, motions, strict=True)):
+            self.differentiate(pairs, describe_state(k, state), g, eta)
+            self.check_independence(describe_state(k, state), g, eta)
         for what, columns, hint in (("K", MOTION, K_HINT), ("D", TWIST, D_HINT)):
             Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
 
@@ -166,7 +166,7 @@ class _Points:
             pairs["K"].append(Pair(found.K[i], by_motion[i], floor, at))
             pairs["D"].append(Pair(found.D[i], by_twist[i], floor, at))
 
-    def apart(self, state: str, g: Array, eta: Array) -> None:
+    def check_independence(self, state: str, g: Array, eta: Array) -> None:
         """A point does not feel how the others move."""
         before = self.values(g, eta).wrench
         moved_g, moved_eta = g.copy(), eta.copy()
@@ -202,7 +202,7 @@ def _check_robot(
              jacobian(lambda d: added(q, qd, qdd + d), n, scale, STRAIGHT)),  # noqa: B023
         ):  # fmt: skip
             floor = FLOOR * (float(np.abs(ground).max(initial=0.0)) + needed)
-            pairs[what].append(Pair(given - ground, found, floor, in_words(k, (q, qd))))
+            pairs[what].append(Pair(given - ground, found, floor, describe_state(k, (q, qd))))
     for what, tried in pairs.items():
         Matrix(f"{what} inside the robot", names, names, False, ROBOT_HINT).compare(report, where, tried, tolerance)
 
@@ -212,7 +212,7 @@ def _wrenches(robot: Robot, name: str, state: State, t: float) -> Array:
     engine = robot.engine
     engine.sweep(*state, 0)
     ws = engine.workspace
-    world = engine.loading.of_load(name, engine.ndof, t, engine.gravity, ws).wrench
+    world = engine.loading.load_external(name, engine.ndof, t, engine.gravity, ws).wrench
     R, p = ws.pose[: len(world), :3], ws.pose[: len(world), 3]
     moment = np.einsum("nji,nj->ni", R, world[:, :3] - np.cross(p, world[:, 3:]))
     return np.concatenate([moment, np.einsum("nji,nj->ni", R, world[:, 3:])], axis=1)
@@ -221,8 +221,8 @@ def _wrenches(robot: Robot, name: str, state: State, t: float) -> Array:
 def _check_invariance(
     report: Report, where: str, name: str, loaded: Robot, states: Sequence[State], t: float, tolerance: float
 ) -> None:
-    links = [replace(link, at=ELSEWHERE @ link.at) if link.parent == WORLD else link for link in loaded.links]
-    moved = bare(loaded, loads=loaded.description.loads, links=tuple(links))  # type: ignore[arg-type]
+    links = [replace(link, at=RIGID_MOTION @ link.at) if link.parent == WORLD else link for link in loaded.links]
+    moved = bare_robot(loaded, loads=loaded.description.loads, links=tuple(links))  # type: ignore[arg-type]
     for k, state in enumerate(states):
         here, there = (_wrenches(robot, name, state, t) for robot in (loaded, moved))
         size, error = np.abs(here).max(), np.abs(here - there)
@@ -230,7 +230,7 @@ def _check_invariance(
         if error.max() > tolerance * size:
             node, entry = (int(i) for i in np.unravel_index(np.argmax(error), error.shape))
             numbers = f"{WRENCH[entry]} was {here[node, entry]:.9g}, is {there[node, entry]:.9g}"
-            place, at = loaded.engine.layout.place_of(node), in_words(k, state)
+            place, at = loaded.engine.layout.place_of(node), describe_state(k, state)
             hint = "the load knows the world: a place or a direction in it, or the axes of a matrix are mixed up"
             raise ContractError(f"{where}, at {place}, {at}", f"when the robot was moved and turned, {numbers}", hint)
 
@@ -243,4 +243,4 @@ def _check_power(report: Report, where: str, name: str, loaded: Robot, states: S
         report.note("power that it gives", max(power, 0.0) / size if size > 0.0 else 0.0)
         if power > 1e-12 * size:
             hint = "a passive load never drives the robot: look at its signs"
-            raise ContractError(f"{where}, {in_words(k, state)}", f"it does {power:.6g} W on the robot", hint)
+            raise ContractError(f"{where}, {describe_state(k, state)}", f"it does {power:.6g} W on the robot", hint)

@@ -65,8 +65,8 @@ class Report:
 class Pair(NamedTuple):
     """A derivative and the same by differences, at one place and state."""
 
-    given: Array
-    found: Array
+    analytic: Array
+    numeric: Array
     floor: float  # what differences may be off by
     at: str
 
@@ -96,23 +96,24 @@ class Matrix:
     def compare(self, report: Report, where: str, pairs: Sequence[Pair], tolerance: float) -> None:
         """Compare a derivative (n, m) with differences, at all places and states that were tried."""
         whole = max(max(np.abs(x).max(initial=0.0) for x in pair[:2]) for pair in pairs)
-        for given, found, floor, at in pairs:
-            size, error = np.maximum(np.abs(given), np.abs(found)), np.abs(given - found)
+        for analytic, numeric, floor, at in pairs:
+            size, error = np.maximum(np.abs(analytic), np.abs(numeric)), np.abs(analytic - numeric)
             own = _of_blocks(size) if self.blocks else np.full(size.shape, size.max(initial=0.0))
             allowed = tolerance * own + floor + FLOOR * whole
             report.note(self.what, float(error.max(initial=0.0) / whole) if whole > floor else 0.0)
             if not (error <= allowed).all():
                 row, column = (int(i) for i in np.unravel_index(np.argmax(error - allowed), error.shape))
                 entry = f"row {row} ({self.rows[row]}), column {column} ({self.columns[column]})"
-                numbers = f"is {given[row, column]:.9g}, by differences {found[row, column]:.9g}"
-                hint = self.remedy(given, found, allowed)
+                numbers = f"is {analytic[row, column]:.9g}, by differences {numeric[row, column]:.9g}"
+                hint = self.remedy(analytic, numeric, allowed)
                 raise ContractError(f"{where}, {self.what} at {at}", f"{entry} {numbers}", hint)
 
-    def remedy(self, given: Array, found: Array, allowed: Array) -> str:
+    def remedy(self, analytic: Array, numeric: Array, allowed: Array) -> str:
         """What may be wrong with it."""
-        if (np.abs(given + found) <= allowed).all():
+        if (np.abs(analytic + numeric) <= allowed).all():
             return "all signs are the other way round: it is the derivative, not minus it"
-        if given.shape[0] == given.shape[1] and (np.abs(given.T - found) <= np.maximum(allowed, allowed.T)).all():
+        n, m = analytic.shape
+        if n == m and (np.abs(analytic.T - numeric) <= np.maximum(allowed, allowed.T)).all():
             return "it is transposed: rows are entries of the wrench"
         return self.hint
 

@@ -1,4 +1,4 @@
-"""States to try a plug-in at, and the bare robot around it."""
+"""States to try a plug-in at, and the robot without other loads and actuators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = {"angle": 0.5, "length": 0.1, "number": 0.1}
 N_THREADS = 4
 
 
-def bare(robot: Robot, **parts: Mapping[str, Any]) -> Robot:
+def bare_robot(robot: Robot, **parts: Mapping[str, Any]) -> Robot:
     """The links of a robot, with nothing on them but what is given."""
     none: dict[str, Any] = {key: {} for key in ("actuators", "loads", "loops", "simulate", "statics", "initial")}
     return Robot(replace(robot.description, **{**none, "initial_rates": {}, **parts}))
@@ -33,7 +33,7 @@ def scales(robot: Robot) -> Array:
     return np.array([SIZES[dimension] for dimension in robot.engine.layout.dimensions])
 
 
-def try_states(
+def make_states(
     robot: Robot, n_states: int, seed: int, given: Sequence[tuple[ArrayLike, ArrayLike]] | None
 ) -> list[State]:
     """The given states, or random ones of moderate size, every other one at rest."""
@@ -48,12 +48,12 @@ def try_states(
             for k in range(n_states)]  # fmt: skip
 
 
-def in_words(k: int, state: State) -> str:
+def describe_state(k: int, state: State) -> str:
     """Which state it is, for messages."""
     return f"state {k} ({'moving' if np.any(state[1]) else 'at rest'})"
 
 
-def check_memory(where: str, evaluate: Callable[[Any], tuple[Array, ...]], states: Sequence[Any]) -> None:
+def check_stateless(where: str, evaluate: Callable[[Any], tuple[Array, ...]], states: Sequence[Any]) -> None:
     """Refuse what does not give the same values again: in any order, from any thread, and in arrays of their own."""
     hint = "it keeps a state: a counter, a cache, or an array that it fills anew at every call"
     returned = [evaluate(state) for state in states]

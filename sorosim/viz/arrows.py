@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.viz.camera import round_up
-from sorosim.viz.forces import CONTACTS, GRAVITY, JOINTS, LOADS, Acting
-from sorosim.viz.offscreen import load_pyvista
+from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
+from sorosim.viz.surfaces import revolved
+from sorosim.viz.wrenches import Wrenches
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-WORDS = {LOADS: "loads", GRAVITY: "weight", JOINTS: "joints and loops", CONTACTS: "contacts"}
+LABELS = {LOADS: "loads", GRAVITY: "weight", JOINTS: "joints and loops", CONTACTS: "contacts"}
 COLOURS = {LOADS: (16, 48, 140), GRAVITY: (92, 99, 108), JOINTS: (136, 46, 114), CONTACTS: (192, 57, 43)}
-LONGEST = 0.25  # arrow of the largest force, relative to what is seen
-NEGLIGIBLE = 1e-4  # moments beside forces at the size of what is seen, or the reverse
+LONGEST = 0.25  # arrow of the largest force, relative to the size of the robot
+NEGLIGIBLE = 1e-4  # moments beside forces at the size of the robot, or the reverse
 LEAST = 0.01  # forces smaller than this part of the largest are not drawn
-THICK = 0.02  # width of heads, relative to what is seen
+THICK = 0.02  # width of heads, relative to the size of the robot
 HEAD, SHAFT = 1.25, 0.2  # length of a head and radius of a shaft, in widths of heads
 AROUND = 16
 
@@ -31,19 +32,13 @@ def colour_code(kind: str) -> str:
     return "#{:02x}{:02x}{:02x}".format(*COLOURS[kind])
 
 
-class Placed(NamedTuple):
-    """Arrows of one kind of vector at one moment, n of them."""
+class Arrows(NamedTuple):
+    """Arrows of all forces or of all moments at one time, n of them."""
 
-    name: str  # "forces" or "moments"
-    heads: int
-    rows: IntArray  # (n,) which wrenches they stand for
+    heads: int  # 1 for forces, 2 for moments
+    rows: IntArray  # (n,) rows of the wrenches that they show
     starts: Array  # (n, 3) [m], world frame
     vectors: Array  # (n, 3) [m]
-
-    @property
-    def ends(self) -> tuple[Array, Array]:
-        """Both ends (n, 3) of each."""
-        return self.starts, self.starts + self.vectors
 
 
 class Scale(NamedTuple):
@@ -56,7 +51,7 @@ class Scale(NamedTuple):
         """Vectors of forces or moments as arrows [m]."""
         return values * (self.length / self.value)
 
-    def words(self, unit: str) -> str:
+    def label(self, unit: str) -> str:
         """Such as "5 cm = 2 N"."""
         length = f"{100.0 * self.length:g} cm" if self.length < 0.995 else f"{self.length:g} m"
         return f"{length} = {self.value:g} {unit}"
@@ -66,75 +61,109 @@ def scale_for(largest: float, size: float) -> Scale | None:
     """Round numbers such that the largest value gets the longest arrow up to `LONGEST` of a size; None: no arrows."""
     if not largest > 0.0:
         return None
-    most, found = LONGEST * size, list[Scale]()
+    most, scales = LONGEST * size, list[Scale]()
     for step in (1.0, 2.0, 5.0):
         length = step * round_up(0.2 * most / step)
-        value = round_up(largest * length / most)
-        found.append(Scale(length, value))
-    return max(found, key=lambda scale: scale.length / scale.value)
+        scales.append(Scale(length, round_up(largest * length / most)))
+    return max(scales, key=lambda scale: scale.length / scale.value)
 
 
-class Arrows:
-    """Arrows of the wrenches of a motion.
+class ArrowScale:
+    """The scale of all arrows of a picture.
 
     Parameters
     ----------
-    found : sequence of Acting
-        Moments of the motion, for the scale.
+    wrenches : sequence of Wrenches
+        Those of the whole motion.
     size : float
-        Of what is seen [m].
+        Of the robot [m].
+
+    Attributes
+    ----------
+    width : float
+        Of heads [m].
+    force, moment : Scale or None
+    kinds : list of (str, str)
+        Labels of the kinds of arrows that are drawn, and the codes of their colours.
     """
 
-    def __init__(self, found: Sequence[Acting], size: float) -> None:
-        self.size, self.width = size, THICK * size
-        largest = [max((np.linalg.norm(one[k], axis=1).max(initial=0.0) for one in found), default=0.0) for k in (3, 4)]
-        # what no picture of this size could tell from rounding, beside what else acts, is none: 1e-9 N m beside 1 N
+    def __init__(self, wrenches: Sequence[Wrenches], size: float) -> None:
+        self.width = THICK * size
+        largest = [
+            max((np.linalg.norm(values, axis=1).max(initial=0.0) for values in table), default=0.0)
+            for table in ([one.force for one in wrenches], [one.moment for one in wrenches])
+        ]
+        # what a picture of this size cannot tell from rounding is left out: 1e-9 N m beside 1 N
         most = max(largest[0] * size, largest[1])
         force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))
         self.largest = (float(force / size), float(moment))
         self.force, self.moment = scale_for(self.largest[0], size), scale_for(self.largest[1], size)
-
-        kinds = {one.kind[row] for one in found for placed in self.placed(one) for row in placed.rows}
-        # words for the kinds of arrows that are seen, and the codes of their colours
-        self.kinds = [(WORDS[kind], colour_code(kind)) for kind in COLOURS if kind in kinds]
+        kinds = {one.kind[row] for one in wrenches for arrows in self.arrows(one) for row in arrows.rows}
+        self.kinds = [(LABELS[kind], colour_code(kind)) for kind in COLOURS if kind in kinds]
 
     @property
-    def legend(self) -> str:
+    def label(self) -> str:
         """What the lengths mean, "" where there are no arrows."""
-        words = [self.force.words("N")] if self.force else []
-        words += [f"two heads: {self.moment.words('N m')}"] if self.moment else []
-        return "arrows: " + ", ".join(words) if words else ""
+        labels = [self.force.label("N")] if self.force else []
+        labels += [f"two heads: {self.moment.label('N m')}"] if self.moment else []
+        return "arrows: " + ", ".join(labels) if labels else ""
 
-    def placed(self, acting: Acting) -> Iterator[Placed]:
-        """Arrows of all forces, and those of all moments, where there are any that are seen.
+    def arrows(self, wrenches: Wrenches) -> Iterator[Arrows]:
+        """Arrows of all forces, and those of all moments, where any are large enough to be drawn.
 
         Arrows of contacts end where they act, all others begin there. Moments have two heads and the direction of
         the axis that they turn about, right-handed.
         """
-        pairs = (("forces", acting.force, self.force), ("moments", acting.moment, self.moment))
-        for k, (name, values, scale) in enumerate(pairs):
-            strength = np.linalg.norm(values, axis=1)
-            rows = np.flatnonzero(strength > LEAST * self.largest[k])
+        for heads, values, scale in ((1, wrenches.force, self.force), (2, wrenches.moment, self.moment)):
+            rows = np.flatnonzero(np.linalg.norm(values, axis=1) > LEAST * self.largest[heads - 1])
             if scale is None or not len(rows):
                 continue
-            vectors, ends = scale.metres(values[rows]), np.array(acting.kind)[rows] == CONTACTS
-            starts = acting.position[rows] - np.where(ends, 1.0, 0.0)[:, None] * vectors
-            yield Placed(name, 1 + k, rows, starts, vectors)
-
-    def meshes(self, acting: Acting) -> dict[str, Any]:
-        """A mesh of all forces and one of all moments, by the names "forces" and "moments"; none where none is seen."""
-        found = {}
-        for name, heads, rows, starts, vectors in self.placed(acting):
-            points, normals, faces = solids(starts, vectors, self.width, heads)
-            mesh = load_pyvista().PolyData.from_regular_faces(points, faces)
-            mesh.point_data.active_normals = normals
-            colours = np.array([COLOURS[acting.kind[row]] for row in rows], dtype=np.uint8)
-            mesh.point_data["colour"] = np.repeat(colours, len(points) // len(rows), axis=0)
-            found[name] = mesh
-        return found
+            vectors, ends = scale.metres(values[rows]), np.array(wrenches.kind)[rows] == CONTACTS
+            yield Arrows(heads, rows, wrenches.position[rows] - np.where(ends, 1.0, 0.0)[:, None] * vectors, vectors)
 
 
-def solids(starts: Array, vectors: Array, width: float, heads: int) -> tuple[Array, Array, IntArray]:
+class Track(NamedTuple):
+    """What one arrow of a file shows at all times."""
+
+    robot: int  # which of several
+    heads: int
+    kind: str
+    name: str  # of the load, loop, joint or contact
+    point: int  # see `Wrenches`
+
+    @property
+    def steady(self) -> bool:
+        """Whether it shows the same wrench at all times, so that it may be interpolated: contacts come and go."""
+        return self.kind != CONTACTS
+
+
+class ArrowTracks(NamedTuple):
+    """Arrows of robots over times, as tables."""
+
+    tracks: tuple[Track, ...]
+    start: Array  # (n, n_tracks, 3) where each begins; while there is no arrow, where it was last [m]
+    vector: Array  # (n, n_tracks, 3) [m]; zero where nothing acts
+
+
+def arrow_tracks(scale: ArrowScale, robots: Iterable[Sequence[Wrenches]], n: int) -> ArrowTracks:
+    """Arrows of several robots, of each at the same n times."""
+    places: dict[Track, list[tuple[int, Array, Array]]] = {}
+    for k, moments in enumerate(robots):
+        for moment, one in enumerate(moments):
+            for arrows in scale.arrows(one):
+                for row, start, vector in zip(arrows.rows, arrows.starts, arrows.vectors, strict=True):
+                    track = Track(k, arrows.heads, one.kind[row], one.name[row], one.point[row])
+                    places.setdefault(track, []).append((moment, start, vector))
+    start, vector = np.zeros((2, n, len(places), 3))
+    for column, rows in enumerate(places.values()):
+        at = [moment for moment, _, _ in rows]
+        last = np.maximum(np.searchsorted(at, np.arange(n), side="right") - 1, 0)
+        start[:, column] = np.array([place for _, place, _ in rows])[last]
+        vector[at, column] = [arrow for _, _, arrow in rows]
+    return ArrowTracks(tuple(places), start, vector)
+
+
+def arrow_triangles(starts: Array, vectors: Array, width: float, heads: int) -> tuple[Array, Array, IntArray]:
     """Arrows from points (n, 3) along vectors (n, 3) as points, normals and triangles, all arrows alike.
 
     Heads are `width` wide, or as much less as a short arrow has room for; each arrow ends at start + vector.
@@ -177,17 +206,6 @@ def arrow_shape(heads: int) -> ArrowShape:
     step[step[:, 2] > 0.0, 1:] = [1.0, 0.0]  # the shaft is straight, however long
     normal = np.stack([step[:, 1], -step[:, 0]], axis=-1)
     normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
-
-    angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
-    around = np.stack([np.cos(angle), np.sin(angle), np.ones(AROUND)], axis=1)
-    both = np.broadcast_to(normal[:, None], (*outline.shape[:2], 2))
-    points, normals = (x[..., None, [0, 0, 1]] * around for x in (outline[..., :2], both))
-
-    index = np.arange(points.size // 3).reshape(points.shape[:-1])
-    low_row, high_row = index[:, 0], index[:, 1]
-    low_next, high_next = np.roll(low_row, -1, axis=-1), np.roll(high_row, -1, axis=-1)
-    triangles = [np.stack([low_row, low_next, high_next], -1), np.stack([low_row, high_next, high_row], -1)]
-    return ArrowShape(
-        points.reshape(-1, 3), np.repeat(outline[..., 2].ravel(), AROUND), normals.reshape(-1, 3),
-        np.concatenate([part.reshape(-1, 3) for part in triangles]), 0.6 / (HEAD * heads),
-    )  # fmt: skip
+    lines = zip(outline[..., :2], np.repeat(normal[:, None], 2, axis=1), strict=True)
+    points, normals, faces, *_ = revolved(list(lines), AROUND)
+    return ArrowShape(points, np.repeat(outline[..., 2].ravel(), AROUND), normals, faces, 0.6 / (HEAD * heads))

@@ -1,4 +1,4 @@
-"""Where a picture is taken from: presets, and how far away everything is seen as large as fits."""
+"""Where a picture is taken from: presets, and the distance at which everything is as large as fits."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
-from sorosim.validation import describe
+from sorosim.viz.checks import check_name
 
 Array = NDArray[np.float64]
 
 VIEW_ANGLE = 28.0  # vertical [deg]
 # direction from the robot to the camera: along the first horizontal axis, to the back, up
 VIEWS = {"iso": (0.75, -1.35, 0.75), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, 0.0, 1.0)}
-DIRECTIONS = 200  # in which farthest points are looked for
+DIRECTIONS = 200  # in which the farthest points are sought
 AXES = "xyz"  # also names of views: along these axes of the world
 
 
@@ -26,6 +25,15 @@ class Camera(NamedTuple):
     position: Array
     focus: Array
     up: Array
+
+    def turned(self, centre: Array, axis: Array, angle: float) -> Camera:
+        """The same turned by an angle [rad] about an axis through a centre."""
+        position, focus = (turned(point, centre, axis, angle) for point in (self.position, self.focus))
+        return Camera(position, focus, turned(self.up, np.zeros(3), axis, angle))
+
+    def shifted(self, by: Array) -> Camera:
+        """The same displaced."""
+        return Camera(self.position + by, self.focus + by, self.up)
 
 
 def up_axis(gravity: Array) -> Array:
@@ -44,10 +52,7 @@ def level_axes(up: Array) -> tuple[Array, Array]:
 
 def check_view(view: str) -> str:
     """Return the name of a view, refusing unknown ones."""
-    known = (*VIEWS, *AXES)
-    if view not in known:
-        raise InputError("view", "the name of a view", describe(view), nearest(str(view), known))
-    return view
+    return check_name("view", view, (*VIEWS, *AXES), "the name of a view")
 
 
 def level_view(view: str, up: Array) -> str:
@@ -61,10 +66,10 @@ def level_view(view: str, up: Array) -> str:
 def camera_axes(up: Array, view: str) -> tuple[Array, Array, Array, Array]:
     """Unit vectors to the right, upwards and towards the eye in a view, and what is upright in it."""
     frame = np.stack([*level_axes(up), up])
-    wanted = VIEWS[level_view(view, up)]
-    toward = np.array(wanted) @ frame
+    direction = VIEWS[level_view(view, up)]
+    toward = np.array(direction) @ frame
     toward /= np.linalg.norm(toward)
-    vertical: Array = frame[1] if wanted == VIEWS["top"] else up
+    vertical: Array = frame[1] if direction == VIEWS["top"] else up
     x = np.cross(vertical, toward)
     x /= np.linalg.norm(x)
     return x, np.cross(toward, x), toward, vertical
@@ -76,7 +81,7 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     Parameters
     ----------
     points : (n, 3) ndarray
-        What must be seen, world frame [m].
+        What must be visible, world frame [m].
     up : (3,) ndarray
         As from `up_axis`.
     view : str
@@ -88,7 +93,7 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     """
     x, y, toward, vertical = camera_axes(up, view)
 
-    # with the camera at (cx, cy, d) in these axes a point is seen at ((X - cx), (Y - cy)) / (half (d - Z)): for each
+    # with the camera at (cx, cy, d) in these axes a point appears at ((X - cx), (Y - cy)) / (half (d - Z)): for each
     # border a bound on cx or cy that is linear in d, and the nearest d is where two opposite ones meet
     X, Y, Z = x @ points.T, y @ points.T, toward @ points.T
     half = np.tan(np.deg2rad(VIEW_ANGLE) / 2.0)
@@ -110,13 +115,13 @@ def farthest(points: Array) -> NDArray[np.int64]:
     k = np.arange(DIRECTIONS)
     z, angle = 1.0 - (2.0 * k + 1.0) / DIRECTIONS, np.pi * (3.0 - 5.0**0.5) * k
     level = np.sqrt(1.0 - z**2)
-    found: NDArray[np.int64] = np.argmax(points @ np.stack([level * np.cos(angle), level * np.sin(angle), z]), axis=0)
-    return np.unique(found)
+    directions = np.stack([level * np.cos(angle), level * np.sin(angle), z])
+    return np.unique(np.argmax(points @ directions, axis=0)).astype(np.int64)
 
 
-def largest(seen: Sequence[Array]) -> float:
+def largest(sets: Sequence[Array]) -> float:
     """Greatest extent [m] of one of several sets of points (n, 3), 1 where they have none."""
-    return max(float(np.ptp(points, axis=0).max()) for points in seen) or 1.0
+    return max(float(np.ptp(points, axis=0).max()) for points in sets) or 1.0
 
 
 def round_up(value: float) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.collections import PolyCollection
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError, nearest
 from sorosim.viz.camera import up_axis
-from sorosim.viz.figures import PALETTE, STYLE, UNITS, finish, new_figure
+from sorosim.viz.checks import PathLike
+from sorosim.viz.figures import PALETTE, UNITS, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
-from sorosim.viz.styles import chosen, styled
 
 Array = NDArray[np.float64]
 
@@ -35,19 +34,14 @@ STILL = 1e-6
 
 
 def plot_diagram(
-    found: Any,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    x: str = "parameter",
-    y: str | None = None,
-    shapes: Sequence[tuple[float, Array]] | int | None = None,
-    style: str | os.PathLike[str] | None = None,
-) -> Figure:
+    result: Any, path: PathLike | None = None, *, x: str = "parameter", y: str | None = None,
+    shapes: Sequence[tuple[float, Array]] | int | None = None, style: PathLike | None = None,
+) -> Figure:  # fmt: skip
     """Diagram of a continuation and its branches: stable lines solid, buckling dashed, flutter dotted; special points.
 
     Parameters
     ----------
-    found : Continuation
+    result : Continuation
     path : path, optional
         Picture to write.
     x, y : str
@@ -64,31 +58,29 @@ def plot_diagram(
     InputError
         A name that is not known.
     """
-    curves = found.curves()
-    values = [_quantity(found.robot, curve, name) for curve in curves for name in (x, y or _most_moved(curves))]
+    curves = result.curves()
+    values = [_quantity(result.robot, curve, name) for curve in curves for name in (x, y or _default_quantity(curves))]
     pairs = list(zip(values[::2], values[1::2], strict=True))
-    drawn = _shapes(found, shapes)
-    with chosen(style), styled(STYLE):
-        figure = new_figure(10.0 if drawn else 6.5, 4.8)
+    drawn = _shapes(result, shapes)
+    with new_figure(10.0 if drawn else 6.5, 4.8, path, style) as figure:
         grid = figure.add_gridspec(1, 2 if drawn else 1, width_ratios=[1.25, 1.0] if drawn else [1.0])
         axes = figure.add_subplot(grid[0, 0])
-        seen: dict[str, Any] = {}
+        legend: dict[str, Any] = {}
         for k, (curve, (right, up)) in enumerate(zip(curves, pairs, strict=True)):
-            for kind, s, q, p in _runs(curve):
+            for kind, s, q, p in _pieces(curve):
                 dashes, width = LINES[kind]
                 axes.plot(right.of(s, q, p), up.of(s, q, p), dashes, color=PALETTE[0] if k == 0 else PALETTE[4],
                           linewidth=width, zorder=3)  # fmt: skip
-                seen[kind] = Line2D([], [], color=PALETTE[0], linestyle=dashes, linewidth=width, label=kind)
+                legend[kind] = Line2D([], [], color=PALETTE[0], linestyle=dashes, linewidth=width, label=kind)
             for point in curve.points:
                 mark, colour = MARKS[point.kind]
                 state = np.array([point.arclength]), point.q[None], np.array([point.parameter])
                 axes.plot(right.of(*state), up.of(*state), mark, color=colour, markersize=6.0, zorder=5)
-                seen[f"{point.kind} point"] = Line2D(
-                    [], [], color=colour, marker=mark, linestyle="", label=_word(point)
-                )
+                label = _point_label(point)
+                legend[label] = Line2D([], [], color=colour, marker=mark, linestyle="", label=label)
         axes.set_xlabel(pairs[0][0].label)
         axes.set_ylabel(pairs[0][1].label)
-        axes.legend(handles=list(seen.values()), loc="best")
+        axes.legend(handles=list(legend.values()), loc="best")
         if drawn:
             axes.margins(0.09)  # room for the numbers of shapes
             for k, (value, shape) in enumerate(drawn):
@@ -96,21 +88,21 @@ def plot_diagram(
                 place = float(pairs[0][0].of(*state)[0]), float(pairs[0][1].of(*state)[0])
                 if np.isfinite(place).all():
                     axes.annotate(f"{k + 1}", place, xytext=(7, 6), textcoords="offset points", fontsize=9)
-            _draw(figure.add_subplot(grid[0, 1]), found, drawn)
-        figure.suptitle(f"{found.robot.name}: equilibria along {', '.join(found.along)}")
-        return finish(figure, path)
+            _draw(figure.add_subplot(grid[0, 1]), result, drawn)
+        figure.suptitle(f"{result.robot.name}: equilibria along {', '.join(result.along)}")
+    return figure
 
 
-def _word(point: Any) -> str:
-    words = {"fold": "fold (limit point)", "branch": "branch point", "flutter": "flutter begins or ends"}
-    return words.get(point.kind, "stability changes")
+def _point_label(point: Any) -> str:
+    labels = {"fold": "fold (limit point)", "branch": "branch point", "flutter": "flutter begins or ends"}
+    return labels.get(point.kind, "stability changes")
 
 
-class _Quantity:
-    """What an axis shows: a function of arclength, coordinates and parameter, row by row."""
+class _Quantity(NamedTuple):
+    """What an axis shows."""
 
-    def __init__(self, label: str, of: Callable[[Array, Array, Array], Array]) -> None:
-        self.label, self.of = label, of
+    label: str
+    of: Callable[[Array, Array, Array], Array]  # of arclength, coordinates and parameter, row by row
 
 
 def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
@@ -131,11 +123,10 @@ def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
         raise InputError("plot", "what an axis can show", f"'{name}'", nearest(name, known))
     k, where = "xyz".index(axis), links[link]
 
-    def places(_: Array, q: Array, p: Array) -> Array:
-        return np.array([curve.way.shaped(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
+    def position(_: Array, q: Array, p: Array) -> Array:
+        return np.array([curve.path.same_shape_robot(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
 
-    return _Quantity(f"{axis} of {'the tip of ' if link != 'tip' else ''}{where if link != 'tip' else 'the tip'} [m]",
-                     places)  # fmt: skip
+    return _Quantity(f"{axis} of the tip{'' if link == 'tip' else f' of {where}'} [m]", position)
 
 
 def _label(curve: Any) -> str:
@@ -149,7 +140,7 @@ def _with_unit(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def _most_moved(curves: Sequence[Any]) -> str:
+def _default_quantity(curves: Sequence[Any]) -> str:
     """The tip along the axis in which it moves most; where it stands still that of another link, or a coordinate."""
     robot = curves[0].robot
     for name in ("tip", *(link.name for link in robot.links)):
@@ -161,60 +152,55 @@ def _most_moved(curves: Sequence[Any]) -> str:
     return str(robot.coordinate_names[int(np.argmax(spans))]) if spans.any() else "tip z"
 
 
-def _runs(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
+def _pieces(curve: Any) -> Iterator[tuple[str, Array, Array, Array]]:
     """Pieces of a curve of one kind, cut at its special points: kind, arclengths, coordinates, parameters."""
-    kinds = curve.kind
-    s, q, p = [curve.arclength[0]], [curve.q[0]], [curve.parameter[0]]
-    kind = kinds[min(1, len(curve) - 1)]
-    for i in range(len(curve) - 1):
-        inside = [point for point in curve.points if point.row == i]
-        for point in inside:
-            state = point.arclength, point.q, point.parameter
-            for rows, value in zip((s, q, p), state, strict=True):
-                rows.append(value)
-            after = _kind(point.after) if kind != "unknown" else kind
-            if after != kind:
-                yield kind, np.array(s), np.array(q), np.array(p)
-                kind, s, q, p = after, [state[0]], [state[1]], [state[2]]
-        for rows, value in zip(
-            (s, q, p), (curve.arclength[i + 1], curve.q[i + 1], curve.parameter[i + 1]), strict=True
-        ):
-            rows.append(value)
-        if kinds[i + 1] != kind and i + 1 < len(curve) - 1:
-            yield kind, np.array(s), np.array(q), np.array(p)
-            kind, s, q, p = kinds[i + 1], s[-1:], q[-1:], p[-1:]
-    yield kind, np.array(s), np.array(q), np.array(p)
+    kinds, rows = curve.kind, list(zip(curve.arclength, curve.q, curve.parameter, strict=True))
+    pieces = [(kinds[min(1, len(curve) - 1)], rows[:1])]
+
+    def add(row: Any, after: str) -> None:
+        pieces[-1][1].append(row)
+        if after != pieces[-1][0]:
+            pieces.append((after, [row]))
+
+    for i in range(1, len(curve)):
+        for point in (point for point in curve.points if point.row == i - 1):
+            known = pieces[-1][0] != "unknown"
+            add((point.arclength, point.q, point.parameter), _kind(point.after) if known else "unknown")
+        add(rows[i], kinds[i] if i < len(curve) - 1 else pieces[-1][0])
+    for kind, states in pieces:
+        s, q, p = (np.array(column) for column in zip(*states, strict=True))
+        yield kind, s, q, p
 
 
 def _kind(growth: Any) -> str:
     return "flutter" if growth.flutter else "buckling" if growth.buckling else "stable"
 
 
-def _shapes(found: Any, wanted: Any) -> list[tuple[float, Array]]:
+def _shapes(result: Any, shapes: Any) -> list[tuple[float, Array]]:
     """States to be drawn beside."""
-    if wanted is None:
-        ends = [(curve.arclength[-1], curve.parameter[-1], curve.q[-1]) for curve in found.branches[:2]]
-        rows = [(0.0, found.parameter[0], found.q[0]), (np.inf, found.parameter[-1], found.q[-1])]
-        rows += [(point.arclength, point.parameter, point.q) for point in found.points] + ends
+    if shapes is None:
+        ends = [(curve.arclength[-1], curve.parameter[-1], curve.q[-1]) for curve in result.branches[:2]]
+        rows = [(0.0, result.parameter[0], result.q[0]), (np.inf, result.parameter[-1], result.q[-1])]
+        rows += [(point.arclength, point.parameter, point.q) for point in result.points] + ends
         rows = sorted(rows, key=lambda row: row[0])
         if len(rows) > MOST_SHAPES:
             rows = [rows[int(i)] for i in np.linspace(0, len(rows) - 1, MOST_SHAPES).round()]
         return [(float(p), q) for _, p, q in rows]
-    if isinstance(wanted, int | np.integer):
-        lengths = np.linspace(found.arclength[0], found.arclength[-1], max(int(wanted), 0))
-        nearest_rows = np.interp(lengths, found.arclength, np.arange(len(found))).round().astype(int)
-        return [(float(found.parameter[i]), found.q[i]) for i in nearest_rows]
-    return [(float(p), np.asarray(q, dtype=float)) for p, q in wanted]
+    if isinstance(shapes, int | np.integer):
+        lengths = np.linspace(result.arclength[0], result.arclength[-1], max(int(shapes), 0))
+        indices = np.interp(lengths, result.arclength, np.arange(len(result))).round().astype(int)
+        return [(float(result.parameter[i]), result.q[i]) for i in indices]
+    return [(float(p), np.asarray(q, dtype=float)) for p, q in shapes]
 
 
-def _draw(axes: Any, found: Any, chosen: Sequence[tuple[float, Array]]) -> None:
+def _draw(axes: Any, result: Any, states: Sequence[tuple[float, Array]]) -> None:
     """Shapes from the side, over each other, with their numbers."""
     drawn = []
-    for p, q in chosen:
-        geometry = Geometry(found.way.shaped(p), n_stations=24, n_around=16)
+    for p, q in states:
+        geometry = Geometry(result.path.same_shape_robot(p), n_stations=24, n_around=16)
         drawn.append((geometry, geometry.at(q)))
-    seen = np.concatenate([shape.points for _, shape in drawn])
-    plane = widest(seen, up_axis(found.robot.engine.gravity))
+    points = np.concatenate([shape.points for _, shape in drawn])
+    plane = widest(points, up_axis(result.robot.engine.gravity))
 
     def place(points: Array) -> Array:
         return np.stack([points @ plane.right, points @ plane.up], axis=-1)
@@ -225,9 +211,9 @@ def _draw(axes: Any, found: Any, chosen: Sequence[tuple[float, Array]]) -> None:
         solid = [part for part in geometry.parts if part.kind != TENDON]
         polygons = [outline for part in solid for outline in outlines_of(geometry, part, shape, plane, place)]
         axes.add_collection(PolyCollection(polygons, facecolor=colour, edgecolor=colour, alpha=0.75, linewidth=0.4))
-        handles.append(Line2D([], [], color=colour, linewidth=4.0, label=f"{k + 1}: {chosen[k][0]:.4g}"))
+        handles.append(Line2D([], [], color=colour, linewidth=4.0, label=f"{k + 1}: {states[k][0]:.4g}"))
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel(f"{axis_name(plane.right)} [m]")
     axes.set_ylabel(f"{axis_name(plane.up)} [m]")
-    axes.legend(handles=handles, title=_label(found), loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
+    axes.legend(handles=handles, title=_label(result), loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)

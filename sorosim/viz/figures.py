@@ -1,25 +1,38 @@
-"""What all plots share: the style of figures, and how they are written.
+"""Figures of all plots: their style (ours, that for papers, matplotlib's, or a file) and how they are written.
 
-There is no pyplot, so nothing pops up and nothing is kept.
+There is no pyplot, so no window opens and no figure stays in memory.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context, rc_params_from_file, rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
+from matplotlib.transforms import Bbox
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from mpl_toolkits.mplot3d.proj3d import proj_transform
 from numpy.typing import NDArray
 
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
+from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
-from sorosim.viz.styles import figure_size, line_colours, styled
-from sorosim.viz.target import written
+from sorosim.validation import describe
+from sorosim.viz.camera import grid_step, level_axes, up_axis
+from sorosim.viz.checks import PathLike, written
+from sorosim.viz.geometry import TENDON, Geometry, Part, Shape
 
 Array = NDArray[np.float64]
 
@@ -27,34 +40,137 @@ Array = NDArray[np.float64]
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 DASHES = ("-", "--", ":", "-.")
 FORMATS = ("png", "pdf", "svg", "jpg", "tif")
-STYLE: dict[Any, Any] = {
-    "font.size": 10.0,
-    "axes.titlesize": 10.5,
-    "legend.fontsize": 9.0,
-    "legend.frameon": False,
-    "axes.grid": True,
-    "grid.color": "#e3e6ea",
-    "grid.linewidth": 0.7,
-    "axes.edgecolor": "#5b6168",
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.4,
-    "savefig.dpi": 200,
-    "pdf.fonttype": 42,  # letters stay letters
-    "text.parse_math": False,  # names may hold dollars
-}
+Colour = tuple[float, ...] | Callable[[Part], tuple[float, ...]]
+
+# directions to the eye and to the light: to the right, to the back, up
+EYE, LIGHT = (0.49, -0.79, 0.37), (-0.35, -0.55, 0.76)
+
+GAP = 5.0  # between the line of an axis, its numbers and its name [points]
+TICK_OFFSET, LABEL_OFFSET = 8.0, 21.0  # matplotlib's own, beside pads
+SETTLED = 8  # rounds, after which nothing moves any more
+
+LONGEST_SIDE = 0.07  # of a drawn triangle, in sizes of the robot: they are sorted by the depth of their middles
+
 TALLEST = 60.0  # of a figure [inches]
+
+OURS, PAPER = "sorosim", "paper"
+SUFFIX = ".mplstyle"
+WIDE = 9.0  # figures as wide as this go over two columns [inches]
+GUTTER = 0.16  # between the columns of a page [inches]
+
+Settings = dict[Any, Any]  # matplotlib lists its names as a type
+
+_CHOSEN: ContextVar[Settings | None] = ContextVar("chosen style", default=None)
 
 UNITS = {"angle": "rad", "length": "m", "number": "-"}  # of coordinates, by their dimension
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure [inches]."""
-    wide, high = figure_size(width, min(height, TALLEST))
-    figure = Figure(figsize=(wide, high), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+def find_style(style: PathLike) -> Settings:
+    """What a style sets.
+
+    Parameters
+    ----------
+    style : str or path-like
+        "paper", a name of `matplotlib.style.available`, or a file that ends in .mplstyle.
+
+    Raises
+    ------
+    InputError
+        There is no such style.
+    FileError
+        The file cannot be read, or sets nothing.
+    """
+    if not isinstance(style, str | os.PathLike):
+        raise InputError("style", f"'{PAPER}', a style of matplotlib or a {SUFFIX} file", describe(style))
+    name = os.fspath(style)
+    if name == PAPER:
+        return _own(PAPER)
+    if name.endswith(SUFFIX):
+        return _from_file(Path(name))
+    from matplotlib.style import library  # here, for matplotlib makes another one when it reads styles anew
+
+    if name not in library:
+        expected = f"'{PAPER}', the name of a style of matplotlib, or a file that ends in {SUFFIX}"
+        raise InputError("style", expected, f"'{name}'", nearest(name, [PAPER, *library]))
+    return {**library[name]}
+
+
+def _from_file(path: Path) -> Settings:
+    try:
+        settings: Settings = {**rc_params_from_file(path, use_default_template=False)}
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(str(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not settings:
+        raise FileError(str(path), "expected settings such as 'font.size: 8', got none that matplotlib knows")
+    return settings
+
+
+@lru_cache
+def _own(name: str) -> Settings:
+    with resources.as_file(resources.files("sorosim.viz").joinpath(f"{name}{SUFFIX}")) as path:
+        return _from_file(path)
+
+
+@contextmanager
+def chosen(style: PathLike | None) -> Iterator[None]:
+    """Draw figures in a style; None: in ours."""
+    token = _CHOSEN.set(None if style is None else find_style(style))
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def _styled() -> Any:
+    """Matplotlib's settings: ours, but for what the chosen style sets otherwise."""
+    return rc_context(_own(OURS) | (_CHOSEN.get() or {}))
+
+
+def figure_size(width: float, height: float) -> tuple[float, float]:
+    """Size of a figure [inches] that is so large in our style.
+
+    The width that the chosen style gives figures is that of a column. Letters do not shrink with it, so figures become
+    less flat: heights shrink by the root of what widths do.
+    """
+    size = (_CHOSEN.get() or {}).get("figure.figsize")
+    if size is None:
+        return width, height
+    column = float(size[0])
+    new_width = 2.0 * column + GUTTER if width >= WIDE else column
+    return new_width, height * (new_width / width) ** 0.5
+
+
+@contextmanager
+def new_figure(
+    width: float, height: float, path: PathLike | None = None, style: PathLike | None = None
+) -> Iterator[Figure]:
+    """An empty figure [inches] to draw in, in a style if one is given; it is written if there is a path."""
+    with chosen(style) if style is not None else nullcontext(), _styled():
+        wide, high = figure_size(width, min(height, TALLEST))
+        figure = Figure(figsize=(wide, high), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+        if path is not None:
+            save(figure, path)
+
+
+def save(figure: Figure, path: PathLike) -> None:
+    """Write a figure."""
+    with written(path, [f".{name}" for name in FORMATS]) as draft, _styled():
+        figure.savefig(draft)
+
+
+def plot_lines(axes: Any, t: Array, lines: Mapping[str, Array], label: str) -> None:
+    """Draw lines by name over all of the time axis."""
+    for k, (name, values) in enumerate(lines.items()):
+        axes.plot(t, values, label=name, **line_style(k), **mark(t))
+    axes.set_ylabel(label)
+    axes.margins(x=0.0)
+
+
+def legend_beside(axes: Any, ncols: int = 1) -> None:
+    """A legend at the right of axes."""
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=ncols)
 
 
 def mark(t: Array) -> dict[str, Any]:
@@ -63,26 +179,183 @@ def mark(t: Array) -> dict[str, Any]:
 
 
 def line_style(k: int) -> dict[str, Any]:
-    """Colour and dashes of the line with number k of a panel."""
-    colours = line_colours(PALETTE)
+    """Colour and dashes of the line with number k of a panel; colours are those of the chosen style, if it has some."""
+    cycle = (_CHOSEN.get() or {}).get("axes.prop_cycle")
+    colours = (cycle.by_key().get("color") if cycle is not None else None) or PALETTE
     return {"color": colours[k % len(colours)], "linestyle": DASHES[k // len(colours) % len(DASHES)]}
 
 
-def kind_of_inputs(robot: Robot, shown: Sequence[int]) -> str:
-    """What some of the inputs are, by their numbers."""
-    actuators = [list(robot.description.actuators.values())[i] for i in shown]
+def kind_of_inputs(robot: Robot, indices: Sequence[int]) -> str:
+    """What the inputs of these indices are."""
+    actuators = [list(robot.description.actuators.values())[i] for i in indices]
     if all(isinstance(actuator, Tendon) for actuator in actuators):
-        wound = [actuator.stiffness is not None for actuator in actuators]
-        return "length wound up" if all(wound) else "tension" if not any(wound) else "input"
-    for kind, word in ((Chamber, "pressure"), (Servo, "set point")):
+        lengths = [actuator.stiffness is not None for actuator in actuators]
+        return "length wound up" if all(lengths) else "tension" if not any(lengths) else "input"
+    for kind, name in ((Chamber, "pressure"), (Servo, "set point")):
         if all(isinstance(actuator, kind) for actuator in actuators):
-            return word
+            return name
     return "input"
 
 
-def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """Write a figure, if there is a path."""
-    if path is not None:
-        with written(path, [f".{name}" for name in FORMATS]) as draft, styled(STYLE):
-            figure.savefig(draft)
-    return figure
+# -- robots in three dimensions: axes of equal scale that fill their place, shaded solids ------------------------
+
+
+def _direction(robot: Robot, parts: tuple[float, float, float]) -> Array:
+    """Unit vector in the world from its parts to the right, to the back and up, as the robot's vertical has them."""
+    up = np.abs(up_axis(robot.engine.gravity))
+    direction = np.array(parts) @ np.stack([*level_axes(up), up])
+    unit: Array = direction / np.linalg.norm(direction)
+    return unit
+
+
+def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> tuple[Any, Any]:
+    """Axes of equal scale around points (n, 3), with the same step of ticks, the robot's vertical upright.
+
+    Returns them, and the empty axes whose place `settle` makes them fill.
+    """
+    vertical = int(np.argmax(np.abs(up_axis(robot.engine.gravity))))
+    room = figure.add_subplot(where)
+    room.set_axis_off()
+    axes: Any = figure.add_axes((0.2, 0.2, 0.5, 0.5), projection="3d", proj_type="ortho", computed_zorder=False)
+    axes.set_in_layout(False)
+    axes.patch.set_visible(False)
+    # matplotlib counts its angles in axes rolled so that the vertical comes last
+    x, y, z = np.roll(_direction(robot, EYE), 2 - vertical)
+    elevation, azimuth = np.rad2deg([np.arcsin(z), np.arctan2(y, x)])
+    axes.view_init(elev=elevation, azim=azimuth, vertical_axis="xyz"[vertical])
+    low, high = points.min(axis=0), points.max(axis=0)
+    # flat things get a box deep enough for its letters
+    span = np.maximum(1.08 * (high - low), 0.3 * (float((high - low).max()) or 1.0))
+    middle, step = 0.5 * (low + high), grid_step(1.3 * float(span.max()))
+    for k, name in enumerate("xyz"):
+        getattr(axes, f"set_{name}lim")(middle[k] - 0.5 * span[k], middle[k] + 0.5 * span[k])
+        getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(step))
+        # their outlines close the box where it has no axis
+        getattr(axes, f"{name}axis").pane.set(fill=False, edgecolor=rcParams["grid.color"], alpha=1.0, closed=True)
+        getattr(axes, f"set_{name}label")(f"{name} [m]")
+        axes.tick_params(axis=name, labelsize=0.85 * rcParams["font.size"])
+    axes.set_box_aspect(span)
+    return axes, room
+
+
+def settle(figure: Any, axes: Any, room: Any) -> None:
+    """Move and scale axes so that their box and letters fill the room, and no letters run into others.
+
+    Matplotlib leaves letters outside, and measures their distances in sizes of the box along its axes.
+    """
+    figure.draw_without_rendering()
+    limits = (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
+    corners = np.stack(np.meshgrid(*limits), axis=-1).reshape(-1, 3)
+    place, renderer = room.get_position(), figure.canvas.get_renderer()
+    lines = (axes.xaxis, axes.yaxis, axes.zaxis)
+    for _ in range(SETTLED):
+        x, y, _ = proj_transform(*corners.T, axes.get_proj())
+        box = Bbox.null()
+        box.update_from_data_xy(axes.transData.transform(np.stack([x, y], axis=1)))
+        for axis in lines:
+            _set_pads(axes, axis, renderer, 0.5 * (box.p0 + box.p1))
+        used = Bbox.union([box, *(axis.get_tightbbox(renderer) for axis in lines)])
+        used = used.transformed(figure.transFigure.inverted())
+        old, factor = axes.get_position(original=True), min(place.width / used.width, place.height / used.height)
+        # about the middle of what is used, which moves to the middle of the place
+        x0 = place.x0 + 0.5 * place.width + factor * (old.x0 - 0.5 * (used.x0 + used.x1))
+        y0 = place.y0 + 0.5 * place.height + factor * (old.y0 - 0.5 * (used.y0 + used.y1))
+        axes.set_position((x0, y0, factor * old.width, factor * old.height))
+        axes.apply_aspect()
+
+
+def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
+    """Set the distances of numbers and name of an axis from its line; `middle` is that of the box [pixels]."""
+    axis.draw(renderer)
+    start, end = axes.transData.transform(np.stack(axis.line.get_data(), axis=1)[:2])
+    across = np.array([start[1] - end[1], end[0] - start[0]]) / max(np.linalg.norm(end - start), 1e-300)
+    across *= -1.0 if (middle - start) @ across > 0.0 else 1.0
+    gap, (low, high) = renderer.points_to_pixels(GAP), sorted(axis.get_view_interval())
+    boxes = [
+        (tick.get_pad(), tick.label1.get_window_extent(renderer))
+        for tick in axis.get_major_ticks()
+        if low <= tick.get_loc() <= high and tick.label1.get_text()
+    ]
+    if not boxes:
+        return
+    half = max(0.5 * np.abs(across) @ box.size for _, box in boxes)
+    # distances grow with pads and the offsets that matplotlib adds to them
+    pad, box = boxes[0]
+    by_pad = (0.5 * (box.p0 + box.p1) - start) @ across / (pad + TICK_OFFSET)
+    name = axis.label.get_window_extent(renderer)
+    by_label_pad = (0.5 * (name.p0 + name.p1) - start) @ across / (axis.labelpad + LABEL_OFFSET)
+    if min(by_pad, by_label_pad) <= 0.0:  # an axis along the line of sight
+        return
+    letters = 0.6 * renderer.points_to_pixels(
+        axis.label.get_fontsize()
+    )  # half their height: the name is along the axis
+    axis.set_tick_params(pad=(gap + half) / by_pad - TICK_OFFSET)
+    axis.labelpad = (2.0 * gap + 2.0 * half + letters) / by_label_pad - LABEL_OFFSET
+
+
+def solid_axes(
+    figure: Figure, where: Any, geometry: Geometry, shapes: Iterable[tuple[Shape, Colour]], *points: Array
+) -> tuple[Any, Any]:
+    """As `axes_3d`, around shapes, later ones drawn over earlier ones in their colours, and further points (n, 3)."""
+    rows = list(shapes)
+    every = np.concatenate([*points, *(visible_points(geometry, shape) for shape, _ in rows)])
+    axes, room = axes_3d(figure, where, geometry.robot, every)
+    for k, (shape, colour) in enumerate(rows):
+        draw_solid(axes, geometry, shape, colour, 10 + k)
+    return axes, room
+
+
+def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int) -> None:
+    """Draw a shape over what has a lower layer.
+
+    Its colour is one (a fourth number is its opacity), or a function that gives that of each part.
+    """
+    eye, light = _direction(geometry.robot, EYE), _direction(geometry.robot, LIGHT)
+    parts = [part for part in geometry.parts if part.kind != TENDON]
+    index = np.concatenate([np.zeros((0, 3), dtype=np.int64), *(part.faces for part in parts)])
+    own = [np.tile(colour(part)[:3] if callable(colour) else colour[:3], (len(part.faces), 1)) for part in parts]
+    paint = np.concatenate([np.zeros((0, 3)), *own])
+    triangles = shape.points[index]
+    normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    front = normal @ eye > 0.0
+    size = float(np.ptp(visible_points(geometry, shape), axis=0).max())
+    values = np.column_stack([shape.normals[index[front]].mean(axis=1) @ light, paint[front]])
+    triangles, values = _split(triangles[front], values, LONGEST_SIDE * size)
+    lit, paint = values[:, 0], values[:, 1:]
+    # darker away from the light, a little whiter towards it, so that dark colours have a shape too
+    shade, shine = np.clip(0.7 + 0.4 * lit, 0.0, 1.0)[:, None], 0.35 * np.clip(lit - 0.2, 0.0, 1.0)[:, None]
+    faces = paint * shade * (1.0 - shine) + shine
+    alpha = 1.0 if callable(colour) or len(colour) < 4 else colour[3]
+    # edges in the colours of the faces close the hair-thin gaps between them
+    edges: Any = faces if alpha == 1.0 else "none"
+    collection = Poly3DCollection(triangles, facecolors=faces, edgecolors=edges, linewidths=0.3, alpha=alpha)
+    collection.set_zorder(layer)
+    axes.add_collection3d(collection)
+
+
+def _split(triangles: Array, values: Array, longest: float) -> tuple[Array, Array]:
+    """Triangles (n, 3, 3) halved until no side is too long, each with its values (n, m)."""
+    while True:
+        sides = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
+        worst = sides.argmax(axis=1)
+        long = sides[np.arange(len(sides)), worst] > longest
+        if not long.any():
+            return triangles, values
+        at, k = triangles[long], worst[long]
+        a, b, c = (at[np.arange(len(at)), (k + i) % 3] for i in range(3))
+        middle = 0.5 * (a + b)
+        halves = [np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)]
+        triangles = np.concatenate([triangles[~long], *halves])
+        values = np.concatenate([values[~long], values[long], values[long]])
+
+
+def coarse_geometry(robot: Robot) -> Geometry:
+    """A picture of few triangles, fewer for each of many rods."""
+    rods = sum(link.rod is not None for link in robot.links)
+    return Geometry(robot, n_stations=max(8, int(40 / max(1, rods) ** 0.5)), n_around=24 if rods < 4 else 16)
+
+
+def visible_points(geometry: Geometry, shape: Shape) -> Array:
+    """Points that the axes must contain."""
+    points = [part.points for part in geometry.parts if part.kind != TENDON]
+    return np.concatenate([shape.points[part] for part in points]) if points else shape.g[:, :3, 3]

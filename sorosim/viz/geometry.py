@@ -18,7 +18,7 @@ from sorosim.errors import InputError
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.robot import Robot
 from sorosim.viz.camera import farthest
-from sorosim.viz.skins import Skin, link_skins
+from sorosim.viz.surfaces import link_surfaces
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -37,7 +37,7 @@ class Part(NamedTuple):
     kind: str  # ROD, BODY or TENDON
     name: str  # of the link, or of the tendon's actuator
     points: slice  # its points among all
-    faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise seen from outside
+    faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise from outside
     convex: bool = False  # surely; of a rod it may change
     colour: str = ""  # code of the colour of a body that has one of its own
 
@@ -86,7 +86,7 @@ class Geometry:
 
     def __init__(self, robot: Robot, n_stations: int = 40, n_around: int = 32, tendons: bool = True) -> None:
         for name, value, least in (("n_stations", n_stations, 2), ("n_around", n_around, 4)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(name, f"a whole number of {least} or more", repr(value))
         self.robot = robot
         self.centrelines: dict[str, IntArray] = {}
@@ -99,21 +99,19 @@ class Geometry:
         self.tips = {name: int(build.stations(name, [1.0])[0]) for name in leaves}
         for link in robot.links:
             if link.rod is not None:
-                build.begin()
                 layout = robot.engine.layout.links[link.name]
-                tables = _add_rod(build, layout, int(n_stations), int(n_around))
+                tables = _add_rod(build, layout, n_stations, n_around)
                 self.centrelines[link.name], self.rings[link.name] = tables
-                build.end(ROD, link.name)
+                build.end_part(ROD, link.name)
                 continue
-            for skin in link_skins(link, int(n_around)):
-                build.begin()
-                build.skin(self.frames[link.name], skin)
-                build.end(BODY, link.name, skin.convex, skin.colour)
+            for surface in link_surfaces(link, n_around):
+                index = build.points(self.frames[link.name], surface.points, surface.normals)
+                build.triangles(*index[surface.faces.T])
+                build.end_part(BODY, link.name, surface.convex, surface.colour)
         for name, actuator in robot.description.actuators.items():
             if tendons and isinstance(actuator, Tendon):
-                build.begin()
-                self.tendons[name] = _add_tendon(build, robot, actuator, 2 * int(n_stations))
-                build.end(TENDON, name)
+                self.tendons[name] = _add_tendon(build, robot, actuator, 2 * n_stations)
+                build.end_part(TENDON, name)
 
         self.parts = tuple(build.parts)
         self.n_points = build.size
@@ -127,10 +125,12 @@ class Geometry:
 
     def at(self, q: ArrayLike) -> Shape:
         """The robot at coordinates q (ndof,)."""
-        g = self.poses(q)
-        R = g[self.station, :3, :3]
-        points = np.einsum("kij,kj->ki", R, self.local) + g[self.station, :3, 3]
-        normals = np.einsum("kij,kj->ki", R, self.normal)
+        return self.shape(self.poses(q))
+
+    def shape(self, g: Array) -> Shape:
+        """The robot with its stations at poses g (n_stations, 4, 4)."""
+        points = _placed(g[self.station], self.local)
+        normals = np.einsum("kij,kj->ki", g[self.station, :3, :3], self.normal)
 
         # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
         # one of them vanishes and the section's own direction stays
@@ -142,32 +142,33 @@ class Geometry:
         normals[at[fine]] = across[fine] / length[fine, None]
         return Shape(g, points, normals)
 
+    def local_normals(self, g: Array) -> Array:
+        """Normals (n_points, 3) in the frames of their stations, where these are at poses g."""
+        normals: Array = np.einsum("kji,kj->ki", g[self.station, :3, :3], self.shape(g).normals)
+        return normals
+
     def poses(self, q: ArrayLike) -> Array:
         """Poses (n_stations, 4, 4) of the stations."""
-        return self.robot.engine.look(self._look, self.robot.coordinates(q))[0]
+        return self.robot.engine.poses_at(self._look, self.robot.coordinates(q))[0]
 
     def some_points(self, q: ArrayLike, chosen: IntArray) -> Array:
         """Some of the points [m], world frame, by their indices (n,): less work than the whole shape."""
-        g = self.poses(q)
-        at = g[self.station[chosen]]
-        points: Array = np.einsum("kij,kj->ki", at[:, :3, :3], self.local[chosen]) + at[:, :3, 3]
-        return points
+        return _placed(self.poses(q)[self.station[chosen]], self.local[chosen])
 
     @cached_property
     def outermost(self) -> IntArray:
-        """Points by which a picture knows what it must hold: of bodies the farthest ones, of the rest every seventh."""
+        """Points that a picture must contain: of bodies the farthest ones, of the rest every seventh."""
         # seven is no divisor of the numbers around
-        found = [np.arange(p.points.start, p.points.stop) for p in self.parts if p.kind != BODY]
-        chosen = [np.concatenate(found)[::7]] if found else [np.zeros(0, dtype=np.int64)]
-        bodies = [part.points for part in self.parts if part.kind == BODY]
-        return np.concatenate(chosen + [points.start + farthest(self.local[points]) for points in bodies])
+        soft = [np.arange(p.points.start, p.points.stop) for p in self.parts if p.kind != BODY]
+        bodies = [p.points.start + farthest(self.local[p.points]) for p in self.parts if p.kind == BODY]
+        return np.concatenate([np.concatenate([np.zeros(0, dtype=np.int64), *soft])[::7], *bodies])
 
     def tip_stations(self, links: Sequence[str] | None = None) -> IntArray:
         """Stations of the tips of rods or the frames of rigid links by name; default: of links that carry no other."""
         if links is None:
             return np.array(list(self.tips.values()), dtype=np.int64)
-        found = [self.centrelines[name][-1] if name in self.centrelines else self.frames[name] for name in links]
-        return np.array(found, dtype=np.int64)
+        stations = [self.centrelines[name][-1] if name in self.centrelines else self.frames[name] for name in links]
+        return np.array(stations, dtype=np.int64)
 
     def ring_points(self, shape: Shape, rod: str) -> Array:
         """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""
@@ -180,9 +181,13 @@ class Geometry:
     def tendon_points(self, shape: Shape, tendon: str) -> Array:
         """Points (n, 3) of a tendon's line [m], world frame."""
         stations, d = self.tendons[tendon]
-        g = shape.g[stations]
-        points: Array = np.einsum("kij,kj->ki", g[:, :3, :3], d) + g[:, :3, 3]
-        return points
+        return _placed(shape.g[stations], d)
+
+
+def _placed(g: Array, points: Array) -> Array:
+    """Points (n, 3), each given in the frame of its pose (n, 4, 4), in the world."""
+    placed: Array = np.einsum("kij,kj->ki", g[:, :3, :3], points) + g[:, :3, 3]
+    return placed
 
 
 class _Builder:
@@ -197,18 +202,17 @@ class _Builder:
         self.parts: list[Part] = []
         self.size = 0
         self._faces: list[IntArray] = []
-        self._start = 0
 
-    def begin(self) -> None:
-        self._start, self._faces = self.size, []
-
-    def end(self, kind: str, name: str, *more: Any) -> None:
-        self.parts.append(Part(kind, name, slice(self._start, self.size), np.concatenate(self._faces), *more))
+    def end_part(self, kind: str, name: str, *more: Any) -> None:
+        """What was added since the last one is a part."""
+        start = self.parts[-1].points.stop if self.parts else 0
+        self.parts.append(Part(kind, name, slice(start, self.size), np.concatenate(self._faces), *more))
+        self._faces = []
 
     def stations(self, link: str, s: ArrayLike) -> IntArray:
         """Indices (n,) of the stations at s (n,) of a link; those that are not there yet are added."""
-        wanted = [(link, float(value)) for value in np.clip(np.atleast_1d(np.asarray(s, dtype=float)), 0.0, 1.0)]
-        return np.array([self.places.setdefault(place, len(self.places)) for place in wanted], dtype=np.int64)
+        places = [(link, float(value)) for value in np.clip(np.atleast_1d(np.asarray(s, dtype=float)), 0.0, 1.0)]
+        return np.array([self.places.setdefault(place, len(self.places)) for place in places], dtype=np.int64)
 
     def points(self, station: ArrayLike, local: Array, normal: Array) -> IntArray:
         """Add points of shape (..., 3); returns their indices (...)."""
@@ -219,11 +223,6 @@ class _Builder:
         self.normal.append(np.broadcast_to(normal, local.shape).reshape(count, 3))
         self.size += count
         return np.arange(self.size - count, self.size, dtype=np.int64).reshape(shape)
-
-    def skin(self, station: int, skin: Skin) -> None:
-        """Add triangles that are fixed in a station."""
-        index = self.points(station, skin.points, skin.normals)
-        self.triangles(*index[skin.faces.T])
 
     def triangles(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> None:
         """Add triangles of points a, b, c, arrays of one shape."""
@@ -331,10 +330,8 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
                 first = 1
             else:
                 close()
-        places = (piece.start + X[first:]) / length
-        pending.append(
-            (build.stations(layout.link.name, places), outer[first:], None if inner is None else inner[first:])
-        )
+        stations = build.stations(layout.link.name, (piece.start + X[first:]) / length)
+        pending.append((stations, outer[first:], None if inner is None else inner[first:]))
     close()
     return np.concatenate(lines), np.concatenate(rings)
 
@@ -365,10 +362,8 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
             X = np.linspace(start, end, max(2, int(np.ceil(n_stations * (end - start) / length))))
             d, slope = run.route(layout, piece, X)
             size = max(size, _size(piece))
-            going_on = (
-                bool(routes) and start > run.start * length and np.allclose(routes[-1][-1], d[0], atol=1e-9 * size)
-            )
-            first = 1 if going_on else 0
+            inside = routes and start > run.start * length
+            first = 1 if inside and np.allclose(routes[-1][-1], d[0], atol=1e-9 * size) else 0
             stations.append(build.stations(run.rod, X[first:] / length))
             routes.append(d[first:])
             slopes.append(slope[first:])

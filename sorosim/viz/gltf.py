@@ -6,8 +6,8 @@ A joint is a section. Every point belongs to one, so the skin is exact at the st
 from __future__ import annotations
 
 import json
-import os
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,14 @@ from numpy.typing import NDArray
 from sorosim import __version__
 from sorosim.errors import InputError
 from sorosim.validation import describe, positive
-from sorosim.viz.arrow_track import ArrowTrack, arrow_track
-from sorosim.viz.arrows import solids
-from sorosim.viz.camera import largest
-from sorosim.viz.drawn import CORD, RIGID, SOFT
-from sorosim.viz.geometry import BODY, TENDON, Part
-from sorosim.viz.look import Look
-from sorosim.viz.rig import Rig, Track, frame_times, without_flips
-from sorosim.viz.target import check_times, written
-from sorosim.viz.together import Together, together
-from sorosim.viz.touching import CLEAR as PANE
-from sorosim.viz.touching import GLASS, STONE, standing
+from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_tracks, arrow_triangles, colour_code
+from sorosim.viz.checks import PathLike, written
+from sorosim.viz.colours import part_colour
+from sorosim.viz.geometry import ROD, Part
+from sorosim.viz.motion import MotionGroup, as_group
+from sorosim.viz.options import DrawingOptions
+from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE
+from sorosim.viz.visuals import COARSE, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of, without_flips
 
 Array = NDArray[np.float64]
 
@@ -37,12 +34,10 @@ MAGIC, JSON_CHUNK, BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 POINTS, INDICES = 34962, 34963  # targets of buffer views
 COMPONENT = {"<f4": 5126, "<u2": 5123, "<u4": 5125}
 SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
-CLEAR = 0.45  # opacity of rods in which tendons are seen
+ROD_OPACITY = 0.45  # of rods in which tendons are visible
 
 
-def export_gltf(
-    result: Any, path: str | os.PathLike[str], *, t: float | None = None, fps: float = 30.0, **look: Any
-) -> None:
+def export_gltf(result: Any, path: PathLike, *, t: float | None = None, fps: float = 30.0, **options: Any) -> None:
     """Write a run, or one moment, as a binary glTF 2.0 file, which Blender and other 3D programs open.
 
     Parameters
@@ -55,9 +50,9 @@ def export_gltf(
         One time [s]: a static file. Default: the whole motion, animated.
     fps : float
         States per second; between them positions go straight and rotations by the shortest way.
-    **look
-        As for `sorosim.viz.look.Look`: tendons, contacts, loads, joints, gravity. Arrows are as long as in pictures,
-        and as thick as they are long. `view` says from where several robots stand side by side.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: tendons, contacts, loads, joints, gravity. Arrows are as long as in
+        pictures, and as thick as they are long. `view` says from where several robots stand side by side.
 
     Raises
     ------
@@ -71,66 +66,58 @@ def export_gltf(
     Lengths are metres, and up is y, as glTF has it: the root node turns the robot's vertical there. The scale of arrows
     is the name of the node that holds them.
     """
-    rate, shown = positive("fps", fps), together(result)
-    for name in look:
-        if name in Look.__dataclass_fields__ and name not in KNOWN:
+    rate, group = positive("fps", fps), as_group(result)
+    for name in options:
+        if name in DrawingOptions.__dataclass_fields__ and name not in KNOWN:
             raise InputError("options", f"what a glTF file can hold: {', '.join(KNOWN)}", f"'{name}'")
-    known = shown.check_look(look)
+    checked = group.check_options(options)
     if t is not None and np.ndim(t):
         raise InputError("t", "one time", describe(t), "leave it out for the whole motion")
-    animated = t is None and shown.timed and len(shown.t) > 1
-    if animated:
-        n = (shown.t[-1] - shown.t[0]) * rate
-        if n > MOST_FRAMES:
-            raise InputError("fps", f"at most {MOST_FRAMES} states of the motion", f"{n:.2g}", "less fps")
-        times = frame_times(shown, rate, MOST_FRAMES)
-    else:
-        times = check_times(shown, t)
+    animated = t is None and group.timed and len(group.t) > 1
+    if animated and (n := (group.t[-1] - group.t[0]) * rate) > MOST_FRAMES:
+        raise InputError("fps", f"at most {MOST_FRAMES} states of the motion", f"{n:.2g}", "less fps")
+    times = group.frame_times(rate, MOST_FRAMES) if animated else group.check_times(t)
     with written(path, GLTF) as draft:
-        draft.write_bytes(_scene(shown, known, times, animated).file())
+        draft.write_bytes(_scene(group, checked, times, animated).file())
 
 
-def _scene(shown: Together, look: Look, times: Array, animated: bool) -> _Scene:
+def _scene(group: MotionGroup, options: DrawingOptions, times: Array, animated: bool) -> _Scene:
     """Robots, what they may touch, and arrows."""
-    scene = _Scene(shown.robot.name if not shown.several else ", ".join(shown.names), shown.up, times, animated)
-    offsets, seen = shown.offsets(look.view), list[Array]()
-    tendons = look.tendons and not shown.several
-    names = shown.names if shown.several else ("",)
-    for motion, name, tint, offset in zip(shown.motions, names, shown.tints, offsets, strict=True):
-        rig = Rig(motion.robot, motion.q[0], tendons)
-        track = rig.track(motion, times)
-        base = scene.node(0, name=name, translation=_rounded(offset)) if shown.several else 0
-        _Robot(scene, base, rig, track, tint)
-        points = rig.seen(track if animated else rig.track(motion, shown.moments))
-        seen.append(points + offset)
-        for obstacle in standing(motion.robot, points) if look.contacts else ():
-            paint = (GLASS, PANE) if obstacle.clear else (STONE, 1.0)
-            scene.node(base, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
-    _add_arrows(scene, arrow_track(shown, look, times, offsets, largest(seen)))
+    scene = _Scene(", ".join(group.names) if group.several else group.robot.name, group.up, times, animated)
+    visuals = visuals_of(group, options.view, COARSE, options.tendons and not group.several)
+    robots = [visual.frames(times, options.forces) for visual in visuals]
+    for visual, frames, name in zip(visuals, robots, group.names or ("",), strict=True):
+        base = scene.node(0, name=name) if group.several else 0
+        _Robot(scene, base, visual, frames)
+    stage = Stage(visuals, [visual.fit() for visual in visuals], group.up)
+    for obstacle in stage.obstacles if options.contacts else ():
+        paint = (GLASS, GLASS_OPACITY) if obstacle.transparent else (STONE, 1.0)
+        scene.node(0, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
+    scale, _ = arrow_scale(visuals, options.forces, stage.size)
+    wrenches = [[frame.wrenches for frame in frames] for frames in robots]
+    _add_arrows(scene, scale, arrow_tracks(scale, wrenches, len(times)))
     return scene
 
 
-def _add_arrows(scene: _Scene, track: ArrowTrack) -> None:
+def _add_arrows(scene: _Scene, scale: ArrowScale, arrows: ArrowTracks) -> None:
     """Each arrow is a node that is moved, turned and scaled; where nothing acts its scale is zero."""
-    if not track.slots:
+    if not arrows.tracks:
         return
-    group = scene.node(0, name=track.legend)
-    lengths = np.linalg.norm(track.vector, axis=-1)
+    group = scene.node(0, name=scale.label)
+    lengths = np.linalg.norm(arrows.vector, axis=-1)
     # a mesh one metre long for each colour and number of heads, thick as pictures have the longest
-    width = min(track.width / float(lengths.max()), 0.2)
+    width = min(scale.width / float(lengths.max()), 0.2)
     meshes: dict[tuple[str, int], int] = {}
-    for k, slot in enumerate(track.slots):
-        if (slot.colour, slot.heads) not in meshes:
-            unit = solids(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), width, slot.heads)
-            meshes[slot.colour, slot.heads] = scene.mesh(f"arrow {slot.kind}", (slot.colour, 1.0), *unit)
-        scale = np.repeat(lengths[:, k, None], 3, axis=1)
-        turn = _pointing(track.vector[:, k])
-        tables = {"translation": track.start[:, k], "rotation": turn, "scale": scale}
-        node = scene.node(
-            group, name=f"{slot.kind} {slot.name}", mesh=meshes[slot.colour, slot.heads],
-            **{path: _rounded(table[0]) for path, table in tables.items()},
-        )  # fmt: skip
-        scene.animate(node, tables, slot.steady)
+    for k, track in enumerate(arrows.tracks):
+        kind = track.kind, track.heads
+        if kind not in meshes:
+            unit = arrow_triangles(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), width, track.heads)
+            meshes[kind] = scene.mesh(f"arrow {track.kind}", (colour_code(track.kind), 1.0), *unit)
+        scales = np.repeat(lengths[:, k, None], 3, axis=1)
+        tables = {"translation": arrows.start[:, k], "rotation": _pointing(arrows.vector[:, k]), "scale": scales}
+        first = {path: _rounded(table[0]) for path, table in tables.items()}
+        node = scene.node(group, name=f"{track.kind} {track.name}", mesh=meshes[kind], **first)
+        scene.animate(node, tables, track.steady)
 
 
 def _pointing(vectors: Array) -> Array:
@@ -146,40 +133,14 @@ def _pointing(vectors: Array) -> Array:
     return without_flips(quaternion)
 
 
-class _File:
-    """Collects buffers, and what of the JSON refers to them."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.views: list[dict[str, Any]] = []
-        self.accessors: list[dict[str, Any]] = []
-
-    def add(self, values: NDArray[Any], kind: str, target: int | None = None, bounds: bool = False) -> int:
-        """Store values (n,) or (n, m); returns the number of their accessor."""
-        stored = np.ascontiguousarray(values, dtype=kind)
-        self.data += b"\0" * (-len(self.data) % 4)
-        view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self.data), "byteLength": stored.nbytes}
-        if target is not None:
-            view["target"] = target
-        self.data += stored.tobytes()
-        self.views.append(view)
-        n = 1 if stored.ndim == 1 else stored.shape[1]
-        accessor: dict[str, Any] = {
-            "bufferView": len(self.views) - 1, "componentType": COMPONENT[kind], "count": len(stored),
-            "type": SHAPES[n],
-        }  # fmt: skip
-        if bounds:
-            table = stored.reshape(len(stored), -1)
-            accessor |= {"min": table.min(axis=0).tolist(), "max": table.max(axis=0).tolist()}
-        self.accessors.append(accessor)
-        return len(self.accessors) - 1
-
-
 class _Scene:
     """Nodes, meshes, skins, materials and one animation. The root turns the vertical to y."""
 
     def __init__(self, name: str, up: Array, times: Array, animated: bool) -> None:
-        self.times, self.animated, self.store = times, animated, _File()
+        self.times, self.animated = times, animated
+        self.data = bytearray()
+        self.views: list[dict[str, Any]] = []
+        self.accessors: list[dict[str, Any]] = []
         self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _upright(up)}]
         self.beside: list[int] = []  # nodes beside the root
         self.meshes: list[dict[str, Any]] = []
@@ -194,23 +155,39 @@ class _Scene:
         siblings.append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
-    def mesh(self, name: str, look: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
+    def add(self, values: NDArray[Any], kind: str, target: int | None = None, bounds: bool = False) -> int:
+        """Store values (n,) or (n, m); returns the number of their accessor."""
+        stored = np.ascontiguousarray(values, dtype=kind)
+        self.data += b"\0" * (-len(self.data) % 4)
+        view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self.data), "byteLength": stored.nbytes}
+        if target is not None:
+            view["target"] = target
+        self.data += stored.tobytes()
+        self.views.append(view)
+        n = 1 if stored.ndim == 1 else stored.shape[1]
+        accessor: dict[str, Any] = {"bufferView": len(self.views) - 1, "componentType": COMPONENT[kind]}
+        accessor |= {"count": len(stored), "type": SHAPES[n]}
+        if bounds:
+            table = stored.reshape(len(stored), -1)
+            accessor |= {"min": table.min(axis=0).tolist(), "max": table.max(axis=0).tolist()}
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
+    def mesh(self, name: str, paint: tuple[str, float], points: Array, normals: Array, faces: NDArray[Any]) -> int:
         """Add a mesh of a colour and an opacity; returns its number."""
-        add = self.store.add
+        add = self.add
         primitive = {
-            "attributes": {
-                "POSITION": add(points, "<f4", POINTS, bounds=True),
-                "NORMAL": add(normals, "<f4", POINTS),
-            },
+            "attributes": {"POSITION": add(points, "<f4", POINTS, True), "NORMAL": add(normals, "<f4", POINTS)},
             "indices": add(faces.ravel(), "<u4", INDICES),
-            "material": self.materials.setdefault(look, len(self.materials)),
+            "material": self.materials.setdefault(paint, len(self.materials)),
         }
         self.meshes.append({"name": name, "primitives": [primitive]})
         return len(self.meshes) - 1
 
-    def animate(self, node: int, tables: dict[str, Array], blended: bool = True) -> None:
+    def animate(self, node: int, tables: dict[str, Array], interpolated: bool = True) -> None:
         """Let a node follow tables (n, ...) over the times, those that change."""
-        self.channels += [(node, path, table, blended) for path, table in tables.items() if np.ptp(table, axis=0).any()]
+        moving = {path: table for path, table in tables.items() if np.ptp(table, axis=0).any()}
+        self.channels += [(node, path, table, interpolated) for path, table in moving.items()]
 
     def file(self) -> bytes:
         """The bytes of the file."""
@@ -219,23 +196,23 @@ class _Scene:
             "nodes": self.nodes,
             "meshes": self.meshes,
             "skins": self.skins,
-            "materials": [_material(*look) for look in self.materials],
+            "materials": [_material(*paint) for paint in self.materials],
             "animations": [animation] if animation else [],
-            "accessors": self.store.accessors,
-            "bufferViews": self.store.views,
-            "buffers": [{"byteLength": len(self.store.data) + -len(self.store.data) % 4}] if self.store.data else [],
+            "accessors": self.accessors,
+            "bufferViews": self.views,
+            "buffers": [{"byteLength": len(self.data) + -len(self.data) % 4}] if self.data else [],
         }
         content: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"sorosim {__version__}"}, "scene": 0}
         content["scenes"] = [{"name": self.nodes[0]["name"], "nodes": [0, *self.beside]}]
         content |= {name: values for name, values in lists.items() if values}  # glTF has no empty lists
-        return _binary(content, bytes(self.store.data))
+        return _binary(content, bytes(self.data))
 
     def _animation(self) -> dict[str, Any]:
-        when = self.store.add(self.times - self.times[0], "<f4", bounds=True)
+        when = self.add(self.times - self.times[0], "<f4", bounds=True)
         samplers, channels = [], []
-        for k, (node, path, values, blended) in enumerate(self.channels):
-            way = "LINEAR" if blended else "STEP"
-            samplers.append({"input": when, "output": self.store.add(values, "<f4"), "interpolation": way})
+        for k, (node, path, values, interpolated) in enumerate(self.channels):
+            method = "LINEAR" if interpolated else "STEP"
+            samplers.append({"input": when, "output": self.add(values, "<f4"), "interpolation": method})
             channels.append({"sampler": k, "target": {"node": node, "path": path}})
         return {"name": "motion", "channels": channels, "samplers": samplers}
 
@@ -247,47 +224,47 @@ class _Robot:
     joints alone.
     """
 
-    def __init__(self, scene: _Scene, base: int, rig: Rig, track: Track, tint: str) -> None:
-        self.scene, self.base, self.rig, self.track, self.tint = scene, base, rig, track, tint
+    def __init__(self, scene: _Scene, base: int, visual: RobotVisual, frames: Sequence[Frame]) -> None:
+        self.scene, self.base, self.visual, self.geometry = scene, base, visual, visual.geometry
+        g = np.stack([frame.g for frame in frames])
+        self.position, self.rotation, self.first = g[..., :3, 3], quaternions(g), visual.geometry.shape(g[0])
+        self.normals = self.geometry.local_normals(g[0])
         self.joints: dict[int, int] = {}  # station -> node
-        self._first = rig.geometry.at(track.q[0])
-        for part in rig.geometry.parts:
+        for part in self.geometry.parts:
             self._add(part)
 
     def _joint(self, station: int) -> int:
         """The node of a station."""
         if station not in self.joints:
-            link, s = self.rig.geometry.places[station]
-            tables = {"translation": self.track.position[:, station], "rotation": self.track.turn[:, station]}
+            link, s = self.geometry.places[station]
+            tables = {"translation": self.position[:, station], "rotation": self.rotation[:, station]}
             first = {path: _rounded(table[0]) for path, table in tables.items()}
             self.joints[station] = self.scene.node(self.base, name=f"{link} {s:.4g}", **first)
             self.scene.animate(self.joints[station], tables)
         return self.joints[station]
 
     def _add(self, part: Part) -> None:
-        used, index = np.unique(self.rig.geometry.station[part.points], return_inverse=True)
+        used, index = np.unique(self.geometry.station[part.points], return_inverse=True)
+        translucent = part.kind == ROD and self.geometry.tendons and not self.visual.tint
+        paint = self.visual.tint or part_colour(part), ROD_OPACITY if translucent else 1.0
+        at, faces = part.points, part.faces - part.points.start
         if len(used) == 1:
-            mesh = self._mesh_of(part, self.rig.local, self.rig.normal)
+            mesh = self.scene.mesh(part.name, paint, self.geometry.local[at], self.normals[at], faces)
             self.scene.node(self._joint(int(used[0])), name=part.name, mesh=mesh)
             return
-        mesh = self._mesh_of(part, self._first.points, self._first.normals)
+        mesh = self.scene.mesh(part.name, paint, self.first.points[at], self.first.normals[at], faces)
         if self.scene.animated:
             self.scene.node(None, name=part.name, mesh=mesh, skin=self._skin(part, mesh, used, index))
         else:
             self.scene.node(self.base, name=part.name, mesh=mesh)
 
-    def _mesh_of(self, part: Part, points: Array, normals: Array) -> int:
-        look = (self.tint, 1.0) if self.tint else _look(part, bool(self.rig.geometry.tendons))
-        at = part.points
-        return self.scene.mesh(part.name, look, points[at], normals[at], part.faces - at.start)
-
     def _skin(self, part: Part, mesh: int, used: NDArray[Any], index: NDArray[Any]) -> int:
         """Bind each point of a mesh to the one of the stations `used` that `index` names."""
-        add, attributes = self.scene.store.add, self.scene.meshes[mesh]["primitives"][0]["attributes"]
+        add, attributes = self.scene.add, self.scene.meshes[mesh]["primitives"][0]["attributes"]
         attributes["JOINTS_0"] = add(np.outer(index, [1, 0, 0, 0]), "<u2", POINTS)
         attributes["WEIGHTS_0"] = add(np.tile([1.0, 0.0, 0.0, 0.0], (len(index), 1)), "<f4", POINTS)
         # matrices stand in the file column by column, their last rows exact
-        inverse = np.linalg.inv(self._first.g[used])
+        inverse = np.linalg.inv(self.first.g[used])
         inverse[:, 3] = [0.0, 0.0, 0.0, 1.0]
         matrices = add(inverse.transpose(0, 2, 1).reshape(-1, 16), "<f4")
         joints = [self._joint(int(station)) for station in used]
@@ -309,13 +286,6 @@ def _rounded(values: Array) -> list[float]:
     return [float(value) for value in np.asarray(values, dtype=np.float32)]
 
 
-def _look(part: Part, tendons: bool) -> tuple[str, float]:
-    """Colour and opacity of a part."""
-    if part.kind == BODY:
-        return part.colour or RIGID, 1.0
-    return (CORD, 1.0) if part.kind == TENDON else (SOFT, CLEAR if tendons else 1.0)
-
-
 def _material(colour: str, opacity: float) -> dict[str, Any]:
     # glTF has linear colours, codes are sRGB
     codes = np.array(list(bytes.fromhex(colour[1:7]))) / 255.0
@@ -324,7 +294,7 @@ def _material(colour: str, opacity: float) -> dict[str, Any]:
     material: dict[str, Any] = {"name": colour, "pbrMetallicRoughness": surface | {"roughnessFactor": 0.7}}
     if opacity < 1.0:
         material["alphaMode"] = "BLEND"
-    if colour == GLASS:  # seen from either side
+    if colour == GLASS:  # visible from both sides
         material["doubleSided"] = True
     return material
 

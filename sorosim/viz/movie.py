@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,11 +14,10 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError
 from sorosim.validation import positive
-from sorosim.viz.ghosts import FADE, TIME, check_ghosts, snapshots, time_colours, time_words
+from sorosim.viz.checks import PICTURES, PathLike, check_name, check_size, written
+from sorosim.viz.motion import MotionGroup, as_group, sample
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
-from sorosim.viz.target import PICTURES, check_size, check_times, sample, written
-from sorosim.viz.together import Together, together
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
@@ -28,11 +26,15 @@ Progress = Callable[[int, int], None]
 MOVIES = (".mp4", ".gif")
 SIDE_VIEW = ".svg"
 MOST_IMAGES = 100_000
+FADE, TIME = "fade", "time"
+GHOSTS = (FADE, TIME)
+PALEST = 0.28  # opacity of the oldest moment
+TIME_COLOURS, FIRST, LAST = "viridis", 0.08, 0.93
 
 
 def still(
-    result: Any, path: str | os.PathLike[str], *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
-    size: Sequence[int] = (1280, 720), **look: Any,
+    result: Any, path: PathLike, *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
+    size: Sequence[int] = (1280, 720), **options: Any,
 ) -> None:  # fmt: skip
     """Write a picture of an equilibrium, or of a run at one time or several.
 
@@ -47,9 +49,9 @@ def still(
         How several times are told apart: earlier ones are paler, or each has the colour of its time.
     size : (int, int)
         Width and height [pixels].
-    **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
-        joints, gravity, follow, orbit, title. A side view knows trails and tips only.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
+        loads, joints, gravity, follow, orbit, title. A side view knows trails and tips only.
 
     Raises
     ------
@@ -58,45 +60,92 @@ def still(
     FileError
         The file cannot be written.
     """
-    shown = together(result)
-    times = np.sort(check_times(shown, t))
-    check_ghosts(ghosts, shown)
-    shown.check_look(look)
+    group = as_group(result)
+    times = np.sort(group.check_times(t))
+    check_name("ghosts", ghosts, GHOSTS, " or ".join(GHOSTS))
+    if ghosts == TIME and group.several:
+        raise InputError("ghosts", FADE, f"'{ghosts}'", "the colours of several runs tell them apart")
+    group.check_options(options)
     if str(path).lower().endswith(SIDE_VIEW):
-        _flat(shown, path, times, ghosts, look)
+        _write_side_view(group, path, times, ghosts, options)
         return
     many = len(times) > 1
     for name in ("follow", "orbit"):
-        if many and look.get(name):
+        if many and options.get(name):
             raise InputError(name, "one time only", f"{len(times)} times", "the camera stands still in such a picture")
-    fitted = times if many and not look.get("trails") else None
-    with written(path, (*PICTURES, SIDE_VIEW)) as draft, shown.scene(size, look) as scene:
-        scene.fit_runs(shown.motions, fitted)
-        if not many:
-            scene.update(*shown.state(float(times[0])))
-            scene.still(draft)
-            return
+    fitted = times if many and not options.get("trails") else None
+    with written(path, (*PICTURES, SIDE_VIEW)) as draft, Scene(group, size=size, **options) as scene:
         import imageio.v3
 
-        imageio.v3.imwrite(draft, snapshots(scene, shown, times, ghosts))
+        scene.fit_motions(fitted)
+        scene.update(*group.state(float(times[0])))
+        imageio.v3.imwrite(draft, _snapshots(scene, group, times, ghosts) if many else scene.image())
 
 
-def _flat(
-    shown: Together, path: str | os.PathLike[str], times: Array, ghosts: str, look: Mapping[str, Any]
-) -> None:  # fmt: skip
+def opacities(n: int) -> Array:
+    """Opacity of each of n moments, the last one 1."""
+    return np.linspace(PALEST, 1.0, n) if n > 1 else np.ones(n)
+
+
+def time_colours(n: int) -> list[str]:
+    """Codes of the colours of n moments."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    scale = colormaps[TIME_COLOURS]
+    return [to_hex(scale(x)) for x in np.linspace(FIRST, LAST, n)]
+
+
+def time_labels(times: Sequence[float] | Array) -> list[str]:
+    """Such as "t = 0.5 s"."""
+    return [f"t = {t:.4g} s" for t in times]
+
+
+def _snapshots(scene: Scene, group: MotionGroup, times: Array, ghosts: str) -> Image:
+    """The picture of several moments, later ones over earlier ones; the scene must be fitted.
+
+    Layers of pictures, not translucent solids: of each moment only its outside is seen, and the last one is whole.
+    """
+    colours, opacity = time_colours(len(times)), np.ones(len(times))
+    clock = ""
+    if ghosts == TIME:
+        scene.add_legend(list(zip(time_labels(times), colours, strict=True)))
+    else:
+        opacity, clock = opacities(len(times)), f"t = {', '.join(f'{t:.4g}' for t in times)} s"
+
+    def layer(k: int) -> Image:
+        if ghosts == TIME:
+            scene.tint(colours[k])
+        scene.update(*group.state(float(times[k])))
+        scene.annotations.write("clock", clock)
+        return scene.fine_image()
+
+    last = layer(len(times) - 1)
+    scene.show_robots(False)
+    empty = scene.fine_image().astype(float)
+    scene.show_robots(True)
+    out = empty.copy()
+    for k in range(len(times)):
+        picture = (layer(k) if k < len(times) - 1 else last).astype(float)
+        changed = np.any(picture != empty, axis=2, keepdims=True)
+        out += np.where(changed, opacity[k] * (picture - out), 0.0)
+    return scene.reduced(np.asarray(np.rint(out), dtype=np.uint8))
+
+
+def _write_side_view(group: MotionGroup, path: PathLike, times: Array, ghosts: str, options: Mapping[str, Any]) -> None:
     """Write a side view, as SVG."""
-    for name in look:
+    for name in options:
         if name not in ("trails", "tips"):
             raise InputError("options", "trails or tips of a side view", f"'{name}'", "write a .png file")
-    if shown.several:
+    if group.several:
         raise InputError("path", "a .png file for several runs", f"'{path}'")
-    motion = shown.motions[0]
+    motion = group.motions[0]
     path_of_tip = None
-    if look.get("trails"):
-        link = (look.get("tips") or [motion.robot.tip_link])[0]
+    if options.get("trails"):
+        link = (options.get("tips") or [motion.robot.tip_link])[0]
         path_of_tip = np.stack([motion.robot.pose(q, link)[:3, 3] for q in motion.q])
     colours = time_colours(len(times)) if ghosts == TIME else None
-    labels = time_words(times) if motion.timed and (colours or len(times) > 1) else None
+    labels = time_labels(times) if motion.timed and (colours or len(times) > 1) else None
     text = side_view(motion.robot, list(sample(motion, times)[0]), path_of_tip, colours=colours, labels=labels)
     if not text:
         raise InputError("path", "a .png file", f"'{path}'", "the robot has nothing to draw, or too much for this")
@@ -105,8 +154,8 @@ def _flat(
 
 
 def movie(
-    run: Any, path: str | os.PathLike[str], *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
-    progress: Progress | None = None, **look: Any,
+    run: Any, path: PathLike, *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
+    progress: Progress | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write a run as a movie, .mp4 or .gif by the suffix of the path.
 
@@ -122,9 +171,9 @@ def movie(
         Width and height [pixels]; odd numbers grow by one.
     progress : callable, optional
         Called as ``progress(done, total)`` after each picture.
-    **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
-        joints, gravity, follow, orbit, title.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
+        loads, joints, gravity, follow, orbit, title.
 
     Raises
     ------
@@ -133,10 +182,10 @@ def movie(
     FileError
         The file cannot be written.
     """
-    rate, speed, shown = positive("fps", fps), positive("speed", speed), together(run)
-    t, (width, height) = shown.t, check_size(size)
-    shown.check_look(look)
-    if not shown.timed:
+    rate, speed, group = positive("fps", fps), positive("speed", speed), as_group(run)
+    t, (width, height) = group.t, check_size(size)
+    group.check_options(options)
+    if not group.timed:
         raise InputError("run", "a run", "an equilibrium", "still draws equilibria")
     even = (width + width % 2, height + height % 2)
     with written(path, MOVIES) as draft:
@@ -148,14 +197,14 @@ def movie(
             most = f"a movie of at most {MOST_IMAGES} pictures"
             raise InputError("speed", most, f"{n:.2g}", "a larger speed, or less fps")
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
-        with shown.scene(even, look) as scene:
-            scene.fit_runs(shown.motions)
-            write(draft, _images(scene, shown, times, progress), rate, even)
+        with Scene(group, size=even, **options) as scene:
+            scene.fit_motions()
+            write(draft, _images(scene, group, times, progress), rate, even)
 
 
-def _images(scene: Scene, shown: Together, times: Array, progress: Progress | None) -> Iterator[Image]:
+def _images(scene: Scene, group: MotionGroup, times: Array, progress: Progress | None) -> Iterator[Image]:
     for k, now in enumerate(times):
-        scene.update(*shown.state(float(now)))
+        scene.update(*group.state(float(now)))
         yield scene.image()
         if progress is not None:
             progress(k + 1, len(times))
@@ -175,9 +224,9 @@ def _encoder() -> str:
 
 def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:
     """Write H.264 in the pixel format that browsers play, its index in front."""
-    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
-    wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
-    command = [_encoder(), "-y", "-loglevel", "error", *given, *wanted]
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
+    target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
+    command = [_encoder(), "-y", "-loglevel", "error", *source, *target]
     # a session of its own: Ctrl-C is for us
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as coder:
         assert coder.stdin is not None  # for the type checker
@@ -194,9 +243,9 @@ def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int,
         finally:
             with suppress(OSError):
                 coder.stdin.close()
-        words = coder.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        message = coder.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
         if coder.wait() != 0:
-            raise OSError(f"ffmpeg ended early ({words or 'without a word'}); is the disk full?")
+            raise OSError(f"ffmpeg ended early ({message or 'without a message'}); is the disk full?")
 
 
 def _write_gif(path: Path, images: Iterator[Image], fps: float, size: tuple[int, int]) -> None:

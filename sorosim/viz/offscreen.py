@@ -11,7 +11,7 @@ from typing import Any
 
 from sorosim.errors import SorosimError
 
-WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"  # the variable by which VTK (9.4 or newer) is told how to draw
+WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"  # the variable by which VTK (9.4 or newer) is set to a way to draw
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
 INSTEAD = "`sorosim web` makes a page for a browser elsewhere, `sorosim movie` a film, `sorosim plot` pictures"
 PATIENCE = 120.0  # seconds; the first import after an installation is slow
@@ -33,7 +33,7 @@ raise SystemExit(0 if pixel.GetTuple(0) == (255.0, 0.0, 0.0) else 1)
 
 
 def _draws(window: str | None) -> str:
-    """How a child draws with this setting of WINDOW: "well", "aloud" (it complains, but draws) or "not"."""
+    """How a child draws with this setting of WINDOW: "well", "with warnings" or "not"."""
     environment = {name: value for name, value in os.environ.items() if name != WINDOW}
     if window is not None:
         environment[WINDOW] = window
@@ -44,18 +44,18 @@ def _draws(window: str | None) -> str:
         return "not"
     if child.returncode != 0:
         return "not"
-    return "aloud" if child.stderr else "well"
+    return "with warnings" if child.stderr else "well"
 
 
 def _settings() -> list[str | None]:
     """Settings of WINDOW to try, best first; None leaves the choice to VTK."""
-    given = os.environ.get(WINDOW)
+    chosen = os.environ.get(WINDOW)
     if not sys.platform.startswith("linux"):
-        return [given]
+        return [chosen]
     # without a display VTK would try X first, which warns, and crashes where libX11 is missing
-    rest: list[str | None] = [EGL, OSMESA]
-    first: list[str | None] = [given] if given else [None] if os.environ.get("DISPLAY") else []
-    return first + [setting for setting in rest if setting not in first]
+    others: list[str | None] = [EGL, OSMESA]
+    first: list[str | None] = [chosen] if chosen else [None] if os.environ.get("DISPLAY") else []
+    return first + [setting for setting in others if setting not in first]
 
 
 @lru_cache(maxsize=1)
@@ -71,15 +71,15 @@ def require_rendering() -> None:
     """
     if not sys.executable:  # embedded: there is no interpreter to ask
         return
-    aloud: list[str | None] = []
+    warned: list[str | None] = []
     for setting in _settings():
         how = _draws(setting)
         if how == "well":
             return _use(setting)
-        if how == "aloud":
-            aloud.append(setting)
-    if aloud:
-        return _use(aloud[0])
+        if how == "with warnings":
+            warned.append(setting)
+    if warned:
+        return _use(warned[0])
     remedy = "apt install libegl1 libgl1-mesa-dri" if sys.platform.startswith("linux") else "install a graphics driver"
     raise SorosimError(f"cannot draw in 3D: there is no working OpenGL on this machine; try: {remedy}")
 
@@ -108,13 +108,6 @@ def load_pyvista() -> Any:
             check.result()  # it says what to install, if that is why
             raise
         check.result()
-    return pyvista
-
-
-def load_meshes() -> Any:
-    """Return the module pyvista for meshes alone, which need no OpenGL."""
-    import pyvista
-
     return pyvista
 
 

@@ -1,31 +1,205 @@
-"""A run or an equilibrium in a window."""
+"""A run or an equilibrium in a window: the state of playback, and the window that draws it."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sorosim.errors import InputError
-from sorosim.validation import describe, positive
-from sorosim.viz.colours import narrowness
-from sorosim.viz.look import PLAIN, SWITCHES, Look, varying_colours
+from sorosim.validation import flag, positive
+from sorosim.viz.checks import check_size
+from sorosim.viz.motion import as_group
 from sorosim.viz.offscreen import require_screen
-from sorosim.viz.playback import KEYS, Playback
-from sorosim.viz.target import check_size
-from sorosim.viz.together import Together, together
-from sorosim.viz.words import INK
+from sorosim.viz.options import PLAIN, TOGGLES, available_colours
+from sorosim.viz.scene import INK, Scene, narrowness
+
+Array = NDArray[np.float64]
 
 PERIOD = 30  # between two pictures [ms]
+SLOWEST, FASTEST = 2.0**-10, 2.0**10
+
+
+class Key(NamedTuple):
+    """A key and what it does."""
+
+    name: str  # as VTK calls it
+    label: str  # in the help
+    action: str
+    description: str
+    timed: bool = False  # it needs a motion
+
+
+KEYS = (
+    Key("space", "space", "toggle", "play, pause", True),
+    Key("Right", "→", "forwards", "next state", True),
+    Key("Left", "←", "backwards", "state before", True),
+    Key("Up", "↑", "faster", "twice as fast", True),
+    Key("Down", "↓", "slower", "half as fast", True),
+    Key("Home", "Home", "first", "go to the start", True),
+    Key("End", "End", "last", "go to the end", True),
+    Key("l", "l", "loop", "loop on, off", True),
+    Key("t", "t", "trails", "trails of the tips", True),
+    Key("f", "f", "frames", "frames along the robot"),
+    Key("d", "d", "tendons", "tendons"),
+    Key("k", "k", "contacts", "contacts and obstacles"),
+    Key("e", "e", "loads", "loads as arrows"),
+    Key("j", "j", "joints", "forces in loops and joints"),
+    Key("m", "m", "gravity", "weight"),
+    Key("g", "g", "floor", "floor and grid"),
+    Key("a", "a", "axes", "axes of the world"),
+    Key("c", "c", "colour", "colour by the next quantity"),
+    Key("i", "i", "iso", "view from a corner"),
+    Key("x", "x", "x", "view along x"),
+    Key("y", "y", "y", "view along y"),
+    Key("z", "z", "z", "view along z"),
+    Key("r", "r", "fit", "fit the view"),
+    Key("s", "s", "screenshot", "write a picture"),
+    Key("h", "h", "help", "this help"),
+    Key("q", "q", "close", "close the window"),
+)
+VIEWS = ("iso", "x", "y", "z")
+
+
+class Playback:
+    """State of a player; `press` and `tick` change it.
+
+    Parameters
+    ----------
+    times : (n,) array_like
+        Times of the stored states [s]; None: a state of rest, which has no time.
+    speed : float
+        Seconds of the motion per second.
+    loop : bool
+        Whether it starts again at the end.
+    colours : sequence of str
+        What the key c goes through.
+    view, colour : str
+    **switches : bool
+        `TOGGLES` that are on at the start.
+
+    Attributes
+    ----------
+    t : float
+        Time shown [s].
+    playing, loop, help : bool
+    speed : float
+    view, colour : str
+    switches : dict of str to bool
+    """
+
+    def __init__(
+        self, times: Array | None, *, speed: float = 1.0, loop: bool = False, colours: Sequence[str] = ("plain",),
+        view: str = "iso", colour: str = "plain", **switches: bool,
+    ) -> None:  # fmt: skip
+        self.timed = times is not None
+        self._times = np.zeros(1) if times is None else times
+        self.t = self.start
+        self.playing, self.loop, self.help = self.timed, loop, False
+        self.speed = positive("speed", speed)
+        self.view, self.colour, self._colours = view, colour, tuple(colours)
+        self.switches = dict.fromkeys(TOGGLES, False) | switches
+
+    @property
+    def start(self) -> float:
+        """First time [s]."""
+        return float(self._times[0])
+
+    @property
+    def end(self) -> float:
+        """Last time [s]."""
+        return float(self._times[-1])
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys that do something here."""
+        return tuple(key for key in KEYS if self.timed or not key.timed)
+
+    def seek(self, t: float) -> None:
+        """Go to a time [s], or to the nearest there is."""
+        self.t = float(np.clip(t, self.start, self.end))
+
+    def tick(self, passed: float) -> None:
+        """Let time pass [s]: go on if playing; at the end start again, or pause."""
+        if not self.playing:
+            return
+        t, span = self.t + passed * self.speed, self.end - self.start
+        if t < self.end:
+            self.t = t
+        elif self.loop and span > 0.0:
+            self.t = self.start + (t - self.start) % span
+        else:
+            self.t, self.playing = self.end, False
+
+    def press(self, name: str) -> str | None:
+        """Take a key by its name; returns its action, None where it has none."""
+        action = next((key.action for key in self.keys if key.name == name), None)
+        if action is None:
+            return None
+        if action in TOGGLES:
+            self.switches[action] = not self.switches[action]
+        elif action in VIEWS:
+            self.view = action
+        match action:
+            case "toggle":
+                self._toggle()
+            case "forwards" | "backwards":
+                self._step(action == "forwards")
+            case "faster":
+                self.speed = min(2.0 * self.speed, FASTEST)
+            case "slower":
+                self.speed = max(0.5 * self.speed, SLOWEST)
+            case "first":
+                self.t = self.start
+            case "last":
+                self.t, self.playing = self.end, False
+            case "loop":
+                self.loop = not self.loop
+            case "colour":
+                self._next_colour()
+            case "help":
+                self.help = not self.help
+        return action
+
+    def _toggle(self) -> None:
+        self.playing = not self.playing
+        if self.playing and self.t >= self.end:
+            self.t = self.start
+
+    def _step(self, forwards: bool) -> None:
+        tiny = 1e-9 * (self.end - self.start)
+        if forwards:
+            k = np.searchsorted(self._times, self.t + tiny, side="right")
+        else:
+            k = np.searchsorted(self._times, self.t - tiny, side="left") - 1
+        self.t, self.playing = float(self._times[np.clip(k, 0, len(self._times) - 1)]), False
+
+    def _next_colour(self) -> None:
+        k = self._colours.index(self.colour) if self.colour in self._colours else -1
+        self.colour = self._colours[(k + 1) % len(self._colours)]
+
+    @property
+    def status(self) -> str:
+        """Whether it plays, and how fast."""
+        if not self.timed:
+            return ""
+        texts = ["playing" if self.playing else "paused", f"speed {self.speed:.3g}", "loop" if self.loop else ""]
+        return "   ".join(filter(None, texts))
+
+    @property
+    def help_text(self) -> str:
+        """The keys, one a line."""
+        width = max(len(key.label) for key in self.keys)
+        return "\n".join(f"{key.label:>{width}}  {key.description}" for key in self.keys)
 
 
 def play(
-    result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720), **look: Any
+    result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720), **options: Any
 ) -> None:
     """Show a run or an equilibrium in a window; its key h tells the others.
 
@@ -38,9 +212,9 @@ def play(
         Whether it starts again at the end.
     size : (int, int)
         Width and height of the window [pixels].
-    **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
-        joints, gravity, follow, orbit, title.
+    **options
+        Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
+        loads, joints, gravity, follow, orbit, title.
 
     Raises
     ------
@@ -49,20 +223,7 @@ def play(
     SorosimError
         There is no screen.
     """
-    # mistakes are told before a window opens
-    _check(result, speed, loop, look)
-    check_size(size)
-    require_screen()
-    Player(result, speed=speed, loop=loop, size=size, **look).show()
-
-
-def _check(result: Any, speed: float, loop: bool, options: Mapping[str, Any]) -> tuple[Together, Look]:
-    """What is played and its look, refusing what the player cannot do."""
-    shown = together(result)
-    positive("speed", speed)
-    if not isinstance(loop, bool | np.bool_):
-        raise InputError("loop", "True or False", describe(loop))
-    return shown, shown.check_look(options)
+    Player(result, speed=speed, loop=loop, size=size, **options).show()
 
 
 class Player:
@@ -76,25 +237,29 @@ class Player:
 
     def __init__(
         self, result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720),
-        off_screen: bool = False, **look: Any,
+        off_screen: bool = False, **options: Any,
     ) -> None:  # fmt: skip
-        self.motion, known = _check(result, speed, loop, look)
-        robot = self.motion.robot
+        self.group = as_group(result)
+        checked = self.group.check_options(options)
+        robot, several = self.group.robot, self.group.several
         self.state = Playback(
-            self.motion.t if self.motion.timed else None, speed=speed, loop=bool(loop), view=known.view,
-            colours=(PLAIN,) if self.motion.several else varying_colours(robot),
-            colour=PLAIN if self.motion.several else known.colour_of(robot),
-            **{name: bool(getattr(known, name)) for name in SWITCHES},
+            self.group.t if self.group.timed else None, speed=speed, loop=flag("loop", loop), view=checked.view,
+            colours=(PLAIN,) if several else available_colours(robot),
+            colour=PLAIN if several else checked.colour_of(robot),
+            **{name: bool(getattr(checked, name)) for name in TOGGLES},
         )  # fmt: skip
+        if not off_screen:  # after all checks
+            check_size(size)
+            require_screen()
         self._last: float | None = None  # when `tick` was called last
-        self.scene = self.motion.scene(size, look, off_screen=off_screen)
+        self.scene = Scene(self.group, size=size, off_screen=off_screen, **options)
         # room for the slider, and for the bar that a key may bring
         self.scene.margin_below, beside = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
         self.scene.margin_right = beside * narrowness(self.scene.size)
-        self.scene.fit_runs(self.motion.motions)
+        self.scene.fit_motions()
         self.slider = self._add_slider() if self.state.timed else None
         if self.slider is not None:
-            self.scene.words.raise_to("scale", 0.11)  # above its line
+            self.scene.annotations.move_to("scale", 0.11)  # above its line
         self._listen()
         self.draw()
 
@@ -103,13 +268,12 @@ class Player:
         span = (state.start, max(state.end, state.start + 1e-9))
         place = {"pointa": (0.25, 0.085), "pointb": (0.75, 0.085)}
         style = {"color": INK, "style": "modern", "fmt": "%.2f s", "interaction_event": "always"}
-        slider = self.scene.plotter.add_slider_widget(self._slid, span, value=state.t, **place, **style)
-        shown = slider.GetRepresentation()
-        shown.SetTubeWidth(0.004)
-        shown.SetSliderWidth(0.02)
-        shown.SetSliderLength(0.008)
-        shown.SetEndCapLength(0.0)
-        shown.ShowSliderLabelOff()  # the clock tells it
+        width = {"slider_width": 0.02, "tube_width": 0.004}
+        slider = self.scene.plotter.add_slider_widget(self._slid, span, value=state.t, **place, **style, **width)
+        bar = slider.GetRepresentation()
+        bar.SetSliderLength(0.008)
+        bar.SetEndCapLength(0.0)
+        bar.ShowSliderLabelOff()  # the clock tells it
         return slider
 
     def _listen(self) -> None:
@@ -136,12 +300,12 @@ class Player:
             self.scene.plotter.iren.terminate_app()
             return
         self._last = None
-        self.scene.words.say("note", "")
+        self.scene.annotations.write("note", "")
         if action == "screenshot":
             try:
-                self.scene.words.say("note", f"written: {self.screenshot()}")
+                self.scene.annotations.write("note", f"written: {self.screenshot()}")
             except OSError as error:
-                self.scene.words.say("note", f"cannot write a picture here: {error.strerror or error}")
+                self.scene.annotations.write("note", f"cannot write a picture here: {error.strerror or error}")
         elif action == "fit" or action == self.state.view:
             self.scene.change(view=self.state.view)
         self.scene.change(colour=self.state.colour, **self.state.switches)
@@ -150,10 +314,10 @@ class Player:
 
     def draw(self) -> None:
         """Show the present state."""
-        state, words = self.state, self.scene.words
-        self.scene.update(*self.motion.state(state.t))
-        words.say("status" if state.timed else "clock", "   ".join(filter(None, (state.status, "h: help"))))
-        words.say("help", state.help_text if state.help else "")
+        state, annotations = self.state, self.scene.annotations
+        self.scene.update(*self.group.state(state.t))
+        annotations.write("status" if state.timed else "clock", "   ".join(filter(None, (state.status, "h: help"))))
+        annotations.write("help", state.help_text if state.help else "")
         if self.slider is not None:
             self.slider.GetRepresentation().SetValue(state.t)
 
@@ -170,13 +334,13 @@ class Player:
         """Write the picture, without help and slider, into the present folder; returns the new file."""
         import imageio.v3
 
-        name = re.sub(r"\W+", "_", self.motion.robot.name).strip("_") or "robot"
+        name = re.sub(r"\W+", "_", self.group.robot.name).strip("_") or "robot"
         stem = f"{name}_{self.state.t:.3f}s" if self.state.timed else name
         path = next(p for k in range(10**6) if not (p := Path(f"{stem}_{k}.png" if k else f"{stem}.png")).exists())
-        words = self.scene.words
-        kept = {name: words.said(name) for name in ("status", "help", "note")}
-        for name in kept:
-            words.say(name, "")
+        annotations = self.scene.annotations
+        texts = {name: annotations.text(name) for name in ("status", "help", "note")}
+        for name in texts:
+            annotations.write(name, "")
         if self.slider is not None:
             self.slider.EnabledOff()
         try:
@@ -184,8 +348,8 @@ class Player:
         finally:
             if self.slider is not None:
                 self.slider.EnabledOn()
-            for name, text in kept.items():
-                words.say(name, text)
+            for name, text in texts.items():
+                annotations.write(name, text)
         return path
 
     def show(self) -> None:

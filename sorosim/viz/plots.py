@@ -1,14 +1,15 @@
-"""Plots of runs, as matplotlib figures.
+"""Plots of runs, equilibria and modes, as matplotlib figures.
 
-Every function returns its `matplotlib.figure.Figure`, and writes it where it is given a path.
+Every function returns its `matplotlib.figure.Figure`, and writes it where it is histories a path.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -20,29 +21,55 @@ from matplotlib.patches import Patch
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.errors import FileError, InputError, nearest
+from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
+from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.robot import Robot
-from sorosim.viz.figures import FORMATS, STYLE, UNITS, finish, kind_of_inputs, line_style, mark, new_figure
-from sorosim.viz.look import STRAINS
-from sorosim.viz.space import axes_3d, coarse_geometry, draw_solid, settle, visible_points
-from sorosim.viz.styles import chosen, find_style, styled
-from sorosim.viz.target import check_link, run_times, sample
+from sorosim.validation import describe
+from sorosim.viz import figures
+from sorosim.viz.checks import PathLike, check_name
+from sorosim.viz.colours import part_colour
+from sorosim.viz.figures import (
+    FORMATS,
+    PALETTE,
+    UNITS,
+    axes_3d,
+    coarse_geometry,
+    kind_of_inputs,
+    legend_beside,
+    line_style,
+    mark,
+    plot_lines,
+    settle,
+    solid_axes,
+)
+from sorosim.viz.motion import run_times, sample
+from sorosim.viz.options import STRAINS
 
 Array = NDArray[np.float64]
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6
 LOOKED_AT, STILL = 20, 1e-6  # rows in which tips are looked at; motions relative to the robot that are none
+AT_ZERO = (0.80, 0.82, 0.85)
+MODES = 6  # modes that are drawn where none are asked for
+MOST_MODES = 24
+AMPLITUDE = 0.15  # of a picture, larger than that of a film
+REST, OUT, BACK = (0.66, 0.68, 0.72, 0.8), to_rgb(PALETTE[1]), (*to_rgb(PALETTE[0]), 0.5)
+CLOSER = 1.25
+LINE = 42  # letters of a line below the number of a mode
+ENERGIES = ("kinetic", "elastic", "gravity", "total", "work", "dissipated")
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
 def _shown_link(run: Any, link: str | None) -> str:
-    """The link that is shown: the one asked for, or the last that has a body and whose tip is not held still."""
+    """The link that is shown: `link` if there is one, or the last that has a body and whose tip moves."""
     robot: Robot = run.robot
-    if link is not None or len(run.t) < 2:
-        return check_link(robot, link)
+    if link is not None:
+        return check_name("link", link, [known.name for known in robot.links], "the name of a link")
+    if len(run.t) < 2:
+        return robot.tip_link
     rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))
     names = [robot.tip_link, *(link.name for link in reversed(robot.links) if link.body is not None)]
     paths = {name: np.stack([robot.pose(run.q[k], name)[:3, 3] for k in rows]) for name in names}
@@ -51,12 +78,11 @@ def _shown_link(run: Any, link: str | None) -> str:
     return next(moving, robot.tip_link)
 
 
-def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) -> Figure:
     """Tip of a link (of a rod, or a rigid link's frame; default: the last that moves) over time, and its path."""
     t, name = run_times(run), _shown_link(run, link)
     tip = np.asarray(run.tip(name))
-    with styled(STYLE):
-        figure = new_figure(10.0, 4.8)
+    with figures.new_figure(10.0, 4.8, path) as figure:
         grid = figure.add_gridspec(3, 2, width_ratios=[1.0, 1.15])
         first = None
         for k, letter in enumerate("xyz"):
@@ -78,14 +104,14 @@ def plot_tip(run: Any, link: str | None = None, path: str | os.PathLike[str] | N
         figure.colorbar(line, ax=room, label="t [s]", shrink=0.7)
         figure.suptitle(f"{run.robot.name}: tip of {name}")
         settle(figure, space, room)
-    return finish(figure, path)
+    return figure
 
 
-def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | None = None) -> Figure:
     """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
-    wanted = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
-    at = np.atleast_1d(np.asarray(wanted, dtype=float))
+    chosen = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
+    at = np.atleast_1d(np.asarray(chosen, dtype=float))
     outside = (at < stored[0] - 1e-9) | (at > stored[-1] + 1e-9) | ~np.isfinite(at)
     if at.size == 0 or at.ndim != 1 or outside.any():
         got = f"{at[outside][0]:g}" if at.ndim == 1 and outside.any() else f"shape {at.shape}"
@@ -95,12 +121,8 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.Path
     tip = np.asarray(run.tip(link))
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
-    with styled(STYLE):
-        figure = new_figure(8.6, 5.4)
-        held = np.concatenate([tip, *(visible_points(geometry, shape) for shape in shapes)])
-        axes, room = axes_3d(figure, 111, robot, held)
-        for k, (shape, colour) in enumerate(zip(shapes, colours, strict=True)):
-            draw_solid(axes, geometry, shape, colour, 10 + k)
+    with figures.new_figure(8.6, 5.4, path) as figure:
+        axes, room = solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
         axes.plot(*tip.T, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
         pairs = zip(at, colours, strict=True)
         handles: list[Any] = [Patch(color=colour, label=f"t = {x:.3g} s") for x, colour in pairs]
@@ -108,10 +130,10 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: str | os.Path
         figure.legend(handles=handles, loc="outside right center")
         figure.suptitle(robot.name)
         settle(figure, axes, room)
-    return finish(figure, path)
+    return figure
 
 
-def plot_coordinates(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
     """Coordinates over time: a panel for each strain of each rod, and one for all joints of a kind.
 
     Lines are broken where a rotation vector changes to that of the same rotation a whole turn away.
@@ -126,14 +148,13 @@ def plot_coordinates(run: Any, path: str | os.PathLike[str] | None = None) -> Fi
         panels.setdefault((owner, what), []).append(i)
     if not panels:
         raise InputError("run", "a robot with coordinates", "one without")
-    dimensions, gaps = run.robot.engine.layout.dimensions, _changes_of_chart(run)
+    dimensions, gaps = run.robot.engine.layout.dimensions, _chart_changes(run)
     owners = list(dict.fromkeys(owner for owner, _ in panels))
     # each owner starts a new row
     rows = [[key for key in panels if key[0] == owner] for owner in owners]
     columns = 4 if max(map(len, rows)) == 4 else 3
     rows = [row[k : k + columns] for row in rows for k in range(0, len(row), columns)]
-    with styled(STYLE):
-        figure = new_figure(3.5 * columns, 0.8 + 2.0 * len(rows))
+    with figures.new_figure(3.5 * columns, 0.8 + 2.0 * len(rows), path) as figure:
         grid = figure.add_gridspec(len(rows), columns)
         most = 0
         for r, row in enumerate(rows):
@@ -148,17 +169,17 @@ def plot_coordinates(run: Any, path: str | os.PathLike[str] | None = None) -> Fi
                 axes.margins(x=0.0)
                 axes.set_xlabel("t [s]")
                 if owner == "joints":
-                    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=1 + len(shown) // 9)
+                    legend_beside(axes, 1 + len(shown) // 9)
                 else:
                     most = max(most, len(shown))
         if most > 1:
             handles = [Line2D([], [], label=f"{k}", **line_style(k)) for k in range(most)]
-            words = "index of the strain's coordinate"
-            figure.legend(handles=handles, loc="outside lower center", ncols=min(most, 12), title=words)
-    return finish(figure, path)
+            title = "index of the strain's coordinate"
+            figure.legend(handles=handles, loc="outside lower center", ncols=min(most, 12), title=title)
+    return figure
 
 
-def _changes_of_chart(run: Any) -> dict[int, Any]:
+def _chart_changes(run: Any) -> dict[int, Any]:
     """Of each coordinate of a joint whose chart changed: the rows at which there is a new one."""
     layout, driven = run.robot.engine.layout, np.zeros(run.robot.ndof, dtype=np.bool_)
     driven[[layout.coordinate(name, "driven") for name in getattr(run, "driven", {})]] = True
@@ -166,58 +187,46 @@ def _changes_of_chart(run: Any) -> dict[int, Any]:
     return {i: rows for own, rows in changes for i in range(own.start, own.stop)}
 
 
-def plot_tensions(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_tensions(run: Any, path: PathLike | None = None) -> Figure:
     """Inputs of the actuators over time, a panel for each unit."""
-    t, names = run_times(run), run.robot.actuator_names
+    t, names, units = run_times(run), run.robot.actuator_names, run.robot.actuator_units
     if not names:
         raise InputError("run", "a robot with actuators", "one without")
-    u = np.asarray(run.u).reshape(len(t), len(names))
-    lines = dict(zip(names, u.T, strict=True))
-    return _by_unit(t, lines, run.robot.actuator_units, lambda shown: kind_of_inputs(run.robot, shown), path)
+    lines = dict(zip(names, np.asarray(run.u).reshape(len(t), len(names)).T, strict=True))
+    kinds = {unit: kind_of_inputs(run.robot, [i for i, other in enumerate(units) if other == unit]) for unit in units}
+    return _by_unit(t, lines, units, kinds, path)
 
 
-def plot_driven(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_driven(run: Any, path: PathLike | None = None) -> Figure:
     """Generalised forces that driven coordinates needed over time, a panel for each unit; see `Robot.joint_wrench`."""
     t, forces = run_times(run), getattr(run, "driven", {})
     if not forces:
         raise InputError("run", "a run with driven coordinates", "one without")
-    return _by_unit(t, forces, run.robot.driven_units(forces), lambda shown: "generalised force", path)
+    units = run.robot.driven_units(forces)
+    return _by_unit(t, forces, units, dict.fromkeys(units, "generalised force"), path)
 
 
 def _by_unit(
-    t: Array,
-    lines: Mapping[str, Array],
-    units: Sequence[str],
-    what: Callable[[list[int]], str],
-    path: str | os.PathLike[str] | None,
+    t: Array, lines: Mapping[str, Array], units: Sequence[str], kinds: Mapping[str, str], path: PathLike | None
 ) -> Figure:
-    """Lines by name over time, a panel for each unit; `what` says what those of a panel are."""
-    kinds, names, values = list(dict.fromkeys(units)), list(lines), list(lines.values())
-    with styled(STYLE):
-        figure = new_figure(7.5, 0.6 + 2.8 * len(kinds))
-        for r, unit in enumerate(kinds):
+    """Lines by name over time, a panel for each unit; `kinds` says what those of a unit are."""
+    with figures.new_figure(7.5, 0.6 + 2.8 * len(kinds), path) as figure:
+        for r, (unit, kind) in enumerate(kinds.items()):
             axes = figure.add_subplot(len(kinds), 1, r + 1)
-            shown = [i for i in range(len(names)) if units[i] == unit]
-            for k, i in enumerate(shown):
-                axes.plot(t, values[i], label=names[i], **line_style(k), **mark(t))
-            axes.set_ylabel(f"{what(shown)} [{unit}]")
+            shown = {name: line for (name, line), own in zip(lines.items(), units, strict=True) if own == unit}
+            plot_lines(axes, t, shown, f"{kind} [{unit}]")
             axes.set_xlabel("t [s]")
-            axes.margins(x=0.0)
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=1 + len(shown) // 16)
-    return finish(figure, path)
+            legend_beside(axes, 1 + len(shown) // 16)
+    return figure
 
 
-def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
     """Energy over time, with work and dissipation where the run has them, and what their balance misses."""
     t, energy = run_times(run), run.energy()
-    curves = {name: np.asarray(getattr(energy, name)) for name in ("kinetic", "elastic", "gravity", "total")}
-    for name in ("work", "dissipated"):
-        value = getattr(energy, name, None)
-        if value is not None and np.shape(value) == t.shape:
-            curves[name] = np.asarray(value)
+    histories = {name: np.asarray(getattr(energy, name, None)) for name in ENERGIES}
+    curves = {name: value for name, value in histories.items() if value.shape == t.shape}
     balanced = "work" in curves and "dissipated" in curves
-    with styled(STYLE):
-        figure = new_figure(7.5, 5.2 if balanced else 3.6)
+    with figures.new_figure(7.5, 5.2 if balanced else 3.6, path) as figure:
         grid = figure.add_gridspec(2 if balanced else 1, 1, height_ratios=[2.4, 1.0] if balanced else [1.0])
         axes = figure.add_subplot(grid[0])
         for k, (name, values) in enumerate(curves.items()):
@@ -225,47 +234,39 @@ def plot_energy(run: Any, path: str | os.PathLike[str] | None = None) -> Figure:
             axes.plot(t, values, label=name, **style, **mark(t))
         axes.set_ylabel("energy [J]")
         axes.margins(x=0.0)
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend_beside(axes)
         if balanced:
             axes.tick_params(labelbottom=False)
             axes = figure.add_subplot(grid[1], sharex=axes)
-            total = curves["total"]
-            axes.plot(
-                t, total - total[0] + curves["dissipated"] - curves["work"], color=line_style(1)["color"], **mark(t)
-            )
+            missing = curves["total"] - curves["total"][0] + curves["dissipated"] - curves["work"]
+            axes.plot(t, missing, color=line_style(1)["color"], **mark(t))
             axes.set_ylabel("unaccounted [J]")
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
-    return finish(figure, path)
+    return figure
 
 
-def plot_sensor(run: Any, name: str, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_sensor(run: Any, name: str, path: PathLike | None = None) -> Figure:
     """What a sensor gave over time, a panel for each quantity."""
     run_times(run)
-    if name not in run.robot.sensor_names:
-        raise InputError("sensor", "the name of a sensor", f"'{name}'", nearest(str(name), run.robot.sensor_names))
-    kept, sensor = run.readings[name], run.robot.instruments.sensors[name]
-    panels: dict[tuple[str, str], list[int]] = {}
-    first = 0
+    check_name("sensor", name, run.robot.sensor_names, "the name of a sensor")
+    readings, sensor = run.readings[name], run.robot.instruments.sensors[name]
+    channels = iter(zip(readings.channels, readings.values.T, strict=True))
+    panels: dict[str, dict[str, Array]] = {}
     for group in run.robot.instruments.readers[name].groups:
-        panels.setdefault((group.label, group.unit), []).extend(range(first, first + len(group.names)))
-        first += len(group.names)
-    with styled(STYLE):
-        figure = new_figure(7.5, 0.8 + 2.3 * len(panels))
+        panels.setdefault(f"{group.label} [{group.unit}]", {}).update(islice(channels, len(group.names)))
+    with figures.new_figure(7.5, 0.8 + 2.3 * len(panels), path) as figure:
         above = None
-        for r, ((label, unit), shown) in enumerate(panels.items()):
+        for r, (label, lines) in enumerate(panels.items()):
             above = axes = figure.add_subplot(len(panels), 1, r + 1, sharex=above)
-            for k, i in enumerate(shown):
-                axes.plot(kept.t, kept.values[:, i], label=kept.channels[i], **line_style(k), **mark(kept.t))
-            axes.set_ylabel(f"{label} [{unit}]")
-            axes.margins(x=0.0)
+            plot_lines(axes, readings.t, lines, label)
             axes.tick_params(labelbottom=r == len(panels) - 1)
-            if len(shown) > 1:
-                axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=1 + len(shown) // 13)
+            if len(lines) > 1:
+                legend_beside(axes, 1 + len(lines) // 13)
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
         figure.suptitle(f"{name}: {sensor.kind.replace('_', ' ')} {sensor.target}")
-    return finish(figure, path)
+    return figure
 
 
 PLOTS: dict[str, Callable[[Any], Figure]] = {
@@ -279,13 +280,10 @@ PLOTS: dict[str, Callable[[Any], Figure]] = {
 
 
 def plot_run(
-    run: Any,
-    folder: str | os.PathLike[str] | None = None,
-    what: str | Sequence[str] = "all",
-    formats: str | Sequence[str] = "png",
-    style: str | os.PathLike[str] | None = None,
-) -> dict[str, Figure]:
-    """Plots of a run by name; written to a folder, which is made where there is none, if one is given.
+    run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", formats: str | Sequence[str] = "png",
+    style: PathLike | None = None,
+) -> dict[str, Figure]:  # fmt: skip
+    """Plots of a run by name; written to a folder, which is made where there is none, if one is histories.
 
     Parameters
     ----------
@@ -308,20 +306,18 @@ def plot_run(
     """
     run_times(run)
     if style is not None:
-        find_style(style)
+        figures.find_style(style)
     plots = PLOTS | {f"{SENSOR}{name}": partial(plot_sensor, name=name) for name in run.robot.sensor_names}
     names = [what] if isinstance(what, str) else list(what)
     suffixes = [formats] if isinstance(formats, str) else list(formats)
     if names == ["all"]:
-        has = {"coordinates": run.robot.ndof > 0, "tensions": bool(run.robot.actuator_names)}
-        has["driven"] = bool(getattr(run, "driven", {}))
+        has = {"coordinates": run.robot.ndof, "tensions": run.robot.actuator_names}
+        has["driven"] = getattr(run, "driven", {})
         names = [name for name in plots if has.get(name, True)]
     for name in names:
-        if name not in plots:
-            raise InputError("plot", "the name of a plot", f"'{name}'", nearest(str(name), ["all", *plots]))
+        check_name("plot", name, ["all", *plots], "the name of a plot")
     for suffix in suffixes:
-        if suffix not in FORMATS:
-            raise InputError("formats", "a format of plots", f"'{suffix}'", nearest(str(suffix), FORMATS))
+        check_name("formats", suffix, FORMATS, "a format of plots")
     if folder is not None:
         check_path(folder)
         if Path(folder).suffix.lower().removeprefix(".") in FORMATS:
@@ -331,19 +327,132 @@ def plot_run(
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
-    figures = {}
-    with chosen(style):
+    drawn = {}
+    with figures.chosen(style):
         for name in names:
-            figures[name] = plots[name](run)
+            drawn[name] = plots[name](run)
             for suffix in suffixes if folder is not None else ():
-                finish(figures[name], Path(str(folder)) / f"{name}.{suffix}")
-    return figures
+                figures.save(drawn[name], Path(str(folder)) / f"{name}.{suffix}")
+    return drawn
 
 
-def plot_all(
-    run: Any, folder: str | os.PathLike[str], formats: str | Sequence[str] = ("png",), **options: Any
-) -> list[Path]:
+def plot_all(run: Any, folder: PathLike, formats: str | Sequence[str] = ("png",), **options: Any) -> list[Path]:
     """Write all plots of a run, or those that options (of `plot_run`) name, into a folder; returns the files."""
     suffixes = [formats] if isinstance(formats, str) else list(formats)
     drawn = plot_run(run, folder, formats=suffixes, **options)
     return [Path(folder) / f"{name}.{suffix}" for name in drawn for suffix in suffixes]
+
+
+# -- equilibria and modes ------------------------------------------------------------------------------------------
+
+
+def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
+    """Arclengths (n,) [m] and strains less those of the unloaded rod (n, 6) along a rod."""
+    X, xi = [], []
+    for piece in robot.engine.layout.links[rod].pieces:
+        at = np.linspace(0.0, piece.division.length, 60)
+        X.append(piece.start + at)
+        xi.append(np.einsum("kij,i->kj", piece.division.basis(at), q[piece.column : piece.column + piece.n]))
+    return np.concatenate(X), np.concatenate(xi)
+
+
+def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | None = None) -> Figure:
+    """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit."""
+    robot, q = eq.robot, np.asarray(eq.q, dtype=float)
+    geometry = coarse_geometry(robot)
+    shapes = [geometry.at(np.zeros(robot.ndof)), geometry.at(q)]
+    rods = list(geometry.centrelines)
+    u = np.asarray(eq.u if getattr(eq, "u", None) is not None else [], dtype=float).ravel()
+    units = list(dict.fromkeys(robot.actuator_units)) if u.size else []
+    beside = [*(["angular", "linear"] if rods else []), *units]
+    with figures.new_figure(10.5 if beside else 7.0, max(5.6, 1.8 * len(beside)), path, style) as figure:
+        widths = [1.5, 1.0] if beside else [1.0]
+        grid = figure.add_gridspec(max(1, len(beside)), len(widths), width_ratios=widths)
+        colours = (*AT_ZERO, 0.5), lambda part: to_rgb(part_colour(part))
+        axes, room = solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
+        for name in geometry.tendons:
+            line = line_style(robot.actuator_names.index(name))
+            axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
+        for r, what in enumerate(beside):
+            panel = figure.add_subplot(grid[r, 1])
+            if what in units:
+                _bars(panel, robot, u, what)
+                continue
+            X, xi = _strains(robot, q, rods[-1])
+            first, unit = (0, "rad/m") if what == "angular" else (3, "-")
+            curves = {STRAINS[j].replace("_", " "): xi[:, j] for j in range(first, first + 3)}
+            plot_lines(panel, X, curves, f"{what} strain\n[{unit}]")
+            panel.set_xlabel(f"X on {rods[-1]} [m]")
+            legend_beside(panel)
+        figure.align_ylabels()
+        figure.suptitle(f"{robot.name}: equilibrium (grey: q = 0)")
+        settle(figure, axes, room)
+    return figure
+
+
+def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:
+    """Inputs of one unit as bars, tendons in the colours of their lines."""
+    shown = [i for i, other in enumerate(robot.actuator_units) if other == unit]
+    colours = [line_style(i)["color"] for i in shown]
+    panel.barh([robot.actuator_names[i] for i in shown], u[shown], color=colours, height=0.6)
+    panel.set_ylim(len(shown) - 0.5, -0.5)
+    panel.set_xlabel(f"{kind_of_inputs(robot, shown)} [{unit}]")
+
+
+def plot_modes(
+    lin: Any, path: PathLike | None = None, modes: Sequence[int] | None = None, style: PathLike | None = None
+) -> Figure:
+    """Mode shapes: the robot at rest (grey), farthest out (colour) and, of what oscillates, on the other side (pale).
+
+    Parameters
+    ----------
+    lin : Linearization
+    path : path-like, optional
+    modes : sequence of int, optional
+        Their numbers in ``lin.damped``, from 1. Default: the first six.
+    style : str or path-like, optional
+        As for `plot_run`.
+    """
+    if not (modes is None or np.iterable(modes)):
+        raise InputError("modes", "a list of numbers of modes", describe(modes))
+    chosen = list(range(1, max(min(MODES, len(lin.damped)), 1) + 1)) if modes is None else list(modes)
+    if not 0 < len(chosen) <= MOST_MODES:
+        raise InputError("modes", f"numbers of 1 to {MOST_MODES} modes", f"{len(chosen)} of them")
+    runs = [mode(lin, k, amplitude=AMPLITUDE) for k in chosen]
+    geometry = coarse_geometry(lin.robot)
+    columns = min(3, len(runs))
+    with figures.new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
+        grid = figure.add_gridspec(-(-len(runs) // columns), columns)
+        panels = []
+        for i, (k, run) in enumerate(zip(chosen, runs, strict=True)):
+            shapes = [geometry.at(q) for q in (lin.q, *_extremes(run))]
+            colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
+            where = grid[i // columns, i % columns]
+            axes, room = solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
+            axes.set_axis_off()
+            room.set_title(f"{run.message}\n{_wrapped(format_shares(shares(lin, k)))}", fontsize=9.0)
+            panels.append((axes, room))
+        turning = "steady motion" if lin.qd.any() else "equilibrium"
+        figure.suptitle(f"{lin.robot.name}: modes (grey: {turning})")
+        for axes, room in panels:
+            settle(figure, axes, room)
+            place = axes.get_position(original=True)  # with room for the letters of axes that are not drawn
+            axes.set_position(place.expanded(CLOSER, CLOSER))
+            axes.apply_aspect()
+    return figure
+
+
+def _wrapped(text: str) -> str:
+    """A text in lines that end at commas."""
+    return fill(text.replace(" ", "\xa0").replace(",\xa0", ", "), LINE).replace("\xa0", " ")
+
+
+def _extremes(run: ModeRun) -> list[Any]:
+    """Coordinates on both sides, of what oscillates, the farthest out last; of the rest farthest out."""
+    half, whole = len(run) // 2, len(run)
+    kind = run.options["kind"]
+    if kind in ("oscillates", "flutters"):
+        return [run.q[half], run.q[0]]
+    if kind == "rigid body":  # there and back
+        return [run.q[3 * whole // 4], run.q[whole // 4]]
+    return [run.q[-1] if kind == "grows" else run.q[0]]

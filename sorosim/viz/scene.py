@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import os
+import importlib.util
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.robot import Robot
-from sorosim.viz.arrows import Arrows
-from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, largest, turned, up_axis
-from sorosim.viz.colours import ScaleBar, narrowness
-from sorosim.viz.drawn import DrawnRobot
-from sorosim.viz.forces import Acting, centre_of_mass
-from sorosim.viz.look import CENTRE_OF_MASS, Look
-from sorosim.viz.meshes import AXIS_COLOURS, Floor
+from sorosim.viz.actors import FRAME_LENGTH, RobotActors, floor_meshes, obstacle_mesh
+from sorosim.viz.arrows import ArrowScale
+from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
+from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, written
+from sorosim.viz.colours import AXIS_COLOURS
+from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
-from sorosim.viz.target import LARGEST_SIDE, PICTURES, check_size, motion_of, sample, written
-from sorosim.viz.words import INK, Legend, Words, in_font
+from sorosim.viz.options import CENTRE_OF_MASS, UNITS, DrawingOptions
+from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
+from sorosim.viz.wrenches import centre_of_mass
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 
+INK = "#30343a"
+SQUARE = "\u25a0"
+# place (parts of the picture), size (points in a picture 720 pixels high), horizontal and vertical justification
+PLACES: dict[str, tuple[float, float, float, str, str]] = {
+    "heading": (0.02, 0.965, 21.0, "left", "top"),
+    "clock": (0.02, 0.915, 18.0, "left", "top"),
+    "status": (0.02, 0.870, 15.0, "left", "top"),
+    "grid": (0.98, 0.025, 15.0, "right", "bottom"),
+    "scale": (0.98, 0.06, 15.0, "right", "bottom"),
+    "note": (0.5, 0.025, 15.0, "center", "bottom"),
+    "help": (0.035, 0.80, 15.0, "left", "top"),
+}
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
-FITTED_STATES = 60  # of a run, for the camera and the floor
-SCALED_STATES = 500  # for the scale of arrows: forces may be short
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
 
@@ -38,54 +49,63 @@ class Scene:
 
     Parameters
     ----------
-    robot : Robot
+    drawn : Robot or MotionGroup
+        A robot at coordinates that `update` is given, or robots along their motions.
     size : (int, int)
         Width and height of the picture [pixels].
     off_screen : bool
         Pictures (default), or a window.
-    up : (3,) ndarray, optional
-        The vertical, an axis of the world. Default: against gravity.
-    **look
-        As for `sorosim.viz.look.Look`: view, colour, tendons, floor, axes, frames, trails, tips, contacts, loads,
-        joints, gravity, follow, orbit, title.
+    **options
+        As for `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips,
+        contacts, loads, joints, gravity, follow, orbit, title.
     """
 
     # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
     margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
 
     def __init__(
-        self, robot: Robot, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, up: Array | None = None,
-        **look: Any,
-    ) -> None:  # fmt: skip
-        self.robot, self.size, self.look = robot, check_size(size), Look().changed(robot, look)
-        pyvista = load_pyvista()
-        self._up = up_axis(robot.engine.gravity) if up is None else up
-        self._floor: Floor | None = None
-        self._off_screen = off_screen
+        self, drawn: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **options: Any
+    ) -> None:
+        if isinstance(drawn, MotionGroup):
+            self.robot, self._up, self.options = drawn.robot, drawn.up, drawn.check_options(options)
+            visuals, several = visuals_of(drawn, self.options.view), drawn.several
+        else:
+            self.robot, self._up = drawn, up_axis(drawn.engine.gravity)
+            self.options = DrawingOptions().changed(drawn, options)
+            visuals, several = [RobotVisual(drawn)], False
+        self.size, self._off_screen, self._visible = check_size(size), off_screen, True
+        self._stage: Stage | None = None
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
-        self._ends = np.zeros((0, 3))  # of all arrows
-        self._now: tuple[Any, Any, float | None] | None = None  # what is shown: q, u, t
-        self._others: dict[int, tuple[Array, Array | None]] = {}  # what further robots show: q, u
-        self._bar: ScaleBar | None = None
+        self._arrow_ends = np.zeros((0, 3))
+        self._now: tuple[Any, Any, float | None] | None = None  # the state that is drawn: q, u, t
+        self._bar: ScalarBar | None = None
         self._legend: Legend | None = None
-        self._named: list[tuple[str, str]] = []  # names and colours in the legend, before those of arrows
-        self._kinds: list[tuple[str, str]] = []
+        self._names: list[tuple[str, str]] = []  # names and colours in the legend, before those of arrows
+        self.arrow_scale: ArrowScale | None = None
+        self._obstacles: list[Any] = []
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
-        self._seen_at = (np.zeros(3), 0.0)  # where the camera has followed to, and how far round it has gone [rad]
-        self._shown = True
-        self.plotter = pyvista.Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
-        self.plotter.set_background("white")
-        # one skin at a time is seen through: sorting layers by depth would only take time
-        self.plotter.renderer.SetUseOIT(False)
-        if self._finer > 1:
-            self.plotter.disable_anti_aliasing()
-        for position, intensity in LIGHTS:
-            self.plotter.add_light(pyvista.Light(position=position, light_type="camera light", intensity=intensity))
-        self.drawn = [DrawnRobot(self.plotter, robot)]
+        self._camera_at = (np.zeros(3), 0.0)  # the point that the camera follows, and the angle of its orbit [rad]
+        self.plotter = load_pyvista().Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
+        self._set_up()
+        self.robots = [RobotActors(self.plotter, visual, k) for k, visual in enumerate(visuals)]
         self._add_axes()
-        self.words = Words(self.plotter)
-        self.words.say("heading", robot.name if self.look.title is None else self.look.title)
-        self._dress()
+        self.annotations = Annotations(self.plotter)
+        name = "" if several else self.robot.name
+        self.annotations.write("heading", name if self.options.title is None else self.options.title)
+        self._apply_options()
+        if isinstance(drawn, MotionGroup) and several:
+            self.add_legend(list(zip(drawn.names, drawn.tints, strict=True)))
+
+    def _set_up(self) -> None:
+        plotter = self.plotter
+        plotter.set_background("white")
+        # one surface at a time is translucent: sorting layers by depth would only take time
+        plotter.renderer.SetUseOIT(False)
+        if self._finer > 1:
+            plotter.disable_anti_aliasing()
+        for position, intensity in LIGHTS:
+            light = load_pyvista().Light(position=position, light_type="camera light", intensity=intensity)
+            plotter.add_light(light)
 
     def __enter__(self) -> Scene:
         return self
@@ -97,155 +117,139 @@ class Scene:
         """Give the graphics memory back."""
         self.plotter.close()
 
-    # -- what is in it ---------------------------------------------------------------------------------------------
-
     def _add_axes(self) -> None:
-        colours = {f"{x}_color": "#{:02x}{:02x}{:02x}".format(*c) for x, c in zip("xyz", AXIS_COLOURS, strict=True)}
+        colours = {f"{x}_color": colour for x, colour in zip("xyz", AXIS_COLOURS, strict=True)}
         axes = self.plotter.add_axes(color=INK, xlabel="x", ylabel="y", zlabel="z", viewport=AXES_CORNER, **colours)
         for k in "XYZ":
             self._lines[k] = getattr(axes, f"Get{k}AxisShaftProperty")(), 3.0
             in_font(getattr(axes, f"Get{k}AxisCaptionActor2D")().GetCaptionTextProperty()).SetItalic(False)
 
-    def add_robot(self, robot: Robot, tint: str, offset: Array) -> None:
-        """Put a further robot into the scene, in one colour, its world displaced by an offset (3,); before `fit`."""
-        self.drawn.append(DrawnRobot(self.plotter, robot, tint, offset, len(self.drawn)))
-
     def add_legend(self, entries: Sequence[tuple[str, str]]) -> None:
         """Write names beside their colours."""
-        self._named = list(entries)
+        self._names = list(entries)
         self._show_legend()
 
     def _show_legend(self) -> None:
         if self._legend is not None:
             self._legend.remove()
-        self._legend = Legend(self.plotter, [*self._named, *self._kinds])
+        kinds = self.arrow_scale.kinds if self.arrow_scale is not None else []
+        self._legend = Legend(self.plotter, [*self._names, *kinds])
         self._scale()
 
-    # -- how it looks ----------------------------------------------------------------------------------------------
+    # -- options ---------------------------------------------------------------------------------------------------
 
-    def change(self, **look: Any) -> None:
-        """Show other things, or the same otherwise; see `sorosim.viz.look.Look`. A new view moves the camera."""
-        before, self.look = self.look, self.look.changed(self.robot, look)
-        self._dress()
-        if self.look.colour_of(self.robot) != before.colour_of(self.robot):
+    def change(self, **options: Any) -> None:
+        """Change options, see `sorosim.viz.options.DrawingOptions`. A new view moves the camera."""
+        before, self.options = self.options, self.options.changed(self.robot, options)
+        self._apply_options()
+        if self.options.colour_of(self.robot) != before.colour_of(self.robot):
             self._set_colours()
-        if self.look.forces != before.forces:
+        if self.options.forces != before.forces:
             self._set_arrows()
         if self._now is not None:
             self.update(*self._now)
-        if "view" in look:
+        if "view" in options:
             self.place_camera()
         self._scale()
 
-    def show_robots(self, shown: bool) -> None:
+    def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""
-        self._shown = shown
-        self._dress()
-        for drawn in self.drawn:
-            drawn.show_arrows(shown)
+        self._visible = visible
+        self._apply_options()
+        for robot in self.robots:
+            robot.show_arrows(visible)
 
     def tint(self, colour: str) -> None:
-        """Give all robots one colour (its code); "": the usual ones."""
-        for drawn in self.drawn:
-            drawn.tint(colour)
+        """Give all robots one colour (its code); "": those of their parts."""
+        for robot in self.robots:
+            robot.visual.tint = colour
         self._set_colours()
-        self._dress()
+        self._apply_options()
 
-    def _dress(self) -> None:
-        """Let the actors follow the look."""
-        look, floor = self.look, self._floor
-        for drawn in self.drawn:
-            drawn.dress(look, floor is not None, self._shown)
+    def _apply_options(self) -> None:
+        for robot in self.robots:
+            robot.apply(self.options, self._stage is not None, self._visible)
         for name in ("floor", "grid"):
             if name in self.plotter.actors:
-                self.plotter.actors[name].visibility = look.floor
-        self.words.say("grid", f"grid {floor.step:g} m" if floor is not None and look.floor else "")
-        (self.plotter.show_axes if look.axes else self.plotter.hide_axes)()
+                self.plotter.actors[name].visibility = self.options.floor
+        for actor in self._obstacles:
+            actor.visibility = self.options.contacts
+        floor = f"grid {self._stage.floor.step:g} m" if self._stage is not None and self.options.floor else ""
+        self.annotations.write("grid", floor)
+        (self.plotter.show_axes if self.options.axes else self.plotter.hide_axes)()
 
     def _set_colours(self) -> None:
-        """Set range and bar of the colours for what must be seen."""
+        """Set range and bar of the colours for the whole motion."""
         if self._bar is not None:
             self._bar.remove()
-        self._bar = None
-        found = self.drawn[0].colour(self.look)
-        if found is not None:
-            self._bar = ScaleBar(self.plotter, *found)
+        bar = self.robots[0].set_colours(self.options)
+        self._bar = None if bar is None else ScalarBar(self.plotter, *bar)
 
     def _set_arrows(self) -> None:
-        """Set the one scale of all arrows, for all that must be seen."""
-        if len(self._framed) == 0:
+        """Set the one scale of all arrows for the whole motion."""
+        if self._stage is None:
             return
-        look, found = self.look, list[tuple[Array, Acting]]()
-        for drawn in self.drawn:
-            if not drawn.has_forces(look):
-                continue
-            moments = zip(*drawn.states(SCALED_STATES), strict=True) if drawn.motion is not None else drawn.resting()
-            found += [(drawn.offset, drawn.acting(q, u, t, look)) for t, q, u in moments]
-        arrows = Arrows([one for _, one in found], self._size)
-        ends = [offset + end for offset, one in found for placed in arrows.placed(one) for end in placed.ends]
-        self._ends = np.concatenate([np.zeros((0, 3)), *ends])
-        for drawn in self.drawn:
-            drawn.arrows = arrows if found else None
-        self.words.say("scale", arrows.legend)
-        if arrows.kinds != self._kinds:
-            self._kinds = arrows.kinds
+        before = self.arrow_scale.kinds if self.arrow_scale is not None else []
+        visuals = [robot.visual for robot in self.robots]
+        self.arrow_scale, self._arrow_ends = arrow_scale(visuals, self.options.forces, self._size)
+        self.annotations.write("scale", self.arrow_scale.label)
+        if self.arrow_scale.kinds != before:
             self._show_legend()
 
     # -- what it shows ---------------------------------------------------------------------------------------------
 
     def fit(self, states: ArrayLike, inputs: ArrayLike | None = None) -> None:
-        """Set camera, floor and colours so that they suit a whole motion.
+        """Suit camera, floor and colours to a whole motion of one robot.
 
         Parameters
         ----------
         states : (n, ndof) array_like
         inputs : (n, n_actuators) array_like, optional
         """
-        given = np.atleast_2d(np.asarray(states, dtype=float))
-        self.drawn[0].prepare(given, None if inputs is None else np.atleast_2d(np.asarray(inputs, dtype=float)))
-        self._fit([given])
-
-    def _fit(self, states: Sequence[Array]) -> None:
-        seen = [drawn.seen(rows) for drawn, rows in zip(self.drawn, states, strict=True)]
-        every = np.concatenate(seen)
-        # of the largest robot: frames and arrows beside many must not be as large as their row
-        self._size = largest(seen)
-        self._floor = Floor(every, self._up)
-        # the floor belongs to the picture, whether it is drawn now or later
-        self._framed = np.concatenate([every, self._floor.shadow(every)]) if self.look.floor else every
-        if self.look.follow is not None:
-            # the robot beside what is followed, at all times
-            points = seen[0].reshape(len(states[0]), -1, 3)
-            self._framed = (points - self._paths_followed(states[0])[:, None]).reshape(-1, 3)
-            self._size = float(np.ptp(self._framed, axis=0).max()) or 1.0
-        for drawn, mine in zip(self.drawn, seen, strict=True):
-            drawn.frames.length = 0.07 * self._size
-            if drawn.robot.engine.loading.touches:
-                framed = drawn.add_obstacles(mine)
-                if self.look.contacts and self.look.follow is None:
-                    self._framed = np.concatenate([self._framed, framed])
-        self.plotter.add_mesh(self._floor.plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
-        grid = self.plotter.add_mesh(self._floor.grid, color=LINES, name="grid", lighting=False, reset_camera=False)
-        self._lines["grid"] = grid.prop, 1.2
-        self._set_colours()
-        self._set_arrows()
-        self._dress()
-        self.place_camera()
-        self._scale()
+        u = None if inputs is None else np.atleast_2d(np.asarray(inputs, dtype=float))
+        self._fit([self.robots[0].visual.fit(np.atleast_2d(np.asarray(states, dtype=float)), u)])
 
     def fit_run(self, run: Any) -> None:
-        """As `fit`, for a run."""
-        self.fit_runs([run])
+        """As `fit`, for a run of the one robot."""
+        self.robots[0].visual.motion = motion_of(run)
+        self.fit_motions()
 
-    def fit_runs(self, runs: Sequence[Any], times: Array | None = None) -> None:
-        """As `fit`, for the runs of all robots in the scene; the camera may suit some times only."""
-        states = []
-        for drawn, run in zip(self.drawn, runs, strict=True):
-            drawn.motion = motion_of(run)
-            _, q, u = drawn.states(FITTED_STATES)
-            drawn.prepare(q, u)
-            states.append(q if times is None else sample(drawn.motion, times)[0])
+    def fit_motions(self, times: Array | None = None) -> None:
+        """As `fit`, for the motions of all robots; the camera may suit some times only."""
+        states = [robot.visual.fit() for robot in self.robots]
+        if times is not None:
+            states = [sample(robot.visual.motion, times)[0] for robot in self.robots]
         self._fit(states)
+
+    def _fit(self, states: Sequence[Array]) -> None:
+        self._stage = stage = Stage([robot.visual for robot in self.robots], states, self._up)
+        self._size, points = stage.size, np.concatenate(stage.extents)
+        # the floor belongs to the picture, whether it is drawn now or later
+        self._framed = np.concatenate([points, stage.floor.shadow(points)]) if self.options.floor else points
+        if self.options.follow is not None:
+            # the robot beside what is followed, at all times
+            followed = np.stack([self._followed(q) for q in states[0]])
+            beside = stage.extents[0].reshape(len(states[0]), -1, 3) - followed[:, None]
+            self._framed = beside.reshape(-1, 3)
+            self._size = float(np.ptp(self._framed, axis=0).max()) or 1.0
+        elif self.options.contacts:
+            self._framed = np.concatenate([self._framed, stage.framed])
+        for robot in self.robots:
+            robot.triads.length = FRAME_LENGTH * self._size
+        for k, obstacle in enumerate(stage.obstacles):
+            mesh, style = obstacle_mesh(obstacle)
+            actor = self.plotter.add_mesh(mesh, name=f"obstacle{k}", reset_camera=False, render=False, **style)
+            actor.prop.interpolation = "phong"
+            self._obstacles.append(actor)
+        plane, grid = floor_meshes(stage.floor)
+        self.plotter.add_mesh(plane, color=FLOOR, name="floor", lighting=False, reset_camera=False)
+        lines = self.plotter.add_mesh(grid, color=LINES, name="grid", lighting=False, reset_camera=False)
+        self._lines["grid"] = lines.prop, 1.2
+        self._set_colours()
+        self._set_arrows()
+        self._apply_options()
+        self.place_camera()
+        self._scale()
 
     def update(self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float | None = None) -> None:
         """Show the robot at coordinates q (ndof,), its tendons coloured by their tensions under inputs u, and t [s].
@@ -254,15 +258,19 @@ class Scene:
         """
         position = self.robot.coordinates(q)
         inputs = None if u is None else self.robot.inputs(u)
-        if len(self._framed) == 0:
+        if self._stage is None:
             self.fit(position, inputs)
+        assert self._stage is not None
         self._now = (q, u, t)
-        self.drawn[0].update(position, inputs, t, self.look, self._floor)
-        for drawn in self.drawn[1:]:
-            assert drawn.motion is not None  # `fit_runs` comes first
-            at, tension = sample(drawn.motion, np.array([drawn.motion.t[0] if t is None else t]))
-            drawn.update(at[0], tension[0], t, self.look, self._floor)
-        self.words.say("clock", "" if t is None else f"t = {t:.2f} s")
+        for k, robot in enumerate(self.robots):
+            if k > 0:
+                motion = robot.visual.motion
+                assert motion is not None  # of a group
+                rows = sample(motion, np.array([motion.t[0] if t is None else t]))
+                position, inputs = rows[0][0], rows[1][0]
+            frame = robot.visual.frame(position, inputs, t, self.options.forces)
+            robot.update(frame, self.options, self._stage.floor, self.arrow_scale)
+        self.annotations.write("clock", "" if t is None else f"t = {t:.2f} s")
         self._move_camera()
         # near and far planes follow the robot, else they cut it
         self.plotter.reset_camera_clipping_range()
@@ -285,76 +293,64 @@ class Scene:
 
     def _followed(self, q: Array) -> Array:
         """The point that the camera follows [m]; the world's origin if none."""
-        name = self.look.follow
+        name = self.options.follow
         if name is None:
             return np.zeros(3)
-        if name in self.drawn[0].geometry.frames:  # a link may be called like the centre of mass
+        if name in self.robots[0].visual.geometry.frames:  # a link may be called like the centre of mass
             at: Array = self.robot.pose(q, name, 0.5)[:3, 3]
             return at
         assert name == CENTRE_OF_MASS
         return centre_of_mass(self.robot, q)[0]
 
-    def _paths_followed(self, states: Array) -> Array:
-        return np.stack([self._followed(q) for q in states])
-
-    def _wanted(self) -> tuple[Array, float]:
-        """Where the camera should have followed to by now, and how far round it should have gone [rad]."""
+    def _camera_target(self) -> tuple[Array, float]:
+        """The point that the camera follows now, and the angle of its orbit [rad]."""
         q, _, t = self._now if self._now is not None else (None, None, None)
         at = np.zeros(3) if q is None else self._followed(self.robot.coordinates(q))
-        return at, np.deg2rad(self.look.orbit) * (0.0 if t is None else t)
+        return at, np.deg2rad(self.options.orbit) * (0.0 if t is None else t)
 
     def _move_camera(self) -> None:
-        """Follow and go round from where the camera is: whoever has turned the view keeps it."""
-        (at, angle), (before, turn) = self._wanted(), self._seen_at
+        """Follow and orbit from where the camera is, so that a view that was turned by hand stays."""
+        (at, angle), (before, turn) = self._camera_target(), self._camera_at
         if np.array_equal(at, before) and angle == turn:
             return
-        camera, self._seen_at = self.plotter.camera, (at, angle)
-        where = (np.array(camera.position), np.array(camera.focal_point), np.array(camera.up))
-        self._aim(Camera(*self._gone_round(where, before, angle - turn)), at - before)
-
-    def _gone_round(self, where: Sequence[Array], at: Array, angle: float) -> tuple[Array, Array, Array]:
-        centre, up = self._middle + at, self._up
-        position, focus, vertical = where
-        return (
-            turned(position, centre, up, angle), turned(focus, centre, up, angle),
-            turned(vertical, np.zeros(3), up, angle),
-        )  # fmt: skip
+        camera, self._camera_at = self.plotter.camera, (at, angle)
+        now = Camera(*(np.array(x) for x in (camera.position, camera.focal_point, camera.up)))
+        self._aim(now.turned(self._middle + before, self._up, angle - turn).shifted(at - before))
 
     @property
     def _middle(self) -> Array:
-        """What an orbiting camera goes round, beside what it follows."""
+        """The centre of orbits, beside the point that is followed."""
         middle: Array = 0.5 * (self._framed.min(axis=0) + self._framed.max(axis=0))
         return middle
 
-    def _aim(self, where: Camera, shift: Array) -> None:
+    def _aim(self, where: Camera) -> None:
         camera = self.plotter.camera
-        camera.position, camera.focal_point = tuple(where.position + shift), tuple(where.focus + shift)
-        camera.up = tuple(where.up)
+        camera.position, camera.focal_point, camera.up = (tuple(x) for x in where)
 
     def place_camera(self) -> None:
-        """Put the camera where the view of the look is, all in sight."""
+        """Put the camera where the view is taken from, with everything in sight."""
         beside = self.margin_right if self._bar is None else self.margin_bar * narrowness(self.size)
         margins = (0.05, beside, self.margin_below, 0.12)
-        points = np.concatenate([self._framed, self._ends]) if self.look.follow is None else self._framed
-        if self.look.orbit:
+        points = np.concatenate([self._framed, self._arrow_ends]) if self.options.follow is None else self._framed
+        if self.options.orbit:
             some = points[:: max(1, len(points) // 4000)]
             angles = 2.0 * np.pi * np.arange(ORBIT_STEPS) / ORBIT_STEPS
             points = np.concatenate([turned(some, self._middle, self._up, angle) for angle in angles])
-        where = fit_camera(points, self._up, self.look.view, self.size[0] / self.size[1], margins)
-        at, angle = self._seen_at = self._wanted()
-        self._aim(Camera(*self._gone_round(where, np.zeros(3), angle)), at)
+        where = fit_camera(points, self._up, self.options.view, self.size[0] / self.size[1], margins)
+        at, angle = self._camera_at = self._camera_target()
+        self._aim(where.turned(self._middle, self._up, angle).shifted(at))
         self.plotter.camera.view_angle = VIEW_ANGLE
         self.plotter.reset_camera_clipping_range()
 
     def _scale(self) -> None:
         """Set the sizes of letters and lines for the size of the picture."""
         scale = self._finer * self.size[1] / 720.0
-        self.words.scale(scale)
+        self.annotations.scale(scale)
         if self._bar is not None:
             self._bar.scale(scale, self.size)
         if self._legend is not None:
             self._legend.scale(scale, self._window())
-        for lines in (self._lines, *(drawn.lines for drawn in self.drawn)):
+        for lines in (self._lines, *(robot.lines for robot in self.robots)):
             for line, width in lines.values():
                 line.SetLineWidth(width * scale)
 
@@ -365,20 +361,20 @@ class Scene:
         return self.reduced(self.fine_image())
 
     def fine_image(self) -> Image:
-        """The picture as it is drawn, finer than it is wanted."""
-        if len(self._framed) == 0:
+        """The picture as it is drawn, finer than its size."""
+        if self._stage is None:
             self.update(self.robot.initial_q)
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(return_img=True))
 
     def reduced(self, fine: Image) -> Image:
-        """A picture of the wanted size from a finer one."""
+        """A picture of the scene's size from a finer one."""
         from PIL import Image
 
         return fine if self._finer == 1 else np.asarray(Image.fromarray(fine).reduce(self._finer))
 
-    def still(self, path: str | os.PathLike[str], size: Sequence[int] | None = None) -> None:
-        """Write the picture to a file, in another size if wanted.
+    def still(self, path: PathLike, size: Sequence[int] | None = None) -> None:
+        """Write the picture to a file, in another size if there is one.
 
         Raises
         ------
@@ -387,14 +383,119 @@ class Scene:
         FileError
             The file cannot be written.
         """
-        before, wanted = self.size, self.size if size is None else check_size(size)
+        before, after = self.size, self.size if size is None else check_size(size)
         with written(path, PICTURES) as draft:
             import imageio.v3
 
-            if len(self._framed) == 0:
+            if self._stage is None:
                 self.update(self.robot.initial_q)
             try:
-                self._resize(wanted)
+                self._resize(after)
                 imageio.v3.imwrite(draft, self.image())
             finally:
                 self._resize(before)
+
+
+# -- annotations ---------------------------------------------------------------------------------------------------
+
+
+def in_font(text: Any, name: str = "DejaVuSans") -> Any:
+    """Set a text property in the letters that come with matplotlib, which know more signs than VTK's; returns it."""
+    spec = importlib.util.find_spec("matplotlib")
+    if spec is not None and spec.origin is not None:
+        text.SetFontFamily(4)  # VTK_FONT_FILE
+        text.SetFontFile(str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"))
+    return text
+
+
+class Annotations:
+    """Texts of a scene by the names of `PLACES`, all empty at first."""
+
+    def __init__(self, plotter: Any) -> None:
+        self._texts: dict[str, Any] = {}
+        for name, (x, y, _, across, up) in PLACES.items():
+            actor = plotter.add_text("", position=(x, y), viewport=True, color=INK)
+            in_font(actor.prop, "DejaVuSansMono" if name == "help" else "DejaVuSans")
+            actor.prop.justification_horizontal, actor.prop.justification_vertical = across, up
+            self._texts[name] = actor
+        frame = self._texts["help"].prop
+        frame.SetBackgroundColor(1.0, 1.0, 1.0)
+        frame.SetBackgroundOpacity(0.88)
+        frame.SetLineSpacing(1.15)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text."""
+        self._texts[name].input = text
+
+    def move_to(self, name: str, y: float) -> None:
+        """Move a text to another height, as a part of the picture."""
+        self._texts[name].position = (PLACES[name][0], y)
+
+    def text(self, name: str) -> str:
+        """The present text."""
+        return str(self._texts[name].input)
+
+    def scale(self, factor: float) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high."""
+        for name, (_, _, points, _, _) in PLACES.items():
+            self._texts[name].prop.font_size = round(points * factor)
+
+
+class Legend:
+    """Names beside squares of their colours, at the right of a scene."""
+
+    def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
+        self._plotter, self._rows = plotter, []
+        for name, colour in entries:
+            row = []
+            for text, ink in ((name, INK), (SQUARE, colour)):
+                actor = plotter.add_text(text, position=(0.98, 0.5), viewport=True, color=ink)
+                in_font(actor.prop)
+                actor.prop.justification_horizontal, actor.prop.justification_vertical = "right", "top"
+                row.append(actor)
+            self._rows.append(row)
+
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        letters = 17.0 * factor
+        for k, row in enumerate(self._rows):
+            for actor, x in zip(row, (0.98 - 1.5 * letters / size[0], 0.98), strict=True):
+                actor.prop.font_size = round(letters)
+                actor.position = (x, 0.965 - 0.045 * k)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        for row in self._rows:
+            for actor in row:
+                self._plotter.remove_actor(actor, render=False)
+
+
+def narrowness(size: Sequence[int]) -> float:
+    """How many times the part of a window of a size is that letters need at its side, 1 in one of 16 to 9."""
+    return min(16.0 / 9.0 * size[1] / size[0], 3.0)
+
+
+class ScalarBar:
+    """The colours of a quantity beside their numbers, with its unit."""
+
+    def __init__(self, plotter: Any, mapper: Any, quantity: str, labels: int) -> None:
+        place = {"position_x": 0.89, "position_y": 0.3, "width": 0.06, "height": 0.42}
+        style = {"vertical": True, "fmt": "%.4g", "color": INK, "n_labels": labels}
+        self.title = f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]"
+        self._plotter = plotter
+        self._actor = plotter.add_scalar_bar(title=f"{self.title}\n", mapper=mapper, **place, **style)
+        self._actor.SetTextPad(6)
+        in_font(self._actor.GetTitleTextProperty())
+        in_font(self._actor.GetLabelTextProperty())
+
+    def scale(self, factor: float, size: Sequence[int]) -> None:
+        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        part = narrowness(size)
+        self._actor.SetPosition(1.0 - 0.11 * part, 0.3)
+        self._actor.SetWidth(0.06 * part)
+        self._actor.GetTitleTextProperty().SetFontSize(round(16.0 * factor))
+        self._actor.GetLabelTextProperty().SetFontSize(round(16.0 * factor))
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        self._plotter.remove_scalar_bar(f"{self.title}\n", render=False)

@@ -9,16 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from sorosim.robot import Robot
 from sorosim.viz.camera import AXES, grid_step, level_axes, up_axis
+from sorosim.viz.colours import CORD, part_colour
 from sorosim.viz.geometry import ROD, TENDON, Geometry, Part, Shape
 
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
 LABELS, FOOT = 90.0, 320.0  # widths of a column of labels and of the line below
-SOFT, RIGID, CORD, GHOST, PATH = "#ee9170", "#93a3b8", "#3b3f46", "#b9bec6", "#882e72"
+EARLIER, PATH = "#b9bec6", "#882e72"
 MOST_PARTS, MOST_TRIANGLES = 150, 1000  # of a picture that stays small
 
 
@@ -56,9 +58,9 @@ def side_view(
     if not 0 < len(geometry.parts) <= MOST_PARTS:
         return ""
     shapes = [geometry.at(q) for q in states]
-    seen = np.concatenate([*(shape.points for shape in shapes), np.zeros((0, 3)) if path is None else path])
-    plane = widest(seen, up_axis(robot.engine.gravity))
-    flat = np.stack([seen @ plane.right, seen @ plane.up], axis=1)
+    points = np.concatenate([*(shape.points for shape in shapes), np.zeros((0, 3)) if path is None else path])
+    plane = widest(points, up_axis(robot.engine.gravity))
+    flat = np.stack([points @ plane.right, points @ plane.up], axis=1)
     low, high = flat.min(axis=0), flat.max(axis=0)
     scale = float(min((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / np.maximum(high - low, 1e-9)))
     height = scale * (high[1] - low[1]) + 2 * MARGIN + 14.0  # below: the scale
@@ -70,7 +72,7 @@ def side_view(
 
     lines = []
     for k, shape in enumerate(shapes):
-        colour = colours[k] if colours else GHOST if k < len(shapes) - 1 and not labels else ""
+        colour = colours[k] if colours else EARLIER if k < len(shapes) - 1 and not labels else ""
         drawn = _drawn(geometry, shape, plane, place, colour)
         opacity = (k + 1) / len(shapes) if labels and not colours else 1.0
         lines += [f'<g opacity="{opacity:.2f}">', *drawn, "</g>"] if opacity < 1.0 else drawn
@@ -117,7 +119,7 @@ def _drawn(geometry: Geometry, shape: Shape, plane: Plane, place: Callable[[Arra
     for k in np.argsort(depth):
         part = solid[int(k)]
         outlines = outlines_of(geometry, part, shape, plane, place)
-        colour = tint if tint else SOFT if part.kind == ROD else part.colour or RIGID
+        colour = tint or part_colour(part)
         d = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in outline) + "Z" for outline in outlines)
         lines.append(f'<path d="{d}" fill="{colour}" stroke="{colour}" stroke-width="0.6"/>')
     if not tint:
@@ -128,7 +130,7 @@ def _drawn(geometry: Geometry, shape: Shape, plane: Plane, place: Callable[[Arra
 def outlines_of(
     geometry: Geometry, part: Part, shape: Shape, plane: Plane, place: Callable[[Array], Array]
 ) -> list[Array]:
-    """Polygons (n, 2) that a part covers together, seen in a plane; `place` puts points (n, 3) there."""
+    """Polygons (n, 2) that a part covers together in a plane; `place` puts points (n, 3) there."""
     if part.kind != ROD:
         return _body_outlines(part, shape, plane, place)
     rings = place(geometry.ring_points(shape, part.name))
@@ -139,9 +141,9 @@ def _body_outlines(part: Part, shape: Shape, plane: Plane, place: Callable[[Arra
     """The hull of a body that is convex, the triangles in sight of one that is not; of very many, their hull too."""
     if not part.convex:
         corners = shape.points[part.faces]
-        seen = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ plane.near > 0.0
-        if seen.sum() <= MOST_TRIANGLES:
-            return list(place(corners[seen]))
+        front = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ plane.near > 0.0
+        if front.sum() <= MOST_TRIANGLES:
+            return list(place(corners[front]))
     return [_hull(place(shape.points[part.points]))]
 
 
@@ -151,18 +153,9 @@ def _line(points: Array, colour: str) -> str:
 
 
 def _hull(points: Array) -> Array:
-    """Convex hull of points (n, 2), all turning the same way (monotone chain)."""
-    ordered = [(float(x), float(y)) for x, y in points[np.lexsort(points.T[::-1])]]
-
-    def half(along: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-        kept: list[tuple[float, float]] = []
-        for x, y in along:
-            while len(kept) > 1:
-                (ax, ay), (bx, by) = kept[-2:]
-                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0.0:
-                    break
-                kept.pop()
-            kept.append((x, y))
-        return kept[:-1]
-
-    return np.array([*half(ordered), *half(ordered[::-1])] or ordered)
+    """Convex hull of points (n, 2), counter-clockwise; the ends of what is flat."""
+    try:
+        return points[ConvexHull(points).vertices]
+    except QhullError:
+        order = np.lexsort(points.T[::-1])
+        return points[order[[0, -1]]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
-from sorosim.viz.figures import PALETTE, STYLE, finish, new_figure
-from sorosim.viz.space import axes_3d, settle
-from sorosim.viz.styles import chosen, styled
+from sorosim.viz.checks import PathLike, check_name
+from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, settle
 
 Array = NDArray[np.float64]
 
@@ -27,12 +26,9 @@ UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 
 def plot_sweep(
-    sweep: Any,
-    path: str | os.PathLike[str] | None = None,
-    y: str | None = None,
-    output: str | None = None,
-    style: str | os.PathLike[str] | None = None,
-) -> Figure:
+    sweep: Any, path: PathLike | None = None, y: str | None = None, output: str | None = None,
+    style: PathLike | None = None,
+) -> Figure:  # fmt: skip
     """A sweep as lines along one parameter, as maps over the two of a grid, or as a workspace.
 
     Parameters
@@ -62,20 +58,20 @@ def plot_sweep(
     shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
     known = _numeric(sweep)
     for name in shown:
-        if name not in known:
-            raise InputError("y" if y else "output", "a column of numbers", f"'{name}'", nearest(name, known))
+        check_name("y" if y else "output", name, known, "a column of numbers")
     # a robot that moves in a plane has nothing to show across it
     spans = {name: float(np.ptp(known[name][sweep.ok])) for name in shown}
     moving = [name for name, span in spans.items() if span > ROUNDING * max(spans.values())]
     shown, shape = moving or shown, sweep.shape
-    with chosen(style), styled(STYLE):
-        if len(sweep.names) == 1:
-            figure = _lines(sweep, shown)
-        elif shape is not None and len(shape) == 2 and min(shape) > 1:
-            figure = _maps(sweep, shown)
-        else:
-            figure = _workspace(sweep, y or sweep.names[0], output)
-        return finish(figure, path)
+    if len(sweep.names) == 1:
+        size, draw = (7.5, 0.8 + 2.2 * len(shown)), partial(_draw_lines, shown=shown)
+    elif shape is not None and len(shape) == 2 and min(shape) > 1:
+        size, draw = (1.0 + 4.3 * len(shown), 4.2), partial(_draw_maps, shown=shown)
+    else:
+        size, draw = (8.6, 6.0), partial(_draw_workspace, colour=y or sweep.names[0], output=output)
+    with new_figure(*size, path, style) as figure:
+        draw(figure, sweep)
+    return figure
 
 
 def _numeric(sweep: Any) -> dict[str, Array]:
@@ -89,14 +85,13 @@ def _unit(sweep: Any, name: str) -> str:
     return f" [{unit.replace('*', ' ')}]" if unit else ""
 
 
-def _lines(sweep: Any, shown: list[str]) -> Figure:
+def _draw_lines(figure: Figure, sweep: Any, shown: list[str]) -> None:
     """Columns along the one parameter; a line is broken where points failed, rings are unstable equilibria."""
     name, table = sweep.names[0], _numeric(sweep)
     words = name not in table
     x = sweep.values[:, 0]
     order = np.arange(len(x)) if sweep.plan.samples.ordered else np.argsort(x, kind="stable")
     unstable = sweep.ok & ~np.asarray(sweep.columns["stable"], dtype=bool) if "stable" in sweep.columns else None
-    figure = new_figure(7.5, 0.8 + 2.2 * len(shown))
     first = None
     for k, column in enumerate(shown):
         first = axes = figure.add_subplot(len(shown), 1, k + 1, sharex=first)
@@ -105,7 +100,7 @@ def _lines(sweep: Any, shown: list[str]) -> Figure:
         axes.plot(x[order], values[order], color=PALETTE[k % len(PALETTE)], **style)
         if unstable is not None and unstable.any():
             axes.plot(x[unstable], values[unstable], "o", markerfacecolor="none", color=UNSTABLE, label="unstable")
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            legend_beside(axes)
         for at in x[sweep.status == "failed"]:
             axes.axvline(at, color=FAILED, linestyle=":", linewidth=1.0)
         axes.set_ylabel(f"{column}{_unit(sweep, column)}")
@@ -116,29 +111,23 @@ def _lines(sweep: Any, shown: list[str]) -> Figure:
         axes.set_xticks(np.unique(x), [column[list(x).index(at)] for at in np.unique(x)])
     figure.align_ylabels()
     figure.suptitle(sweep.robot.name)
-    return figure
 
 
-def _maps(sweep: Any, shown: list[str]) -> Figure:
+def _draw_maps(figure: Figure, sweep: Any, shown: list[str]) -> None:
     """Columns over the two parameters of a grid; what failed is left empty, hatched is what is unstable."""
     table, shape = _numeric(sweep), sweep.shape
     grid = [sweep.values[:, k].reshape(shape) for k in range(2)]
     x, y = grid[0][:, 0], grid[1][0, :]
     order = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
-    figure = new_figure(1.0 + 4.3 * len(shown), 4.2)
     for k, column in enumerate(shown):
         axes = figure.add_subplot(1, len(shown), k + 1)
         axes.grid(False)
         values = table[column].reshape(shape)[np.ix_(*order)].T
         image = axes.pcolormesh(x[order[0]], y[order[1]], values, cmap=COLOURS, shading="nearest")
         figure.colorbar(image, ax=axes, label=f"{column}{_unit(sweep, column)}")
-        if (
-            "stable" in sweep.columns
-            and not (stable := np.asarray(sweep.columns["stable"], dtype=bool))[sweep.ok].all()
-        ):
-            loose = np.where(sweep.ok & ~stable, 1.0, np.nan).reshape(shape)[np.ix_(*order)].T
-            marks = np.argwhere(loose == 1.0)
-            axes.plot(x[order[0]][marks[:, 1]], y[order[1]][marks[:, 0]], "x", color="white", markersize=4.0)
+        stable = np.asarray(sweep.columns.get("stable", sweep.ok), dtype=bool)
+        i, j = np.nonzero((sweep.ok & ~stable).reshape(shape)[np.ix_(*order)].T)
+        axes.plot(x[order[0]][j], y[order[1]][i], "x", color="white", markersize=4.0)
         axes.set_xlabel(f"{sweep.names[0]}{_unit(sweep, sweep.names[0])}")
         axes.set_ylabel(f"{sweep.names[1]}{_unit(sweep, sweep.names[1])}")
         for axis, name, at in ((axes.xaxis, sweep.names[0], x), (axes.yaxis, sweep.names[1], y)):
@@ -146,15 +135,13 @@ def _maps(sweep: Any, shown: list[str]) -> Figure:
                 names = list(dict.fromkeys(sweep.columns[name].tolist()))
                 axis.set_ticks(sorted(set(at.tolist())), names)
     figure.suptitle(sweep.robot.name)
-    return figure
 
 
-def _workspace(sweep: Any, colour: str, output: str | None) -> Figure:
+def _draw_workspace(figure: Figure, sweep: Any, colour: str, output: str | None) -> None:
     """Positions of an output at all points, coloured by a column."""
     tips, ok, table = sweep.tip(output), sweep.ok, _numeric(sweep)
     words = colour not in table
     values = sweep.values[:, sweep.names.index(colour)] if words else table[colour]
-    figure = new_figure(8.6, 6.0)
     axes, room = axes_3d(figure, 111, sweep.robot, tips[ok])
     levels = np.unique(values[ok])
     cmap = colormaps[COLOURS]
@@ -181,4 +168,3 @@ def _workspace(sweep: Any, colour: str, output: str | None) -> Figure:
     missing = f", {len(sweep) - int(ok.sum())} without result" if not ok.all() else ""
     figure.suptitle(f"{sweep.robot.name}: {name} at {int(ok.sum())} points{missing}")
     settle(figure, axes, room)
-    return figure

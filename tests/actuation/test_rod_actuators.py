@@ -15,7 +15,7 @@ from sorosim.actuation.distributed_moment import DistributedMoment
 from sorosim.actuation.route import Run
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
-from sorosim.errors import ModelError
+from sorosim.errors import ModelError, PlugInError
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
 from sorosim.model.link import Link
@@ -282,27 +282,28 @@ def raising(u, xi, xid):
 
 
 @pytest.mark.parametrize(
-    ("evaluate", "message"),
+    ("evaluate", "kind", "message"),
     [
-        (raising, "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got "
+        (raising, PlugInError, "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got "
          "ZeroDivisionError: no air; look at "
          f"{__name__}.Bad.evaluate"),
-        (lambda u, xi, xid: None,
+        (lambda u, xi, xid: None, PlugInError,
          "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got nothing"),
-        (lambda u, xi, xid: RIGHT[:3],
+        (lambda u, xi, xid: RIGHT[:3], PlugInError,
          "actuators.a: expected ActuatorValues(wrench, by_strain, by_rate, by_input), got"),
-        (lambda u, xi, xid: RIGHT._replace(wrench=np.zeros(6)),
+        (lambda u, xi, xid: RIGHT._replace(wrench=np.zeros(6)), PlugInError,
          "actuators.a.wrench: expected shape (5, 6), got shape (6,)"),
-        (lambda u, xi, xid: RIGHT._replace(by_rate="none"),
+        (lambda u, xi, xid: RIGHT._replace(by_rate="none"), PlugInError,
          "actuators.a.by_rate: expected an array of shape (5, 6, 6), got 'none'"),
-        (lambda u, xi, xid: RIGHT._replace(by_input=np.full((5, 6), np.nan)),
+        (lambda u, xi, xid: RIGHT._replace(by_input=np.full((5, 6), np.nan)), ModelError,
          "actuators.a.by_input: expected finite numbers, got NaN or infinity at s = 0.04691 of rod 'arm', input 3"),
     ],
 )  # fmt: skip
-def test_an_actuator_that_goes_wrong_is_one_error_that_names_it_and_the_point(evaluate, message):
+def test_an_actuator_that_goes_wrong_is_one_error_that_names_it_and_the_point(evaluate, kind, message):
     robot = planar_rod(type("Bad", (SlowTendon,), {"evaluate": staticmethod(evaluate)})(0.0, 0.0, ("arm",)))
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(kind) as caught:
         robot.internal_force([0.0], [0.0], [3.0])
+    assert type(caught.value) is kind
     assert str(caught.value).startswith(message)
 
 

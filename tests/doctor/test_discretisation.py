@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.doctor.discretisation import discretisation, finer, gains, largest_shift
-from sorosim.doctor.finding import ODD, OK
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.refined import refined, transfer
+from sorosim.doctor.context import CheckContext
+from sorosim.doctor.discretisation import discretisation, finer, gains, largest_shift, refined, transfer
+from sorosim.doctor.findings import ODD, OK
 from sorosim.results.result import Equilibrium
 from tests.helpers.arms import changed, rubber_arm
 
@@ -27,7 +26,7 @@ def true_shift(robot, state):
 
 
 def estimated(robot):
-    return max((f for f in discretisation(Patient(robot)) if "tip of" in f.what), key=lambda f: f.value)
+    return max((f for f in discretisation(CheckContext(robot)) if "tip of" in f.what), key=lambda f: f.value)
 
 
 def cantilever(basis, bending, **more):
@@ -42,8 +41,8 @@ def cantilever(basis, bending, **more):
 )  # fmt: skip
 def test_the_estimate_is_of_the_size_of_the_error(basis, order):
     robot = cantilever(basis, order)
-    patient = Patient(robot)
-    states = [patient.rest, patient.at_work]
+    context = CheckContext(robot)
+    states = [context.equilibrium, context.actuated_equilibrium]
     worst = max((true_shift(robot, state) for state in states), key=lambda shift: shift.percent)
     found = estimated(robot)
     assert found.value / 1.5 <= worst.percent <= 1.5 * found.value
@@ -57,8 +56,8 @@ def test_the_estimate_is_of_the_size_of_the_error(basis, order):
 )
 def test_the_estimate_holds_for_bundled_robots(name):
     robot = sorosim.load(name)
-    patient = Patient(robot)
-    states = [state for state in (patient.rest, patient.at_work) if isinstance(state, Equilibrium)]
+    context = CheckContext(robot)
+    states = [state for state in (context.equilibrium, context.actuated_equilibrium) if isinstance(state, Equilibrium)]
     worst = max((true_shift(robot, state) for state in states), key=lambda shift: shift.percent)
     found = estimated(robot)
     # below a millionth of the length both are of the size of what solvers leave
@@ -73,9 +72,9 @@ def test_the_frequency_of_a_uniform_cantilever_is_judged_rightly():
                                               "actuators.pull.tendon.z": "r/2"})  # fmt: skip
         EI, line = 1e6 * np.pi / 4 * 0.004**4, 1000.0 * np.pi * 0.004**2
         exact = 1.875104**2 / (2.0 * np.pi * 0.4**2) * np.sqrt(EI / line)
-        patient = Patient(robot)
-        true = 100.0 * abs(patient.frequencies[0] / exact - 1.0)
-        (found,) = (f for f in discretisation(patient) if "frequency" in f.what)
+        context = CheckContext(robot)
+        true = 100.0 * abs(context.frequencies[0] / exact - 1.0)
+        (found,) = (f for f in discretisation(context) if "frequency" in f.what)
         assert true / 1.5 <= found.value <= 1.5 * true, order
 
 
@@ -93,9 +92,9 @@ def test_what_matters_most_is_named():
     links["end"]["rod"]["strain"] = {"bending": 2}
     better = sorosim.load({"sorosim": 1, "materials": rubber, "links": links})
     assert estimated(better).value < 0.1 * found.value
-    patient = Patient(robot)
+    context = CheckContext(robot)
     fine = refined(robot)
-    known = gains(robot, fine, transfer(robot, fine), patient.rest, "end")
+    known = gains(robot, fine, transfer(robot, fine), context.equilibrium, "end")
     best = max(known, key=lambda gain: gain.distance)
     assert (best.where, best.strain, best.order) == ("links.end.rod", "bending_y", 2)
 
@@ -113,7 +112,7 @@ def test_shapes_are_the_same_seen_from_a_finer_robot():
 
 
 def test_floating_robots_are_judged_by_their_frequencies():
-    found = list(discretisation(Patient(sorosim.load("flying_rod"))))
+    found = list(discretisation(CheckContext(sorosim.load("flying_rod"))))
     assert [("frequency" in f.what, f.level) for f in found] == [(True, OK)]
 
 
@@ -140,9 +139,9 @@ def test_the_estimate_is_never_silent_about_random_rods(n):
     rng, ratios = np.random.default_rng(11), []
     for _ in range(n):
         robot = random_rod(rng)
-        rest = Patient(robot).rest
+        rest = CheckContext(robot).equilibrium
         if isinstance(rest, str):
-            continue  # none was found: that is told too
+            continue  # none was found: that is reported too
         try:
             true = true_shift(robot, rest).percent
         except sorosim.ConvergenceError:

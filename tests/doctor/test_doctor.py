@@ -151,26 +151,26 @@ def test_a_leaf_that_bends_in_its_plane_is_as_thin_as_it_is():
 
 
 def test_redundant_loops_are_named_with_their_conditions():
-    (told,) = [f for f in examine(sorosim.load("four_bar")) if f.where == "loops" and f.level == NOTE]
+    (reported,) = [f for f in examine(sorosim.load("four_bar")) if f.where == "loops" and f.level == NOTE]
     # a planar hinge in space: two of its five conditions are needed
-    assert "5 conditions of 1 loop, 2 of them independent" in told.what
-    assert "3 of 'pin'" in told.what
-    assert told.value == 3.0
+    assert "5 conditions of 1 loop, 2 of them independent" in reported.what
+    assert "3 of 'pin'" in reported.what
+    assert reported.value == 3.0
 
 
 def test_a_number_comes_with_most_findings():
     found = examine(sorosim.load(SOUND, set={"gravity": "[0, 0, -981]"}))
-    (told,) = [finding for finding in found if finding.where == "gravity"]
-    assert (told.level, told.value, told.unit) == (ODD, pytest.approx(981.0), "m/s^2")
+    (reported,) = [finding for finding in found if finding.where == "gravity"]
+    assert (reported.level, reported.value, reported.unit) == (ODD, pytest.approx(981.0), "m/s^2")
 
 
 def test_what_a_locked_strain_would_do_is_that_of_a_hanging_rod():
     """Its mean stretch by its own weight is rho g L / 2 E; Gauss quadrature of a linear force is exact."""
     changes = {"gravity": "[9.81, 0, 0]", "links.arm.rod.strain": "{bending: 2}", "materials.rubber.young": "20 kPa"}
-    (told,) = [f for f in examine(sorosim.load(SOUND, set=changes)) if "is locked" in f.what]
-    assert told.where == "links.arm.rod.strain"
-    assert told.value == pytest.approx(100.0 * 1000.0 * 9.81 * 0.3 / 2.0 / 20e3, rel=1e-9)
-    assert told.level == NOTE
+    (reported,) = [f for f in examine(sorosim.load(SOUND, set=changes)) if "is locked" in f.what]
+    assert reported.where == "links.arm.rod.strain"
+    assert reported.value == pytest.approx(100.0 * 1000.0 * 9.81 * 0.3 / 2.0 / 20e3, rel=1e-9)
+    assert reported.level == NOTE
 
 
 def test_the_quadrature_of_a_uniform_rod_is_exact():
@@ -215,11 +215,11 @@ def test_findings_are_plain_data(tmp_path):
     from sorosim.cli.main import app
 
     (tmp_path / "arm.yaml").write_text(sorosim.load(SOUND, set={"materials.rubber.density": 1.0}).to_yaml())
-    told = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
-    content = json.loads(told.output, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    reported = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
+    content = json.loads(reported.output, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert content["counts"]["odd"] == sum(f["level"] == "odd" for f in content["findings"]) > 0
-    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit"}
-    assert told.exit_code == 0
+    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit", "code"}
+    assert reported.exit_code == 0
     broken = {
         **SOUND,
         "links": {**SOUND["links"], "end": {"parent": "arm", "joint": {"revolute": {"axis": [0, 1, 0]}}}},
@@ -243,18 +243,18 @@ def test_a_dead_end_moment_flutters_and_does_not_buckle():
     eq = sorosim.statics(robot)
     growth = eq.linearize().growth
     assert (growth.buckling, growth.flutter > 0, eq.stability) == (0, True, "unstable (flutter)")
-    (told,) = [f for f in examine(robot) if f.where == "equilibrium"]
-    assert told.level == NOTE
-    assert "flutters at" in told.what
-    assert "buckl" not in told.what + told.remedy
+    (reported,) = [f for f in examine(robot) if f.where == "equilibrium"]
+    assert reported.level == NOTE
+    assert "flutters at" in reported.what
+    assert "buckl" not in reported.what + reported.remedy
     # a complex pair of the tangent is no limit of the load
     assert "gives way" not in of_statics(StaticSystem(robot, eq.u, {}), eq.q).words
-    needed = float(re.search(r"damping of materials of (\S+) s times their young", told.remedy)[1])
+    needed = float(re.search(r"damping of materials of (\S+) s times their young", reported.remedy)[1])
     assert sorosim.statics(end_moment(f"{1e6 * needed} Pa*s")).stable
 
 
 def test_each_check_is_told_before_it_begins():
-    told = []
-    found = examine(sorosim.load(SOUND), progress=lambda *now: told.append(now))
-    assert [k for _, k, _ in told] == list(range(1, told[0][2] + 1))
-    assert len(found) >= len(told) > 20
+    reported = []
+    found = examine(sorosim.load(SOUND), progress=lambda *now: reported.append(now))
+    assert [k for _, k, _ in reported] == list(range(1, reported[0][2] + 1))
+    assert len(found) >= len(reported) > 20

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import sorosim
 from sorosim.cli.main import app
 from sorosim.doctor import ODD, WRONG, examine
-from sorosim.doctor.patient import Patient
-from sorosim.doctor.placement import DEGREES, degrees_as_radians
+from sorosim.doctor.bodies import DEGREES, degrees_as_radians
+from sorosim.doctor.context import CheckContext
 from sorosim.doctor.rods import spike
 from tests.helpers.arms import changed, rubber_arm
 
@@ -23,8 +23,8 @@ def of(where, content):
 
 
 def printed_step(content):
-    (told,) = of("stiffness", content)
-    return float(re.search(r"steps of (\S+) s", told.what).group(1))
+    (reported,) = of("stiffness", content)
+    return float(re.search(r"steps of (\S+) s", reported.what).group(1))
 
 
 def growth(matrix):
@@ -34,7 +34,7 @@ def growth(matrix):
 def test_explicit_steps_are_those_of_the_damped_motion():
     """Euler's method on the linearised motion: its fastest part is damped beyond swinging, and so is its limit."""
     step = printed_step(ARM)
-    A = Patient(sorosim.load(ARM)).linear.A
+    A = CheckContext(sorosim.load(ARM)).linearization.A
     eye = np.eye(len(A))
     # two digits are printed
     assert growth(eye + 0.94 * step * A) < 1.0 < growth(eye + 1.06 * step * A)
@@ -43,7 +43,7 @@ def test_explicit_steps_are_those_of_the_damped_motion():
 def test_explicit_steps_without_damping_are_those_of_central_differences():
     content = changed(ARM, {"materials.rubber.damping": 0})
     step = printed_step(content)
-    A = Patient(sorosim.load(content)).linear.A
+    A = CheckContext(sorosim.load(content)).linearization.A
     n = len(A) // 2
     K, eye = -A[n:, :n], np.eye(n)
     for factor, stable in ((0.94, True), (1.06, False)):
@@ -60,11 +60,11 @@ def test_what_falls_feels_no_weight():
     EI, line = 1e6 * np.pi / 4.0 * 0.003**4, 1000.0 * np.pi * 0.003**2
     exact = 4.730041**2 / (2.0 * np.pi * 0.3**2) * np.sqrt(EI / line)
     for g in (9.81, 0.0):
-        frequencies = Patient(sorosim.load(changed(content, {"gravity": [0, 0, -g]}))).frequencies
+        frequencies = CheckContext(sorosim.load(changed(content, {"gravity": [0, 0, -g]}))).frequencies
         # rotary inertia takes (pi r/L)^2 or so from it
         assert frequencies.min() == pytest.approx(exact, rel=2e-3), g
     rigid = {"joint": "free", "body": {"mass": 1, "inertia": [1, 1, 1]}}
-    assert not len(Patient(sorosim.load({"sorosim": 1, "links": {"body": rigid}})).frequencies)
+    assert not len(CheckContext(sorosim.load({"sorosim": 1, "links": {"body": rigid}})).frequencies)
 
 
 def test_a_rod_is_as_slender_in_pieces_as_in_one():
@@ -130,9 +130,9 @@ def test_degrees_that_were_read_as_radians_are_known_by_their_digits():
         assert degrees_as_radians(Rotation.from_rotvec(np.radians(degrees) * axis).as_matrix()) == 0.0
     for _ in range(300):
         rpy = rng.choice([0.0, 30.0, 45.0, -60.0, 90.0, 180.0], size=3)
-        told = degrees_as_radians(Rotation.from_euler("xyz", rpy).as_matrix())
+        reported = degrees_as_radians(Rotation.from_euler("xyz", rpy).as_matrix())
         # another order of turns may be the shorter way to say the same: whatever is named has been written
-        assert (told > 0.0) == bool(rpy.any())
+        assert (reported > 0.0) == bool(rpy.any())
         assert degrees_as_radians(Rotation.from_euler("xyz", rpy, degrees=True).as_matrix()) == 0.0
     assert not any(degrees_as_radians(R) for R in Rotation.random(3000, random_state=2).as_matrix())
 
@@ -173,19 +173,19 @@ def test_rods_of_one_kind_are_one_line_of_the_table(tmp_path):
     links = {name: {"at": {"position": [0, y, 0]}, "rod": rod} for y, name in enumerate(("a", "b", "c"))}
     robot = sorosim.load({**ARM, "links": links, "actuators": {}})
     (tmp_path / "three.yaml").write_text(robot.to_yaml())
-    told = CliRunner().invoke(app, ["check", str(tmp_path / "three.yaml")])
-    assert told.exit_code == 0
-    assert told.output.count("without shear") == 1
-    assert "links.a.rod and 2 more" in told.output
+    reported = CliRunner().invoke(app, ["check", str(tmp_path / "three.yaml")])
+    assert reported.exit_code == 0
+    assert reported.output.count("without shear") == 1
+    assert "links.a.rod and 2 more" in reported.output
     assert sum(f.level == ODD for f in examine(robot)) == 3
-    assert "3 odd" in told.output
+    assert "3 odd" in reported.output
 
 
 def test_what_gauss_points_miss_of_a_winding_tendon_is_that_of_its_integrals():
     """Of a uniform rod the basis is orthogonal: the work of unit tension on P_i is the integral of P_i z/|t|."""
     content = changed(ARM, {"links.arm.rod.strain": {"bending_y": 3}, "links.arm.rod.quadrature": 6})
     content = changed(content, {"actuators.pull.tendon.z": "5 mm*cos(2*pi*3*s)"})
-    (told,) = [f for f in of("actuators.pull", content) if "faster along" in f.what]
+    (reported,) = [f for f in of("actuators.pull", content) if "faster along" in f.what]
 
     def work(n):
         x, w = np.polynomial.legendre.leggauss(n)
@@ -196,7 +196,7 @@ def test_what_gauss_points_miss_of_a_winding_tendon_is_that_of_its_integrals():
 
     size = np.sqrt(2.0 * np.arange(4) + 1.0)
     missed = np.linalg.norm(size * (work(6) - work(300))) / np.linalg.norm(size * work(300))
-    assert told.value == pytest.approx(100.0 * missed, rel=1e-8)
+    assert reported.value == pytest.approx(100.0 * missed, rel=1e-8)
 
 
 @pytest.mark.parametrize("flow", [[0, "0.1*y/(y*y + z*z)", 0], [0, 0, "1/z"]])
@@ -217,15 +217,15 @@ def test_what_springs_hold_in_the_air_has_their_frequencies():
     ball = {"joint": "free", "body": {"sphere": {"radius": "5 cm"}, "mass": "1 kg"}}
     block = {"t_end": 10, "dt_out": 0.5, "step": 0.5, "method": "newmark"}
     robot = sorosim.load({"sorosim": 1, "name": "moored", "links": {"ball": ball}, "loads": springs, "simulate": block})
-    patient = Patient(robot)
-    assert isinstance(patient.rest, str)
+    context = CheckContext(robot)
+    assert isinstance(context.equilibrium, str)
     weightless = sorosim.load({"sorosim": 1, "gravity": [0, 0, 0], "links": {"ball": ball}, "loads": springs})
     q = robot.initial_q
     K = -weightless.inverse_dynamics_derivatives(q, 0 * q, 0 * q).dtau_dq
     expected = np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(robot.mass_matrix(q), K)).real)) / (2 * np.pi)
-    assert max(patient.frequencies) == pytest.approx(expected.max(), rel=1e-9)
-    told = [f.where for f in examine(robot) if f.level == ODD]
-    assert {"simulate.dt_out", "simulate.step"} <= set(told)
+    assert max(context.frequencies) == pytest.approx(expected.max(), rel=1e-9)
+    reported = [f.where for f in examine(robot) if f.level == ODD]
+    assert {"simulate.dt_out", "simulate.step"} <= set(reported)
 
 
 def test_a_winding_tendon_is_seen_beside_a_rod_with_many_points():
@@ -234,8 +234,8 @@ def test_a_winding_tendon_is_seen_beside_a_rod_with_many_points():
     other = {**ARM["links"]["arm"]["rod"], "quadrature": 60}
     beside = changed(alone, {"links.other": {"at": {"position": [0, 1, 0]}, "rod": other}})
     for content in (alone, beside):
-        told = [f for f in examine(sorosim.load(content)) if f.where == "actuators.pull" and f.level == ODD]
-        assert any("Gauss points" in f.what for f in told)
+        reported = [f for f in examine(sorosim.load(content)) if f.where == "actuators.pull" and f.level == ODD]
+        assert any("Gauss points" in f.what for f in reported)
 
 
 def test_a_load_beyond_all_bounds_is_refused_and_one_that_comes_there_is_told():
@@ -244,5 +244,5 @@ def test_a_load_beyond_all_bounds_is_refused_and_one_that_comes_there_is_told():
 
     with pytest.raises(sorosim.SorosimError, match=r"force\[2\].*none beyond 1e\+50"):
         loaded(1e300)
-    (told,) = (f for f in examine(loaded("1e300 * t")) if f.where == "loads.tip")
-    assert (told.level, told.what) == (ODD, "is beyond all numbers at times")
+    (reported,) = (f for f in examine(loaded("1e300 * t")) if f.where == "loads.tip")
+    assert (reported.level, reported.what) == (ODD, "is beyond all numbers at times")

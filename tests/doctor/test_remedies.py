@@ -1,4 +1,4 @@
-"""Remedies, followed word for word, mend what they were told for."""
+"""Remedies, followed word for word, mend what they were reported for."""
 
 import re
 
@@ -20,7 +20,7 @@ CONE = {
     "actuators.up.tendon.z": "r/2",
     "actuators.side.tendon.y": "r/2",
 }
-# robot, mistake, where it is told, words of it, how the number of the remedy is written into the file
+# robot, mistake, where it is reported, words of it, how the number of the remedy is written into the file
 FOLLOWED = {
     "young": (
         "arm",
@@ -102,30 +102,30 @@ FOLLOWED = {
 }
 
 
-def told(robot, changes, where, words):
+def reported(robot, changes, where, words):
     return [f for f in examine(load(robot, changes)) if f.where == where and words in f.what and f.level not in ("ok",)]
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_the_number_of_a_remedy_mends(name):
     robot, mistake, at, path = FOLLOWED[name]
-    (finding,) = told(robot, mistake, *at)
+    (finding,) = reported(robot, mistake, *at)
     number = float(re.search(NUMBER, finding.remedy.replace("matters most", "")).group())
     value = int(number) if path.endswith(("quadrature", "bending")) else number
-    assert [f for f in told(robot, {**mistake, path: value}, *at) if f.level == ODD] == []
+    assert [f for f in reported(robot, {**mistake, path: value}, *at) if f.level == ODD] == []
 
 
 def test_a_strain_is_freed_as_the_remedy_writes_it():
-    (finding,) = told("arm", SOFT_STRETCH, "links.arm.rod.strain", "elongation is locked")
+    (finding,) = reported("arm", SOFT_STRETCH, "links.arm.rod.strain", "elongation is locked")
     assert "{elongation: 0}" in finding.remedy
-    assert told("arm", {**SOFT_STRETCH, "links.arm.rod.strain.elongation": 0}, finding.where, "elongation") == []
+    assert reported("arm", {**SOFT_STRETCH, "links.arm.rod.strain.elongation": 0}, finding.where, "elongation") == []
 
 
 def test_damping_by_the_factor_of_the_remedy_rings_as_long_as_it_says():
     little = {"materials.rubber.damping": 1e-3, "links.hand.joint.revolute.damping": 0}
-    (finding,) = told("arm", little, "damping", "rings")
+    (finding,) = reported("arm", little, "damping", "rings")
     factor = float(re.search(NUMBER, finding.remedy).group())
     better = load("arm", {**little, "materials.rubber.damping": 1e-3 * factor})
-    from sorosim.doctor.patient import Patient
+    from sorosim.doctor.context import CheckContext
 
-    assert Patient(better).damping_ratio == pytest.approx(0.01, rel=0.1)
+    assert CheckContext(better).damping_ratio == pytest.approx(0.01, rel=0.1)

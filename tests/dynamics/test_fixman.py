@@ -10,6 +10,7 @@ from helpers.kinds import JOINT_KINDS
 from helpers.robots import cable_manipulator, random_body, random_joint, random_pose, rigid_tree
 
 import sorosim
+from sorosim.dynamics.fixman import Fixman
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
@@ -225,7 +226,7 @@ def test_all_driven_but_three_of_four_hundred():
     known[[0, 50, 399]] = False
     free = np.flatnonzero(~known)
     expected = np.linalg.inv(robot.mass_matrix(q)[np.ix_(free, free)])
-    found = robot._fixman.solve(q, known, np.eye(400)[:, free])
+    found = robot.engine.companion(Fixman).solve(q, known, np.eye(400)[:, free])
     assert not found[known].any()
     # hundreds of rigid joints in a row: forces that hardly show in any motion, cond(H_hh) near 400^4
     d = np.sqrt(np.diag(expected))

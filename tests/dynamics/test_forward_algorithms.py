@@ -6,6 +6,7 @@ from helpers.differences import relative_error
 from helpers.robots import rigid_tree, varied_tree
 
 import sorosim
+from sorosim.dynamics.reference import unit_columns
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 
@@ -53,7 +54,9 @@ def test_unit_calls_of_inverse_dynamics_are_the_bias_and_the_mass_matrix(seed):
     d = np.sqrt(np.diag(M))
     # nothing is taken from a column, so each entry has its digits in the scale of its row and column; those that are
     # lost are of moments about the world's origin, from where a body is far and small
-    assert (np.abs(robot._unit_columns(q, columns) - M[:, columns]) <= 1000 * EPS * np.outer(d, d[columns])).all()
+    assert (
+        np.abs(unit_columns(robot.engine, q, columns) - M[:, columns]) <= 1000 * EPS * np.outer(d, d[columns])
+    ).all()
     found, expected = (robot.forward_dynamics(q, qd, u, algorithm=name) for name in ("unit", "composite"))
     assert relative_error(d * found, d * expected) < digits(robot, q)
 
@@ -224,5 +227,5 @@ def test_ready_gives_the_internal_force():
     robot = tree(1)
     q, qd, _, _, u, _ = state(robot, 1)
     engine = robot.engine
-    found = engine.evaluate(task.READY, q, qd, np.zeros(robot.ndof), u)
+    found = engine.evaluate(task.PREPARE, q, qd, np.zeros(robot.ndof), u)
     np.testing.assert_allclose(found.tau, robot.internal_force(q, qd, u), rtol=1e-14, atol=1e-14)

@@ -196,7 +196,7 @@ def test_an_input_without_a_value_at_the_start_is_named_by_every_method(arm, met
 def test_growth_is_not_looked_for_where_it_would_take_minutes(arm, monkeypatch):
     message = str(failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"}))
     assert "motions grow within" in message
-    monkeypatch.setattr(failure, "MANY", arm.ndof - 1)
+    monkeypatch.setattr(failure, "MAX_EIGENVALUES", arm.ndof - 1)
     assert "motions grow within" not in str(failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"}))
 
 
@@ -231,12 +231,12 @@ def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):
     system = OdeSystem(arm, input_motion(arm.actuator_names, {}), {})
     trials = Trials(system, None)
     state = np.zeros(2 * arm.ndof)
-    trials.refused(0.2, state, ModelError("arm", "mass", "none"))
-    assert "expected mass" in trials.refusal(0.2)
-    assert trials.refusal(0.3) == ""
-    trials.refused(0.4, np.full_like(state, np.nan), ModelError("arm", "mass", "none"))
-    assert trials.bad[0] == 0.4
-    assert trials.refusal(0.4) == ""
+    trials.note_failure(0.2, state, ModelError("arm", "mass", "none"))
+    assert "expected mass" in trials.failure_reason(0.2)
+    assert trials.failure_reason(0.3) == ""
+    trials.note_failure(0.4, np.full_like(state, np.nan), ModelError("arm", "mass", "none"))
+    assert trials.nonfinite[0] == 0.4
+    assert trials.failure_reason(0.4) == ""
 
 
 @pytest.mark.parametrize("method", METHODS)

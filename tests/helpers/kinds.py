@@ -7,11 +7,11 @@ from sorosim.registry import JOINTS
 
 JOINT_KINDS = tuple(JOINTS.declared())
 COORDINATES = {name: kind.coordinates for name, kind in JOINTS.declared().items()}
-WITHOUT_AXIS = tuple(name for name, kind in JOINTS.declared().items() if "axis" not in kind.key_names())
+WITHOUT_AXIS = tuple(name for name, kind in JOINTS.declared().items() if "axis" not in kind.declaration())
 # those that close loops, and those in which springs and motors may act there
 CLOSING = tuple(name for name, kind in JOINTS.declared().items() if kind.turn is not None)
 WITH_SPRINGS = tuple(name for name, kind in JOINTS.declared().items() if kind.takes_springs_in_loop())
-BESIDE = tuple(name for name, kind in JOINTS.declared().items() if "through" in kind.key_names())
+BESIDE = tuple(name for name, kind in JOINTS.declared().items() if "through" in kind.declaration())
 
 
 def oblique(kind: str, **options: Any) -> Joint:

@@ -382,8 +382,8 @@ def test_a_large_mesh_from_no_file_is_written_if_a_text_can_hold_it(monkeypatch)
     with pytest.raises(ModelError) as caught:
         dump(Robot(Description("angles", (link, replace(link, name="b")))))
     assert str(caught.value) == (
-        "links.b.body.shape.mesh: expected at most 30 triangles that are from no file, got more; write it to a file and read it with "
-        "sorosim.io.meshes.read_mesh"
+        "links.b.body.shape.mesh: expected at most 30 triangles that are from no file, got more; write it to a file "
+        "and read it with sorosim.io.meshes.read_mesh"
     )
 
 

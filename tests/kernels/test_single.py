@@ -33,7 +33,7 @@ def general(engine):
     segment = engine.tree.segment.copy()
     segment[segment[:, KIND] == COMMUTING, KIND] = GENERAL
     segment[:, RIGID] = 0
-    other = engine.but(tree=engine.tree._replace(segment=segment))
+    other = engine.replace(tree=engine.tree._replace(segment=segment))
     assert not any(is_single(other.tree, b) for b in range(len(other.tree.block)))
     return other
 

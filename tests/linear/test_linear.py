@@ -22,14 +22,14 @@ from sorosim.model.section import Circle, Rectangle
 
 def from_forward_dynamics(robot, lin, driven, h=1e-4):
     """K and D over M by central differences of accelerations, with loops closed."""
-    from sorosim.results.modes import _closed
+    from sorosim.results.modes import _project_onto_loops
 
     n, Z = lin.Z.shape[1], lin.Z
 
     def acceleration(z, rate):
         q, qd = lin.q + Z @ z, lin.qd + Z @ rate
         if robot.n_multipliers:
-            q, qd = _closed(robot, q, qd, lin.free)
+            q, qd = _project_onto_loops(robot, q, qd, lin.free)
         return Z.T @ robot.forward_dynamics(q, qd, lin.u, driven=driven)
 
     zero, columns = np.zeros(n), []

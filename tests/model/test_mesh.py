@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from sorosim.errors import ModelError
 from sorosim.model.mesh import Mesh
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from sorosim.viz.skins import shape_skin
+from sorosim.viz.surfaces import shape_surface
 
 SIZE = (0.3, 0.2, 0.7)
 
@@ -38,7 +38,7 @@ def test_a_box_far_away_keeps_its_digits():
     ids=lambda shape: shape.kind,
 )  # fmt: skip
 def test_a_fine_surface_of_a_shape_has_its_moments(shape):
-    skin = shape_skin(shape, 256)
+    skin = shape_surface(shape, 256)
     places, index = np.unique(skin.points.round(12), axis=0, return_inverse=True)
     faces = index.reshape(-1)[skin.faces]
     same_moments(Mesh(places, faces).moments, shape.moments, 1e-3)

@@ -10,7 +10,7 @@ from sorosim.errors import InputError
 from sorosim.model.basis import Strain
 from sorosim.model.joints import Joint
 from sorosim.model.section import Circle
-from sorosim.results.modes import ModeRun, describe, shares, spoken
+from sorosim.results.modes import ModeRun, describe, format_shares, shares
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +129,12 @@ def test_shares_name_what_moves(manipulator):
         parts = shares(manipulator, k)
         assert sum(parts.values()) == pytest.approx(1.0, rel=1e-12)
         assert list(parts.values()) == sorted(parts.values(), reverse=True)
-    assert spoken(manipulator.shares(1)) == "arm bending_z 100 %"
+    assert format_shares(manipulator.shares(1)) == "arm bending_z 100 %"
     lin = undamped(bending_y=3, torsion=2, elongation=2)
     kinds = [next(iter(lin.shares(k))) for k in range(1, 9)]
     assert set(kinds) == {"arm bending_y", "arm torsion", "arm elongation"}
     assert all(max(lin.shares(k).values()) > 1.0 - 1e-12 for k in range(1, 9))  # a straight rod couples none
-    assert spoken({"a": 0.5, "b": 0.495, "c": 0.005}) == "a 50 %, b 50 %"
+    assert format_shares({"a": 0.5, "b": 0.495, "c": 0.005}) == "a 50 %, b 50 %"
 
 
 def test_shares_of_joints_have_the_names_of_their_links():

@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose
 
 from sorosim.linear.growth import Growth, growing
 from sorosim.solvers.bordered import Border, Scales, across, orientation
-from sorosim.solvers.continuation import Steps, follow_curve
-from sorosim.solvers.curve import Curve, Family
+from sorosim.solvers.continuation import StepOptions, follow_curve
+from sorosim.solvers.curve import ContinuationProblem, Curve
 
 
 def scalar(residual, dx, dw, **more):
-    """A family in one unknown."""
-    return Family(
+    """A problem in one unknown."""
+    return ContinuationProblem(
         lambda x, w: (np.array([residual(x[0], w)]), np.array([[dx(x[0], w)]]), np.array([dw(x[0], w)])),
         np.eye(1), **more,
     )  # fmt: skip
@@ -29,45 +29,45 @@ ONWARD = np.array([0.0, 1.0])
 
 
 def test_folds_of_a_cubic_are_located_to_rounding():
-    found, curve = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
+    found, curve = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(high=2.0))
     assert found.complete
     assert found.message == "reached the end of the range"
-    folds = np.array([special.place.z for special in found.specials])
+    folds = np.array([special.point.z for special in found.specials])
     x = 0.5 + np.array([-1.0, 1.0]) * np.sqrt(0.05)
     assert [special.kind for special in found.specials] == ["fold", "fold"]
     assert_allclose(folds[:, 0], x, rtol=1e-9)
     assert_allclose(folds[:, 1], cubic(x, 0.0) / 0.3, rtol=1e-13)
-    for place in found.places:
-        assert abs(cubic(*place.z)) < 5e-13  # rounding of 1e-13 of its terms is where the corrector ends
-        assert curve.length(place.tangent) == pytest.approx(1.0)
-    assert found.places[-1].z[1] == 2.0
+    for point in found.points:
+        assert abs(cubic(*point.z)) < 5e-13  # rounding of 1e-13 of its terms is where the corrector ends
+        assert curve.length(point.tangent) == pytest.approx(1.0)
+    assert found.points[-1].z[1] == 2.0
 
 
 def test_steps_shorten_where_the_curve_turns():
-    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
-    z = np.array([place.z for place in found.places])
-    turns = [float(np.arccos(np.clip(a.tangent @ b.tangent, -1, 1))) for a, b in pairwise(found.places)]
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(high=2.0))
+    z = np.array([point.z for point in found.points])
+    turns = [float(np.arccos(np.clip(a.tangent @ b.tangent, -1, 1))) for a, b in pairwise(found.points)]
     assert max(turns) < 0.35
     assert np.linalg.norm(np.diff(z, axis=0), axis=1).max() < 0.11
 
 
 def test_the_way_back_is_the_same_curve():
-    on, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
-    x, w = on.places[-1].z
-    back, _ = follow_curve(ARCH, np.array([x]), w, -ONWARD, Steps(low=0.0))
-    assert back.places[-1].z == pytest.approx([0.0, 0.0], abs=1e-12)
+    on, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(high=2.0))
+    x, w = on.points[-1].z
+    back, _ = follow_curve(ARCH, np.array([x]), w, -ONWARD, StepOptions(low=0.0))
+    assert back.points[-1].z == pytest.approx([0.0, 0.0], abs=1e-12)
     for one, other in zip(on.specials, back.specials[::-1], strict=True):
-        assert one.place.z == pytest.approx(other.place.z, abs=1e-9)
+        assert one.point.z == pytest.approx(other.point.z, abs=1e-9)
 
 
 def test_a_closed_curve_comes_back_to_its_start():
     circle = scalar(lambda x, w: x**2 + w**2 - 1.0, lambda x, w: 2 * x, lambda x, w: 2 * w)
-    found, _ = follow_curve(circle, np.ones(1), 0.0, ONWARD, Steps())
+    found, _ = follow_curve(circle, np.ones(1), 0.0, ONWARD, StepOptions())
     assert found.message == "came back to its start"
     assert found.complete
-    assert [special.place.z[1] for special in found.specials] == pytest.approx([1.0, -1.0], abs=1e-14)
+    assert [special.point.z[1] for special in found.specials] == pytest.approx([1.0, -1.0], abs=1e-14)
     # chords of steps of which none turns by more than 0.35
-    assert found.places[-1].s == pytest.approx(2.0 * np.pi, rel=1e-2)
+    assert found.points[-1].s == pytest.approx(2.0 * np.pi, rel=1e-2)
 
 
 def crossing(second):
@@ -84,10 +84,10 @@ def crossing(second):
 
 @pytest.mark.parametrize("second", [0.0, 0.3, -2.0])
 def test_directions_of_pitchforks_and_crossings_are_exact(second):
-    found, _ = follow_curve(crossing(second), np.zeros(1), 0.0, ONWARD, Steps(high=2.0))
+    found, _ = follow_curve(crossing(second), np.zeros(1), 0.0, ONWARD, StepOptions(high=2.0))
     (special,) = found.specials
     assert special.kind == "branch"
-    assert special.place.z == pytest.approx([0.0, 0.5], abs=1e-10)
+    assert special.point.z == pytest.approx([0.0, 0.5], abs=1e-10)
     (direction,) = special.directions
     # differences of second derivatives of a cubic: rounding over 1e-4
     assert_allclose(direction[1] / direction[0], second, rtol=0, atol=1e-8)
@@ -100,49 +100,49 @@ def test_branch_points_that_two_branches_share_are_found_by_what_grows():
         k = 0.5 - w
         return k * x + x**3, np.diag(k + 3.0 * x**2), -x
 
-    family = Family(evaluate, np.eye(2), lambda x, w: Growth(2 * int(0.5 - w < 0.0)))
-    found, _ = follow_curve(family, np.zeros(2), 0.0, np.array([0.0, 0.0, 1.0]), Steps(high=2.0))
+    problem = ContinuationProblem(evaluate, np.eye(2), lambda x, w: Growth(2 * int(0.5 - w < 0.0)))
+    found, _ = follow_curve(problem, np.zeros(2), 0.0, np.array([0.0, 0.0, 1.0]), StepOptions(high=2.0))
     (special,) = found.specials
     assert special.kind == "branch"
-    assert special.place.z[2] == pytest.approx(0.5, abs=1e-10)
+    assert special.point.z[2] == pytest.approx(0.5, abs=1e-10)
     assert len(special.directions) == 2
     assert_allclose(np.array(special.directions)[:, 2], 0.0, atol=1e-10)
 
 
 def test_flutter_is_where_the_count_changes_though_nothing_is_singular():
-    family = scalar(
+    problem = scalar(
         lambda x, w: x - w, lambda x, w: 1.0, lambda x, w: -1.0, growth=lambda x, w: Growth(0, int(w > 0.7))
     )  # fmt: skip
-    found, _ = follow_curve(family, np.zeros(1), 0.0, ONWARD, Steps(high=1.0))
+    found, _ = follow_curve(problem, np.zeros(1), 0.0, ONWARD, StepOptions(high=1.0))
     (special,) = found.specials
     assert special.kind == "flutter"
-    assert special.place.z[1] == pytest.approx(0.7, abs=1e-10)
+    assert special.point.z[1] == pytest.approx(0.7, abs=1e-10)
 
 
 def test_a_curve_that_ends_says_so():
     def end(x, w):
         return x - np.sqrt(1.0 - w) if w < 1.0 else np.nan
 
-    family = scalar(end, lambda x, w: 1.0, lambda x, w: 0.5 / np.sqrt(1.0 - w) if w < 1.0 else np.nan)
-    found, _ = follow_curve(family, np.ones(1), 0.0, ONWARD, Steps(high=2.0))
+    problem = scalar(end, lambda x, w: 1.0, lambda x, w: 0.5 / np.sqrt(1.0 - w) if w < 1.0 else np.nan)
+    found, _ = follow_curve(problem, np.ones(1), 0.0, ONWARD, StepOptions(high=2.0))
     assert not found.complete
     assert found.message == "stopped: steps became too small"
-    assert found.places[-1].z[1] == pytest.approx(1.0, abs=1e-5)
+    assert found.points[-1].z[1] == pytest.approx(1.0, abs=1e-5)
 
 
 def test_a_kink_is_passed_in_small_steps():
-    family = scalar(lambda x, w: x - 0.5 * abs(w - 0.5), lambda x, w: 1.0, lambda x, w: -0.5 * np.sign(w - 0.5))
-    found, _ = follow_curve(family, np.array([0.25]), 0.0, ONWARD, Steps(high=1.0))
+    problem = scalar(lambda x, w: x - 0.5 * abs(w - 0.5), lambda x, w: 1.0, lambda x, w: -0.5 * np.sign(w - 0.5))
+    found, _ = follow_curve(problem, np.array([0.25]), 0.0, ONWARD, StepOptions(high=1.0))
     assert found.complete
     assert not found.specials
 
 
 def test_points_and_stops_end_a_curve():
-    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(most=5))
-    assert (len(found.places), found.message) == (5, "stopped after 5 points")
-    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, Steps(stop=lambda x, w: x[0] > 0.4))
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(most=5))
+    assert (len(found.points), found.message) == (5, "stopped after 5 points")
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(stop=lambda x, w: x[0] > 0.4))
     assert found.message == "stopped where it was asked to"
-    assert found.places[-2].z[0] <= 0.4 < found.places[-1].z[0]
+    assert found.points[-2].z[0] <= 0.4 < found.points[-1].z[0]
 
 
 def test_bordered_systems_are_solved_whatever_the_sizes():
@@ -182,9 +182,9 @@ def test_what_is_held_must_be_balanced_however_the_correction_ends(left):
     def evaluate(x, w):
         return np.array([x[0] - w + 1e-8 * noise.standard_normal(), left]), np.diag([1.0, 1e-14]), np.array([-1.0, 0.0])
 
-    curve = Curve(Family(evaluate, np.eye(2)))
+    curve = Curve(ContinuationProblem(evaluate, np.eye(2)))
     start, row = np.array([1000.1, 0.0, 1000.0]), curve.gram @ np.array([1.0, 0.0, 1.0]) / np.sqrt(2.0)
     _, J, slope = evaluate(start[:2], start[2])
-    hold = Border.of_open_motions(J, slope, row, Scales.of(J, slope, curve.one), 1e-10, curve.gram)
-    assert hold is not None
-    assert (curve.correct(start, row, hold) is None) == bool(left)
+    neutral_modes = Border.of_neutral_modes(J, slope, row, Scales.of(J, slope, curve.one), 1e-10, curve.gram)
+    assert neutral_modes is not None
+    assert (curve.correct(start, row, neutral_modes) is None) == bool(left)

@@ -7,7 +7,7 @@ from helpers.kinds import JOINT_KINDS
 from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
 from helpers.robots import random_state, rigid_tree
 
-from sorosim.dynamics.forward import ALGORITHMS, DERIVATIVES
+from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
 from sorosim.model.chart import twist_matrix
 
 # trees of 3 to 25 links: chains, chains with branches, bushes; and regular ones of two and five links on each
@@ -133,7 +133,7 @@ def test_forward_dynamics_and_its_derivatives(agrees, tree):
         return scale * qdd, rows * by_q / scale, rows * by_qd / scale, rows * by_f * scale
 
     theirs = values.forward_dynamics(q, qd, f)
-    for algorithm in ALGORITHMS:
+    for algorithm in FORWARD:
         ours = robot.forward_dynamics(q, qd, f, algorithm=algorithm)
         check(agrees, f"forward dynamics, {algorithm}", scale * ours, scale * theirs, 1e-13 + SOLVED * rounding)
         WORST.note(f"  in eps cond(M): {algorithm}", relative_error(scale * ours, scale * theirs) / rounding)
@@ -141,7 +141,7 @@ def test_forward_dynamics_and_its_derivatives(agrees, tree):
         ("solved", other.solved_derivatives(q, qd, f)),
         ("articulated", other.forward_dynamics_derivatives(q, qd, f)),
     )
-    for algorithm in DERIVATIVES:
+    for algorithm in FORWARD_DERIVATIVES:
         ours = robot.forward_dynamics_derivatives(q, qd, f, algorithm=algorithm)
         for way, theirs in ways:
             for name, a, b in zip(ours._fields, scaled(ours), scaled(theirs), strict=True):

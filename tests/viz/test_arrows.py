@@ -12,11 +12,12 @@ from sorosim.errors import SorosimError
 from sorosim.io import load_text
 from sorosim.kernels import evaluate as task
 from sorosim.viz import offscreen
-from sorosim.viz.arrows import HEAD, LONGEST, Arrows, scale_for, solids
-from sorosim.viz.forces import CONTACTS, GRAVITY, JOINTS, LOADS, Acting, Wrench, acting, centre_of_mass
-from sorosim.viz.scene import Scene
-from sorosim.viz.target import motion_of
-from sorosim.viz.words import SQUARE
+from sorosim.viz.actors import _arrow_meshes
+from sorosim.viz.arrows import HEAD, LONGEST, ArrowScale, arrow_triangles, scale_for
+from sorosim.viz.motion import motion_of
+from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
+from sorosim.viz.scene import SQUARE, Scene
+from sorosim.viz.wrenches import Wrench, Wrenches, centre_of_mass, wrenches_at
 
 SMALL = (320, 240)
 
@@ -64,7 +65,7 @@ def run(machine):
 def found(result, t, *kinds, q=None):
     motion = motion_of(result)
     k = int(np.argmin(np.abs(motion.t - t)))
-    return acting(motion.robot, motion, motion.q[k] if q is None else q, motion.u[k], t, kinds)
+    return wrenches_at(motion.robot, motion, motion.q[k] if q is None else q, motion.u[k], t, kinds)
 
 
 # -- wrenches
@@ -87,7 +88,7 @@ def test_a_spring_pulls_both_of_its_ends_along_the_line_between_them():
     text += "to: {link: free, at: {position: [0, 0.2, 0]}}, stiffness: 10 N/m, rest: 0.1}}\n"
     robot = load_text(text, "band.yaml")
     q = 0.2 * np.random.default_rng(3).normal(size=robot.ndof)
-    one = acting(robot, None, q, None, None, (LOADS,))
+    one = wrenches_at(robot, None, q, None, None, (LOADS,))
     ends = [robot.pose(q, "lever") @ [0.1, 0, 0, 1], robot.pose(q, "free") @ [0, 0.2, 0, 1]]
     order = np.argsort([np.linalg.norm(p - ends[0][:3]) for p in one.position])
     assert_allclose(one.position[order], np.array(ends)[:, :3], atol=1e-12)
@@ -122,7 +123,7 @@ def test_motors_and_driven_coordinates_act_on_their_links(run):
 def test_wrenches_of_loops_do_the_work_of_their_multipliers(name):
     robot = sorosim.load(name)
     eq = sorosim.statics(robot, u={}) if name != "fin_ray" else sorosim.statics(robot, driven={"right1": 0.003})
-    one = acting(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS, LOADS, GRAVITY))
+    one = wrenches_at(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS, LOADS, GRAVITY))
     assert set(one.name) >= set(robot.loop_names)
     assert np.linalg.norm(one.force, axis=1).max() > 1e-3
     for k, loop in enumerate(robot.loop_names):
@@ -172,7 +173,7 @@ actuators:
         "gimbal.yaml",
     )
     eq = SimpleNamespace(robot=robot, q=np.array([0.3, 0.4]), u=np.array([2.0, 5.0]))
-    one = acting(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS,))
+    one = wrenches_at(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS,))
     assert_allclose(one.moment[0], [2.0, 5.0 * np.cos(0.3), 5.0 * np.sin(0.3)], atol=1e-12)
 
 
@@ -182,7 +183,7 @@ def test_a_servo_shows_its_effort():
         "machine.yaml",
     )
     eq = SimpleNamespace(robot=robot, q=np.array([0.0, 0.1]), u=np.array([0.4]))
-    one = acting(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS,))
+    one = wrenches_at(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS,))
     assert_allclose(one.moment[0], [0.0, 4.0 * np.tanh(3.0 / 4.0), 0.0], atol=1e-12)
 
 
@@ -193,7 +194,7 @@ def test_arrows_begin_and_end_where_they_should():
     rng = np.random.default_rng(1)
     starts, vectors = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
     for heads in (1, 2):
-        points, normals, faces = solids(starts, vectors, 0.05, heads)
+        points, normals, faces = arrow_triangles(starts, vectors, 0.05, heads)
         own = points.reshape(5, -1, 3) - starts[:, None]
         length = np.linalg.norm(vectors, axis=1)
         along = np.einsum("nki,ni->nk", own, vectors / length[:, None])
@@ -215,7 +216,7 @@ def test_arrows_begin_and_end_where_they_should():
 
 
 def test_short_arrows_have_smaller_heads():
-    points, _, _ = solids(np.zeros((1, 3)), np.array([[0.01, 0.0, 0.0]]), 0.05, 2)
+    points, _, _ = arrow_triangles(np.zeros((1, 3)), np.array([[0.01, 0.0, 0.0]]), 0.05, 2)
     assert_allclose([points[:, 0].min(), points[:, 0].max()], [0.0, 0.01], atol=1e-15)
     assert np.abs(points[:, 1:]).max() < 0.005
 
@@ -238,27 +239,27 @@ def test_arrows_of_contacts_end_where_they_act_and_small_ones_are_left_out():
         Wrench(LOADS, "push", np.array([2.0, 0.0, 0.0]), np.array([0.0, 4.0, 0.0]), np.array([0.0, 0.0, 3.0])),
         Wrench(LOADS, "tiny", np.array([3.0, 0.0, 0.0]), np.array([0.0, 0.01, 0.0]), np.zeros(3)),
     ]
-    one = Acting.of(wrenches)
+    one = Wrenches.of(wrenches)
     try:
         offscreen.require_rendering()
     except SorosimError as error:
         pytest.skip(str(error))
-    arrows = Arrows([one], 1.0)
-    meshes = arrows.meshes(one)
+    arrows = ArrowScale([one], 1.0)
+    meshes = dict(_arrow_meshes(arrows, one))
     force, moment = np.array(meshes["forces"].points), np.array(meshes["moments"].points)
     assert force[:, 0].max() < 2.5
     contact, push = force[: len(force) // 2], force[len(force) // 2 :]
     assert_allclose([contact[:, 2].min(), contact[:, 2].max()], [-arrows.force.metres(8.0), 0.0], atol=1e-6)
     assert_allclose([push[:, 1].min(), push[:, 1].max()], [0.0, arrows.force.metres(4.0)], atol=1e-6)
     assert_allclose(moment[:, 2].max(), arrows.moment.metres(3.0), atol=1e-6)
-    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows.legend)
+    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows.label)
     assert float(said[1]) / 100.0 / float(said[2]) * 8.0 == pytest.approx(arrows.force.metres(8.0))
 
 
 def test_moments_that_are_rounding_are_no_arrows():
     for moment, shown in ((1e-7, False), (1e-2, True)):
         wrench = Wrench(LOADS, "push", np.zeros(3), np.array([0.0, 4.0, 0.0]), np.array([0.0, 0.0, moment]))
-        arrows = Arrows([Acting.of([wrench])], 0.5)
+        arrows = ArrowScale([Wrenches.of([wrench])], 0.5)
         assert (arrows.moment is not None) == shown
         assert arrows.force is not None
 
@@ -283,23 +284,23 @@ def test_arrows_in_a_scene_have_one_scale_over_the_run_and_follow_it(run):
         pytest.skip(str(error))
     with Scene(run.robot, size=SMALL, loads=True, joints=True) as scene:
         scene.fit_run(run)
-        said = scene.words.said("scale")
+        said = scene.annotations.text("scale")
         assert said.startswith("arrows: ")
         assert named(scene) == ["loads", "joints and loops"]
-        scale = scene.drawn[0].arrows.force
+        scale = scene.arrow_scale.force
         for k in (1, 4):
             scene.update(run.q[k], run.u[k], run.t[k])
-            assert scene.words.said("scale") == said
+            assert scene.annotations.text("scale") == said
             points = np.array(scene.plotter.actors["forces"].mapper.dataset.points)
             # the driven force along x from the block, which is the largest
             assert points[:, 0].max() == pytest.approx(0.4 * run.t[k] + scale.metres(7.0 * run.t[k]), abs=1e-6)
         scene.change(joints=False)
         points = np.array(scene.plotter.actors["forces"].mapper.dataset.points)
         corner = found(run, 1.0, LOADS)
-        end = corner.position[0] + scene.drawn[0].arrows.force.metres(corner.force[0])
+        end = corner.position[0] + scene.arrow_scale.force.metres(corner.force[0])
         assert np.linalg.norm(points - end, axis=1).min() < 1e-6
         assert named(scene) == ["loads"]
         scene.change(loads=False)
         assert named(scene) == []
         assert "forces" not in scene.plotter.actors
-        assert scene.words.said("scale") == ""
+        assert scene.annotations.text("scale") == ""

@@ -18,7 +18,8 @@ from sorosim.errors import FileError, InputError
 from sorosim.io import load_text
 from sorosim.viz.geometry import Geometry
 from sorosim.viz.gltf import export_gltf
-from sorosim.viz.rig import AROUND, STATIONS, Rig
+from sorosim.viz.motion import motion_of
+from sorosim.viz.visuals import COARSE, RobotVisual, quaternions
 
 TYPES = {5123: "<u2", 5125: "<u4", 5126: "<f4"}
 KINDS = ("loads", "gravity", "joints", "contacts")
@@ -168,7 +169,7 @@ def run(request):
 
 
 def expected(run, q):
-    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    geometry = Geometry(run.robot, *COARSE)
     shape, up = geometry.at(q), -run.robot.engine.gravity / 9.81
     return {part.name: (shape.points[part.points], up) for part in geometry.parts}
 
@@ -224,7 +225,7 @@ def test_a_single_moment_is_read_by_trimesh(run, tmp_path):
     heights = np.concatenate([at @ up for at, up in wanted.values()])
     assert_allclose(scene.bounds[:, 1], [heights.min(), heights.max()], atol=1e-6)
     triangles = sum(len(mesh.faces) for mesh in scene.geometry.values())
-    assert triangles == sum(len(part.faces) for part in Geometry(run.robot, STATIONS, AROUND).parts)
+    assert triangles == sum(len(part.faces) for part in Geometry(run.robot, *COARSE).parts)
 
 
 def test_an_equilibrium_is_static(tmp_path):
@@ -277,7 +278,8 @@ def test_quaternions_never_jump(tmp_path):
     t = np.linspace(0.0, 1.0, 60)
     run = SimpleNamespace(robot=robot, t=t, q=np.zeros((60, robot.ndof)), u=np.zeros((60, 0)))
     run.q[:, robot.coordinate_names.index("arm.spherical.rx")] = 7.0 * t
-    turn = Rig(robot, run.q[0]).track(SimpleNamespace(robot=robot, t=t, q=run.q, u=run.u, timed=True), t).turn
+    frames = RobotVisual(robot, motion_of(run)).frames(t)
+    turn = quaternions(np.stack([frame.g for frame in frames]))
     assert np.linalg.norm(np.diff(turn, axis=0), axis=-1).max() < 0.1
 
 

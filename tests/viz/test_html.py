@@ -16,7 +16,7 @@ from sorosim.model.description import Description
 from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.robot import Robot
-from sorosim.viz import html
+from sorosim.viz import notebook as html
 from sorosim.viz.side_view import HEIGHT, WIDTH, _hull, side_view
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -18,10 +18,10 @@ from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle, HollowCircle
 from sorosim.robot import Robot
 from sorosim.viz import offscreen
-from sorosim.viz.colours import StrainValues, round_range
+from sorosim.viz.colours import StrainField, round_range
 from sorosim.viz.geometry import Geometry
-from sorosim.viz.look import STRAINS, Look, varying_colours
 from sorosim.viz.movie import movie, still
+from sorosim.viz.options import STRAINS, DrawingOptions, available_colours
 from sorosim.viz.scene import Scene
 
 try:
@@ -88,7 +88,7 @@ def test_a_trail_is_where_the_tip_was(run, tmp_path):
 @pytest.mark.parametrize("quantity", STRAINS)
 def test_strains_at_the_stations_are_those_of_the_basis(quantity, run):
     geometry, q = Geometry(run.robot), np.random.default_rng(3).normal(size=run.robot.ndof)
-    values = StrainValues(geometry, quantity).at(q)
+    values = StrainField(geometry, quantity).at(q)
     division = run.robot.links[0].rod.divisions[0]
     for point in range(0, 40 * 32, 97):
         s = geometry.places[geometry.station[point]][1]
@@ -171,8 +171,8 @@ def test_stills_show_the_time_asked_for(run, tmp_path):
 
 
 def test_only_what_varies_is_offered(run):
-    assert varying_colours(run.robot) == ("tension", *STRAINS, "plain")
-    assert varying_colours(rod(Circle(0.01), bending=1, torsion=0)) == ("torsion", "bending_y", "bending_z", "plain")
+    assert available_colours(run.robot) == ("tension", *STRAINS, "plain")
+    assert available_colours(rod(Circle(0.01), bending=1, torsion=0)) == ("torsion", "bending_y", "bending_z", "plain")
 
 
 def test_wrong_options_are_refused(run, tmp_path):
@@ -194,7 +194,7 @@ def test_wrong_options_are_refused(run, tmp_path):
         (bare, {"color": "plain"}, "options: expected the name of an option, got 'color'; did you mean colour or"),
     ):
         with pytest.raises(InputError) as caught:
-            Look().changed(robot, options)
+            DrawingOptions().changed(robot, options)
         assert str(caught.value).startswith(message)
     rest = SimpleNamespace(robot=bare, q=np.zeros(2), u=np.zeros(0))
     for result, options, message in (

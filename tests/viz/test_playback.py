@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sorosim.errors import InputError
-from sorosim.viz.look import UNITS, Look
-from sorosim.viz.playback import FASTEST, KEYS, OF_WINDOW, SLOWEST, VIEWS, Playback
+from sorosim.viz.options import UNITS, DrawingOptions
+from sorosim.viz.player import FASTEST, KEYS, SLOWEST, VIEWS, Playback
 
 TIMES = np.linspace(0.0, 1.0, 11)
 SHOWN = ("t", "playing", "loop", "speed", "help", "view", "colour", "switches")
@@ -112,9 +112,9 @@ def test_switches_go_on_and_off(key, switch):
 
 
 def test_names_and_actions_of_keys_differ():
-    for column in ("name", "action", "words"):
+    for column in ("name", "action", "description"):
         assert len({getattr(key, column) for key in KEYS}) == len(KEYS)
-    assert {*OF_WINDOW, *VIEWS} < {key.action for key in KEYS}
+    assert {"fit", "screenshot", "close", *VIEWS} < {key.action for key in KEYS}
 
 
 def test_speeds_and_colours_go_round_within_bounds():
@@ -171,6 +171,6 @@ def test_impossible_speeds_are_refused(speed):
 def test_the_page_tells_every_key_and_option():
     page = (Path(__file__).resolve().parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
     for key in KEYS:
-        assert f"| {key.shown} | {key.words} |" in page
-    for name in (*(field.name for field in fields(Look)), *UNITS):
+        assert f"| {key.label} | {key.description} |" in page
+    for name in (*(field.name for field in fields(DrawingOptions)), *UNITS):
         assert f"`{name}`" in page

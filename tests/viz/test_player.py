@@ -12,8 +12,8 @@ from helpers.robots import cable_manipulator
 
 from sorosim.errors import InputError, SorosimError
 from sorosim.viz import offscreen
+from sorosim.viz.motion import motion_group
 from sorosim.viz.player import Player, play
-from sorosim.viz.together import gather
 
 try:
     offscreen.require_rendering()
@@ -83,7 +83,7 @@ def test_it_plays_pauses_and_follows_the_slider(run, opened, monkeypatch):
     slider.SetValue(0.4)
     player.slider.InvokeEvent("InteractionEvent")
     assert player.state.t == pytest.approx(0.4)
-    assert player.scene.words.said("clock") == "t = 0.40 s"
+    assert player.scene.annotations.text("clock") == "t = 0.40 s"
     now[0] = 9.0
     player.tick()
     assert (player.state.t, player.state.playing) == (0.5, False)
@@ -124,7 +124,7 @@ def test_colours_go_through_all_quantities(run, opened):
     player, seen = opened(run), []
     for _ in range(8):
         hit(player, "c")
-        seen.append(player.scene.look.colour)
+        seen.append(player.scene.options.colour)
         bars = list(player.scene.plotter.scalar_bars.keys())
         assert len(bars) == (0 if seen[-1] == "plain" else 1)
     assert seen == ["torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z", "plain", "tension"]
@@ -148,8 +148,8 @@ def test_screenshots_get_names_of_their_own_and_show_no_help(run, opened, tmp_pa
     first, second = (iio.imread(tmp_path / name) for name in sorted(os.listdir(tmp_path)))
     assert first.shape == (240, 320, 3)
     np.testing.assert_array_equal(first, second)
-    assert player.scene.words.said("note") == "written: cable_manipulator_0.000s_1.png"
-    assert player.scene.words.said("help") != ""
+    assert player.scene.annotations.text("note") == "written: cable_manipulator_0.000s_1.png"
+    assert player.scene.annotations.text("help") != ""
     assert player.slider.GetEnabled()
 
 
@@ -162,7 +162,7 @@ def test_a_folder_that_takes_no_screenshot_is_said_in_the_window(run, opened, tm
 
     monkeypatch.setattr("imageio.v3.imwrite", full)
     hit(player, "s")
-    assert player.scene.words.said("note") == "cannot write a picture here: No space left on device"
+    assert player.scene.annotations.text("note") == "cannot write a picture here: No space left on device"
     assert player.slider.GetEnabled()
 
 
@@ -181,8 +181,8 @@ def test_an_equilibrium_has_no_slider_and_no_clock(equilibrium, opened):
     player.tick()
     np.testing.assert_array_equal(player.scene.image(), before)
     assert player.slider is None
-    assert player.scene.words.said("clock") == "h: help"
-    assert re.search("t = ", player.scene.words.said("clock")) is None
+    assert player.scene.annotations.text("clock") == "h: help"
+    assert re.search("t = ", player.scene.annotations.text("clock")) is None
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a screen")
@@ -225,12 +225,12 @@ def test_where_nothing_can_be_drawn_one_sentence_says_what_to_install(run, monke
 
 def test_several_runs_play_together_by_one_clock(run, opened):
     short = SimpleNamespace(robot=run.robot, t=run.t[:3], q=-run.q[:3], u=run.u[:3])
-    player = opened(gather([run, short], "side"))
+    player = opened(motion_group([run, short], "side"))
     assert player.state.end == run.t[-1]
     player.state.seek(0.35)
     player.draw()
-    drawn = player.scene.drawn[1]
-    surface, points = drawn.surfaces[0], drawn.geometry.at(short.q[-1]).points
+    robot = player.scene.robots[1]
+    surface, points = robot.surfaces[0], robot.visual.geometry.at(short.q[-1]).points + robot.visual.offset
     np.testing.assert_allclose(surface.mesh.points, points[surface.index], atol=1e-6)
     before = player.scene.image()
     hit(player, "c")  # colours tell them apart, and stay
@@ -242,10 +242,10 @@ def test_arrows_come_and_go_by_keys(run, opened):
     assert "forces" not in player.scene.plotter.actors
     hit(player, "m")
     assert "forces" in player.scene.plotter.actors
-    assert player.scene.words.said("scale").startswith("arrows: ")
+    assert player.scene.annotations.text("scale").startswith("arrows: ")
     hit(player, "m")
     assert "forces" not in player.scene.plotter.actors
-    assert player.scene.words.said("scale") == ""
+    assert player.scene.annotations.text("scale") == ""
 
 
 def test_the_camera_of_the_player_goes_round_with_time(run, opened):

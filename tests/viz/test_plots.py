@@ -33,12 +33,12 @@ from sorosim.viz.plots import (
     plot_coordinates,
     plot_driven,
     plot_energy,
+    plot_equilibrium,
     plot_run,
     plot_snapshots,
     plot_tensions,
     plot_tip,
 )
-from sorosim.viz.rest_plot import plot_equilibrium
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -165,7 +165,7 @@ def test_arrows_are_whole():
     with Scene(robot, size=SMALL, floor=False, axes=False, loads=True, title="", view="side") as scene:
         scene.fit([[0.0]])
         scene.update([0.0])
-        scene.words.say("scale", "")
+        scene.annotations.write("scale", "")
         scene.place_camera()
         assert border(scene.image()).min() == 255
         seen = np.flatnonzero((scene.image() < 250).any(axis=(0, 2)))
@@ -282,8 +282,8 @@ def test_a_single_state_is_one_picture(run, tmp_path):
     ("ways", "chosen"),
     [
         ({None: "well"}, None),
-        ({None: "aloud", offscreen.EGL: "well"}, offscreen.EGL),
-        ({None: "aloud", offscreen.OSMESA: "aloud"}, None),
+        ({None: "with warnings", offscreen.EGL: "well"}, offscreen.EGL),
+        ({None: "with warnings", offscreen.OSMESA: "with warnings"}, None),
         ({offscreen.OSMESA: "well"}, offscreen.OSMESA),
     ],
 )

@@ -18,12 +18,12 @@ from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from sorosim.model.visual import COLOURS, Visual
 from sorosim.robot import Robot
 from sorosim.viz import offscreen
-from sorosim.viz.drawn import RIGID
+from sorosim.viz.colours import RIGID
+from sorosim.viz.figures import _split
 from sorosim.viz.geometry import BODY, Geometry
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
-from sorosim.viz.skins import shape_skin
-from sorosim.viz.space import _split
+from sorosim.viz.surfaces import shape_surface
 
 EXTENTS = {
     Box((0.2, 0.4, 0.6)): (0.1, 0.2, 0.3),
@@ -53,7 +53,7 @@ def robot_of(*links):
 
 @pytest.mark.parametrize("shape", EXTENTS, ids=lambda shape: shape.kind)
 def test_a_skin_is_as_large_as_its_shape_and_closed(shape):
-    skin = shape_skin(shape, 32)
+    skin = shape_surface(shape, 32)
     assert_allclose(skin.points.max(axis=0), EXTENTS[shape], rtol=1e-12)
     assert_allclose(skin.points.min(axis=0), -np.array(EXTENTS[shape]), rtol=1e-12)
     size = volume(skin.points, skin.faces)
@@ -65,7 +65,7 @@ def test_a_skin_is_as_large_as_its_shape_and_closed(shape):
 
 @pytest.mark.parametrize("shape", [*EXTENTS, angle_mesh()], ids=lambda shape: shape.kind)
 def test_normals_are_those_of_the_faces_but_for_their_curvature(shape):
-    skin = shape_skin(shape, 32)
+    skin = shape_surface(shape, 32)
     a, b, c = np.moveaxis(skin.points[skin.faces], 1, 0)
     across = np.cross(b - a, c - a)
     facing = across / np.linalg.norm(across, axis=1, keepdims=True)
@@ -78,7 +78,7 @@ def test_normals_are_those_of_the_faces_but_for_their_curvature(shape):
 
 def test_normals_of_a_fine_mesh_are_smooth_but_for_its_edges():
     turned = trimesh.creation.cylinder(0.2, 0.5, sections=48)
-    skin = shape_skin(Mesh(turned.vertices, turned.faces), 32)
+    skin = shape_surface(Mesh(turned.vertices, turned.faces), 32)
     round_ = np.abs(skin.normals[:, 2]) < 0.5
     outwards = skin.points[round_] * [1.0, 1.0, 0.0] / 0.2
     assert_allclose(skin.normals[round_], outwards, atol=1e-9)
@@ -88,7 +88,7 @@ def test_normals_of_a_fine_mesh_are_smooth_but_for_its_edges():
 
 def test_an_open_mesh_is_seen_from_either_side():
     box = box_mesh((1, 1, 1))
-    skin = shape_skin(Mesh(box.vertices, box.faces[2:]), 32)
+    skin = shape_surface(Mesh(box.vertices, box.faces[2:]), 32)
     assert len(skin.faces) == 2 * len(box.faces[2:])
     half = len(skin.points) // 2
     assert_allclose(skin.points[:half], skin.points[half:])
@@ -165,6 +165,22 @@ def test_a_scene_has_an_actor_for_each_colour():
     assert_allclose(bounds[COLOURS["red"]], [0.9, 2.2, -0.2, 0.2, -0.2, 0.2], atol=1e-6)
     red = (image[..., 0] - image[..., 2] > 60) & (image[..., 0] - image[..., 1] > 60)
     assert 0.002 < red.mean() < 0.2
+
+
+def test_bodies_without_a_colour_and_visuals_of_the_same_colour_are_drawn_together():
+    try:
+        offscreen.require_rendering()
+    except SorosimError as error:
+        pytest.skip(str(error))
+    robot = robot_of(
+        Link("plain", Assembly((Solid(Box((0.2, 0.4, 0.6)), density=1.0),))),
+        Link("coloured", None, at=pose(x=1.0), visual=(Visual(Sphere(0.1), colour=RIGID),)),
+    )
+    with Scene(robot, size=(320, 240)) as scene:
+        surfaces, geometry = scene.robots[0].surfaces, scene.robots[0].visual.geometry
+        assert sum(len(surface.index) for surface in surfaces) == geometry.n_points
+        shown = [actor for actor in scene.plotter.actors.values() if isinstance(actor, pyvista.Actor)]
+        assert all(any(actor.mapper.dataset is surface.mesh for actor in shown) for surface in surfaces)
 
 
 def test_long_triangles_of_a_plot_are_halved_with_their_values(rng):

@@ -8,9 +8,8 @@ from matplotlib.colors import to_hex
 
 import sorosim
 from sorosim.errors import FileError, InputError
-from sorosim.viz.figures import PALETTE
+from sorosim.viz.figures import GUTTER, PALETTE, find_style
 from sorosim.viz.plots import PLOTS, plot_run
-from sorosim.viz.styles import GUTTER, find_style
 
 
 @pytest.fixture(scope="module")

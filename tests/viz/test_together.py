@@ -13,12 +13,10 @@ from sorosim.errors import InputError, SorosimError
 from sorosim.io import load_text
 from sorosim.viz import offscreen
 from sorosim.viz.camera import camera_axes, fit_camera, turned, up_axis
-from sorosim.viz.forces import centre_of_mass
-from sorosim.viz.ghosts import opacities, time_colours
-from sorosim.viz.movie import movie, still
+from sorosim.viz.motion import TINTS, MotionGroup, motion_group, motion_of
+from sorosim.viz.movie import movie, opacities, still, time_colours
 from sorosim.viz.scene import Scene
-from sorosim.viz.target import motion_of
-from sorosim.viz.together import TINTS, Together, gather
+from sorosim.viz.wrenches import centre_of_mass
 
 try:
     offscreen.require_rendering()
@@ -68,13 +66,13 @@ def dark(image, by=40):
 
 def masks_of_single_moments(run, times):
     """Where the robot is at each time, in the view of the picture of all of them."""
-    shown = Together((motion_of(run),))
-    with shown.scene(SMALL, BARE) as scene:
-        scene.fit_runs(shown.motions, np.array(times))
+    shown = MotionGroup((motion_of(run),))
+    with Scene(shown, size=SMALL, **BARE) as scene:
+        scene.fit_motions(np.array(times))
         out = []
         for t in times:
             scene.update(*shown.state(t))
-            scene.words.say("clock", "")
+            scene.annotations.write("clock", "")
             out.append(dark(scene.image().astype(int)))
     return out
 
@@ -97,9 +95,9 @@ def test_every_moment_is_in_the_picture_and_earlier_ones_are_paler(run, tmp_path
 
 
 def test_the_last_moment_is_drawn_as_if_it_were_alone(run, tmp_path):
-    shown = Together((motion_of(run),))
-    with shown.scene(SMALL, BARE) as scene:
-        scene.fit_runs(shown.motions, np.array([0.0, 2.0]))
+    shown = MotionGroup((motion_of(run),))
+    with Scene(shown, size=SMALL, **BARE) as scene:
+        scene.fit_motions(np.array([0.0, 2.0]))
         scene.update(*shown.state(2.0))
         alone = scene.image().astype(int)
     last = dark(alone)
@@ -166,7 +164,7 @@ def test_a_side_view_takes_no_options_of_pictures_in_3d(run, tmp_path):
 
 def test_runs_over_each_other_have_the_colours_of_the_legend(robot, run, tmp_path):
     other = motion(robot, far=-1.0)
-    image = picture(gather([run, other], names=["right", "left"]), tmp_path, t=2.0, view="side", floor=False)
+    image = picture(motion_group([run, other], names=["right", "left"]), tmp_path, t=2.0, view="side", floor=False)
     columns = []
     for code in TINTS[:2]:
         colour = np.array(list(bytes.fromhex(code[1:])), dtype=float)
@@ -182,30 +180,30 @@ def test_runs_over_each_other_have_the_colours_of_the_legend(robot, run, tmp_pat
 def test_side_by_side_nothing_overlaps_in_any_view(robot, run):
     runs = [run, motion(robot, far=2.0), motion(robot, end=1.0)]
     for view in ("iso", "front", "side", "top"):
-        shown = gather(runs, "side")
+        shown = motion_group(runs, "side")
         right = camera_axes(up_axis(robot.engine.gravity), view)[0]
-        with shown.scene(SMALL, {"view": view}) as scene:
-            scene.fit_runs(shown.motions)
-            ends = [(drawn.seen(np.asarray(r.q)) @ right) for drawn, r in zip(scene.drawn, runs, strict=True)]
+        with Scene(shown, size=SMALL, **{"view": view}) as scene:
+            scene.fit_motions()
+            ends = [one.visual.extent(np.asarray(r.q)) @ right for one, r in zip(scene.robots, runs, strict=True)]
         for before, after in pairwise(ends):
             assert before.max() < after.min()
 
 
 def test_one_clock_a_short_run_stays_at_its_end(robot, run):
     short = motion(robot, end=1.0, far=0.3)
-    shown = gather([run, short])
+    shown = motion_group([run, short])
     assert shown.t[-1] == 2.0
-    with shown.scene(SMALL, {}) as scene:
-        scene.fit_runs(shown.motions)
+    with Scene(shown, size=SMALL) as scene:
+        scene.fit_motions()
         scene.update(*shown.state(1.7))
-        drawn = scene.drawn[1]
-        expected = drawn.geometry.at(short.q[-1]).points
+        drawn = scene.robots[1]
+        expected = drawn.visual.geometry.at(short.q[-1]).points
         surface = drawn.surfaces[0]
         assert_allclose(surface.mesh.points, expected[surface.index], atol=1e-6)  # meshes hold single precision
 
 
 def test_runs_of_different_robots_make_a_movie(run, tmp_path):
-    from sorosim.viz.together import movie as film
+    from sorosim.viz.several import movie as film
 
     pendulum = sorosim.load("pendulum")
     other = SimpleNamespace(
@@ -237,14 +235,14 @@ def test_gathering_refuses_what_does_not_fit(run):
         (([run, run], "side", ["one"]), "names: expected 2 names"),
     ):
         with pytest.raises(InputError) as caught:
-            gather(*arguments)
+            motion_group(*arguments)
         assert words in str(caught.value)
-    assert gather([run, run]).names == ("sled (1)", "sled (2)")
+    assert motion_group([run, run]).names == ("sled (1)", "sled (2)")
 
 
 def test_colours_of_several_runs_cannot_show_quantities(run, tmp_path):
     with pytest.raises(InputError, match="each of several runs has a colour of its own"):
-        still(gather([run, run]), tmp_path / "one.png", colour="torsion")
+        still(motion_group([run, run]), tmp_path / "one.png", colour="torsion")
 
 
 def test_verticals_of_several_robots_must_agree(run, robot):
@@ -253,7 +251,7 @@ def test_verticals_of_several_robots_must_agree(run, robot):
         t=run.t, q=run.q, u=run.u,
     )  # fmt: skip
     with pytest.raises(InputError, match="gravity acts along the same axis"):
-        gather([run, other])
+        motion_group([run, other])
 
 
 def test_the_vertical_is_that_of_a_robot_with_gravity(robot, run):
@@ -264,38 +262,38 @@ def test_the_vertical_is_that_of_a_robot_with_gravity(robot, run):
         )
         for pull in ("[0, 0, 0]", "[0, -9.81, 0]")
     )  # fmt: skip
-    shown = gather([floating, flat])
+    shown = motion_group([floating, flat])
     assert_array_equal(shown.up, [0.0, 1.0, 0.0])
-    with shown.scene(SMALL, {"view": "side"}) as scene:
-        scene.fit_runs(shown.motions)
+    with Scene(shown, size=SMALL, **{"view": "side"}) as scene:
+        scene.fit_motions()
         scene.update(*shown.state(0.0))
         assert_allclose(scene.plotter.camera.up, [0.0, 1.0, 0.0])
 
 
 def test_many_runs_have_colours_of_their_own_and_arrows_of_the_size_of_one(run):
-    twenty = gather([run] * 20)
+    twenty = motion_group([run] * 20)
     assert twenty.tints[: len(TINTS)] == list(TINTS)
     assert len(set(twenty.tints)) == 20
     legends = []
     for runs in ([run], [run] * 9):
-        shown = gather(runs, "side")
-        with shown.scene(SMALL, {"gravity": True}) as scene:
-            scene.fit_runs(shown.motions)
-            legends.append(scene.words.said("scale"))
+        shown = motion_group(runs, "side")
+        with Scene(shown, size=SMALL, **{"gravity": True}) as scene:
+            scene.fit_motions()
+            legends.append(scene.annotations.text("scale"))
     assert legends[0] == legends[1] != ""
 
 
 def test_tips_are_links_of_any_of_the_robots(run):
     pendulum = sorosim.load("pendulum")
     other = SimpleNamespace(robot=pendulum, t=run.t, q=np.zeros((len(run.t), pendulum.ndof)), u=np.zeros((9, 0)))
-    shown, link = gather([run, other]), pendulum.links[-1].name
-    with shown.scene(SMALL, {"trails": True, "tips": [link]}) as scene:
-        scene.fit_runs(shown.motions)
+    shown, link = motion_group([run, other]), pendulum.links[-1].name
+    with Scene(shown, size=SMALL, **{"trails": True, "tips": [link]}) as scene:
+        scene.fit_motions()
         scene.update(*shown.state(1.0))
         assert "trails_1" in scene.plotter.actors
         assert "trails" not in scene.plotter.actors  # the sled has no such link
     with pytest.raises(InputError, match="did you mean mast"):
-        shown.check_look({"trails": True, "tips": ["mast1"]})
+        shown.check_options({"trails": True, "tips": ["mast1"]})
 
 
 # -- cameras

@@ -21,14 +21,13 @@ import sorosim
 from sorosim.errors import InputError
 from sorosim.io import load_text
 from sorosim.viz import web
-from sorosim.viz.arrow_track import arrow_track
-from sorosim.viz.forces import acting
+from sorosim.viz.arrows import arrow_tracks
 from sorosim.viz.geometry import Geometry
-from sorosim.viz.look import Look
-from sorosim.viz.rig import AROUND, STATIONS
-from sorosim.viz.target import motion_of
-from sorosim.viz.together import TINTS, gather
+from sorosim.viz.motion import TINTS, motion_group, motion_of
+from sorosim.viz.options import LOADS
+from sorosim.viz.visuals import COARSE, arrow_scale, visuals_of
 from sorosim.viz.web import export_html
+from sorosim.viz.wrenches import wrenches_at
 
 KINDS = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "u1", "i1": "i1"}
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -88,7 +87,7 @@ def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
     position, _, turn = poses_of(page)
     local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
     normal = page.array("normal").reshape(-1, 4)[:, :3] / 127.0
-    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    geometry = Geometry(run.robot, *COARSE)
     assert_allclose(page.motion["times"], run.t)
     for k in range(len(run.t)):
         shape, R = geometry.at(run.q[k]), Rotation.from_quat(turn[k][station])
@@ -99,7 +98,7 @@ def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
 
 def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
     page = written(run, tmp_path)
-    geometry, faces = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND), page.array("faces")
+    geometry, faces = Geometry(run.robot, *COARSE), page.array("faces")
     assert len(page.motion["parts"]) == len(geometry.parts)
     for part, entry in zip(geometry.parts, page.motion["parts"], strict=True):
         assert (entry["kind"], entry["name"]) == (part.kind, part.name)
@@ -119,7 +118,7 @@ def test_colours_show_tensions_by_default_and_strains_if_asked_for(run, tmp_path
     assert (page.motion["colours"], page.motion["quantity"]) == ("rod", "bending z [rad/m]")
     _, value, _ = poses_of(page)
     division = run.robot.links[0].rod.divisions[0]
-    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    geometry = Geometry(run.robot, *COARSE)
     for k, (_, s) in enumerate(geometry.places[:10]):
         assert_allclose(value[:, k], run.q @ division.basis([0.5 * s])[0, :, 2], rtol=1e-5, atol=1e-6)
     assert page.array("ramp").shape == (4 * web.RAMP,)
@@ -237,7 +236,7 @@ def test_several_runs_have_colours_names_and_one_clock(run, tmp_path):
     assert_allclose(page.motion["times"], [0.0, 0.25, 0.5, 0.75, 1.0])
     position, _, turn = poses_of(page)
     local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
-    arm, block = (Geometry(one.robot, STATIONS, AROUND, tendons=False) for one in (run, short))
+    arm, block = (Geometry(one.robot, *COARSE, tendons=False) for one in (run, short))
     for k, t in enumerate(page.motion["times"]):
         q = np.stack([np.interp(t, run.t, column) for column in run.q.T])
         wanted = [arm.at(q).points, block.at([0.4 * min(t, 0.5)]).points]
@@ -300,11 +299,14 @@ def test_arrows_count_among_what_bounds_a_page(monkeypatch, tmp_path):
 
 def test_what_has_ended_rests_with_its_last_loads():
     """Beside a longer run, a shorter one shows its end: poses and loads of one moment."""
-    run, shown = sled(0.5), gather([sled(1.0), sled(0.5)])
-    track = arrow_track(shown, Look(loads=True), np.array([0.5, 1.0]), [np.zeros(3)] * 2, 1.0)
-    for k, slot in enumerate(track.slots):
-        assert np.allclose(track.vector[0, k], track.vector[1, k]) == (slot.robot == 1 or slot.heads == 2)
-    late = acting(run.robot, motion_of(run), run.q[-1], run.u[-1], 7.0, ("loads",))
+    run, shown = sled(0.5), motion_group([sled(1.0), sled(0.5)])
+    visuals, times = visuals_of(shown, "iso"), np.array([0.5, 1.0])
+    scale, _ = arrow_scale(visuals, (LOADS,), 1.0)
+    frames = [visual.frames(times, (LOADS,)) for visual in visuals]
+    arrows = arrow_tracks(scale, [[frame.wrenches for frame in rows] for rows in frames], len(times))
+    for k, track in enumerate(arrows.tracks):
+        assert np.allclose(arrows.vector[0, k], arrows.vector[1, k]) == (track.robot == 1 or track.heads == 2)
+    late = wrenches_at(run.robot, motion_of(run), run.q[-1], run.u[-1], 7.0, ("loads",))
     assert_allclose(late.force, [[0.0, 0.9, 0.0]], atol=1e-12)
 
 
@@ -359,7 +361,7 @@ const points = (t) => {
 def test_the_script_puts_points_where_the_robot_has_them(run, tmp_path):
     written(run, tmp_path, fps=5.0)
     got = run_script(tmp_path, READ + "console.log(JSON.stringify(m.times.map(points)));")
-    geometry = Geometry(run.robot, n_stations=STATIONS, n_around=AROUND)
+    geometry = Geometry(run.robot, *COARSE)
     for k, points in enumerate(got):
         assert_allclose(points, geometry.at(run.q[k]).points[::7], atol=5e-7)
 
@@ -374,7 +376,7 @@ def test_the_script_blends_poses_between_stored_times(run, tmp_path):
     )
     written(near, tmp_path, fps=1.0)
     got = run_script(tmp_path, READ + "console.log(JSON.stringify([1, 2.25, 9].map(points)));")
-    shapes = [Geometry(run.robot, STATIONS, AROUND).at(q).points[::7] for q in near.q]
+    shapes = [Geometry(run.robot, *COARSE).at(q).points[::7] for q in near.q]
     assert_allclose(got[0], shapes[0], atol=5e-7)  # before the start: the start
     assert_allclose(got[1], 0.75 * shapes[0] + 0.25 * shapes[1], atol=2e-6)  # the blend is even to second order
     assert_allclose(got[2], shapes[1], atol=5e-7)

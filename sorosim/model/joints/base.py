@@ -106,7 +106,7 @@ class _OfCoordinates(Type):
 
 @dataclass(frozen=True)
 class PerCoordinate(_OfCoordinates):
-    """What acts on the coordinates of a joint: a list with an entry for each of them, or a number for all of one dimension."""
+    """What acts on the coordinates of a joint: an entry for each of them, or a number for all of one dimension."""
 
     @property
     def types(self) -> list[Quantity]:
@@ -254,9 +254,10 @@ class Joint(Declared):
         if not isinstance(kind_ or "fixed", str) or (kind_ or "fixed") not in known:
             raise ModelError("joint", "a kind of joint", shown(kind_), nearest(str(kind_), known))
         found = JOINTS.get(kind_ or "fixed")
+        declared = found.declaration()
         for name in given:
-            if name not in found.keys():
-                hint = nearest(name, found.keys()) if found.keys() else "a fixed joint does not move"
+            if name not in declared:
+                hint = nearest(name, declared) if declared else "a fixed joint does not move"
                 raise ModelError(found.kind, f"a key of a {found.kind} joint", f"'{name}'", hint)
         return object.__new__(found)
 
@@ -358,8 +359,9 @@ class MovingJoint(Joint):
 
     def data(self, writer: Writer) -> Any:
         out: dict[str, Any] = {}
-        plain = type(self).make({name: getattr(self, name) for name, one in self.keys().items() if one.required}, None)
-        for name, one in self.keys().items():
+        required = [name for name, one in self.declaration().items() if one.required]
+        plain = type(self).make({name: getattr(self, name) for name in required}, None)
+        for name, one in self.declaration().items():
             value = getattr(self, name)
             if one.required or value != getattr(plain, name):
                 out |= one.type.give(value, one, writer)
@@ -414,7 +416,8 @@ class JointType(OneOf):
     @property
     def as_word(self) -> list[str]:
         """Kinds that a word is enough for."""
-        return [name for name, kind in self.kinds.items() if not any(one.required for one in kind.keys().values())]
+        declarations = {name: kind.declaration().values() for name, kind in self.kinds.items()}
+        return [name for name, keys in declarations.items() if not any(one.required for one in keys)]
 
     def expected(self) -> str:
         return listed(

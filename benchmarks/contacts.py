@@ -1,0 +1,109 @@
+"""Cases of contact: the paper's manipulator in a cylinder, and many rods at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import Case, of_robot, public
+from benchmarks.context import Action, Context
+from benchmarks.loops import motion_case
+from sorosim.io import load
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.kinematics import POSES
+from sorosim.kernels.surfaces import ACTIVE, PAIRS
+from sorosim.robot import Robot
+
+# figures of the paper [s]: derivatives, ten seconds by ode15s, by Newmark's method
+CYLINDER = {"derivatives": 2.3e-3, "bdf": 7.8, "newmark": 46.64}
+N_RODS, N_GAUSS = 200, 8  # with both ends ten points each
+ROUNDS = 5
+MATERIAL = {"young": 1e6, "poisson": 0.45, "density": 1100.0}
+
+
+@cache
+def heap(n: int) -> Robot:
+    """So many free rods at random, as densely as in a pile: they touch some of their neighbours."""
+    rng = np.random.default_rng(1)
+    side = 0.2 * (n / 60.0) ** (1.0 / 3.0)
+    rod: dict[str, Any] = {
+        "length": 0.1, "section": {"circle": {"radius": 0.004}}, "material": "rubber", "strain": {"bending": 0},
+        "quadrature": N_GAUSS,
+    }  # fmt: skip
+    links = {
+        f"rod{k}": {
+            "joint": "free", "rod": rod,
+            "at": {"position": rng.uniform(0.0, side, 3).tolist(),
+                   "rotation": {"axis": rng.normal(size=3).tolist(), "angle": float(rng.uniform(0.0, 3.0))}},
+        }
+        for k in range(n)
+    }  # fmt: skip
+    touch = {"contact": {"among": list(links), "stiffness": 1e4, "friction": 0.3}}
+    return load({"sorosim": 1, "name": "heap", "materials": {"rubber": MATERIAL}, "links": links,
+                 "loads": {"touch": touch}})  # fmt: skip
+
+
+def _inverse(what: int) -> Callable[[Context], Action]:
+    def make(_: Context) -> Action:
+        robot = heap(N_RODS)
+        zero, none = np.zeros(robot.ndof), np.zeros(0)
+        return lambda: robot.engine.evaluate(what, zero, zero, zero, none)
+
+    return make
+
+
+def _seconds(action: Callable[[], Any]) -> float:
+    samples = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        action()
+        samples.append(time.perf_counter() - begin)
+    return median(samples)
+
+
+def _profile(_: Context, __: Any) -> str:
+    """Where the time goes: poses, contacts without and with tangents, all."""
+    robot = heap(N_RODS)
+    engine, zero = robot.engine, np.zeros(robot.ndof)
+    loading, ws, external = engine.loading, engine.workspace, engine.external
+    poses = _seconds(lambda: engine.sweep(zero, zero, POSES))
+    forces = _seconds(lambda: loading.add_contacts(loading.packed, external, ws, tangents=False))
+    tangents = _seconds(lambda: loading.add_contacts(loading.packed, external, ws))
+    counts = external.contact.counts
+    return (
+        f"{counts[ACTIVE]} contacts of {counts[PAIRS]} pairs of {len(loading.packed.laws.surfaces.core)} cores; poses "
+        f"{1e3 * poses:.2g} ms, contacts {1e3 * forces:.2g} ms, with tangents {1e3 * tangents:.2g} ms"
+    )
+
+
+def _search(n: int) -> Callable[[Context], Action]:
+    def make(_: Context) -> Action:
+        engine = heap(n).engine
+        engine.sweep(np.zeros(engine.ndof), np.zeros(engine.ndof), POSES)
+        loading = engine.loading
+        return partial(loading.add_contacts, loading.packed, engine.external, engine.workspace, tangents=False)
+
+    return make
+
+
+CONTACTS: tuple[Case, ...] = (
+    of_robot(
+        "contact_cylinder",
+        Case(
+            "FD derivatives",
+            public("forward_dynamics_derivatives", "qvu"),
+            iterations=50,
+            paper=CYLINDER["derivatives"],
+        ),
+    ),
+    of_robot("contact_cylinder", motion_case("bdf", 1.0, CYLINDER["bdf"])),
+    of_robot("contact_cylinder", motion_case("generalized-alpha", None, CYLINDER["newmark"])),
+    *(Case(f"contacts of {n} rods", _search(n), rounds=5) for n in (50, 200, 800)),
+    Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, remark=_profile),
+    Case(f"ID + derivatives, {N_RODS} rods that touch", _inverse(task.INVERSE_DERIVATIVES), rounds=3),
+)  # fmt: skip

@@ -1,0 +1,67 @@
+"""Studies: how cost grows with size or precision. Each prints its figures and writes a plot into .benchmarks/."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from benchmarks import mass_matrix, rigid_tree_plots, rigid_trees, scaling, work_precision
+from sorosim.solvers.base import one_blas_thread
+
+RODS = (1, 2, 5, 10, 20, 50, 100, 200)
+RIGID_LINKS = (2, 10, 50, 100)
+MANY_LINKS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 1000, 2000, 5000, 10_000)
+
+
+def derivatives_by_size(folder: Path) -> None:
+    """Cost of derivatives against the number of rods."""
+    times = scaling.measure(RODS)
+    scaling.plot(RODS, times, folder / "scaling.png")
+    print("rods, then ms of inverse dynamics with derivatives, and the exponent between neighbours")
+    for name, values in times.items():
+        powers = ["", *(f"{p:.2f}" for p in scaling.exponents(RODS, values))]
+        rows = zip(RODS, values, powers, strict=True)
+        print(name, *(f"{n}: {1e3 * t:.3g} {p}".rstrip() for n, t, p in rows), sep="; ")
+
+
+def mass_matrix_by_size(folder: Path) -> None:
+    """M^{-1} b of chains by the extended Fixman method beside others."""
+    with one_blas_thread():
+        times = mass_matrix.measure(MANY_LINKS)
+    mass_matrix.plot(times, folder / "inversion.png")
+    print("links, then ms of solving with the mass matrix; the exponent is that of the last decade")
+    for name, line in times.items():
+        row = ", ".join(f"{n}: {1e3 * t:.3g}" for n, t in line.items())
+        print(f"{name}: {row}; n^{mass_matrix.slope(line):.2f}")
+
+
+def rigid_trees_by_size(folder: Path) -> None:
+    """Rigid trees beside Pinocchio, compiled code and whole calls."""
+    with one_blas_thread():
+        timings = {
+            shape: {n: rigid_trees.time_tree(rigid_trees.tree(n, branching)) for n in RIGID_LINKS}
+            for shape, branching in rigid_trees.SHAPES.items()
+        }
+    rigid_tree_plots.plot(timings).savefig(folder / "rigid_trees.png", dpi=80)
+    print(rigid_tree_plots.table(timings, RIGID_LINKS))
+
+
+def work_against_precision(folder: Path) -> None:
+    """Work against precision of a swinging rod, beside other codes."""
+    points = work_precision.measure(work_precision.refined_tip())
+    work_precision.plot(points, folder / "work_precision.png")
+    best = work_precision.frontier(points)
+    print("tip error [mm], time of 10 s [s]: the fastest for their precision")
+    for point in best:
+        print(f"{1e3 * point.error:9.4f} {point.seconds:7.3f}  orders {point.orders}, {point.method}")
+    for name, (error, seconds) in work_precision.PEERS.items():
+        ours = min((p.seconds for p in points if p.error <= error), default=float("nan"))
+        print(f"{name}: {1e3 * error:g} mm, {seconds:g} s; ours {ours:.3f} s, {seconds / ours:.1f} times faster")
+
+
+STUDIES: Mapping[str, Callable[[Path], None]] = {
+    "scaling": derivatives_by_size,
+    "mass matrix": mass_matrix_by_size,
+    "rigid trees": rigid_trees_by_size,
+    "work precision": work_against_precision,
+}

@@ -1,0 +1,370 @@
+"""The result of a continuation: a curve of equilibria with its special points and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from io import StringIO
+from itertools import pairwise
+from operator import index
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.bifurcation.arguments import checked_options
+from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
+from sorosim.bifurcation.parameter_path import ParameterPath
+from sorosim.bifurcation.parameters import unit_of
+from sorosim.bifurcation.tracing import SpecialPoint, switched
+from sorosim.errors import ConvergenceError, FileError, InputError
+from sorosim.io.results import save_curve
+from sorosim.io.writing import write_whole
+from sorosim.linear.growth import Growth
+from sorosim.results.result import Equilibrium
+from sorosim.results.stored import robot_from_stored
+from sorosim.robot import Robot
+from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.continuation import TracedCurve
+from sorosim.solvers.curve import Curve, CurvePoint
+from sorosim.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
+from sorosim.validation import number
+
+Array = NDArray[np.float64]
+
+KINDS = (FOLD, BRANCH, FLUTTER, STABILITY)
+# equilibria at the same parameter that are nearer to each other than this are one
+SAME = 1e-6
+# one entry for each equilibrium, and the entries of a special point: names in files
+ROWS = ("parameter", "arclength", "q", "u", "lam", "driven", "buckling", "flutter")
+OF_POINT = ("kind", "parameter", "q", "arclength", "row", "tangent", "directions", "frequency")
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """Equilibria along a curve."""
+
+    robot: Robot
+    along: tuple[str, ...]  # names of what changes
+    origin: Array  # (k,) their values at parameter 0
+    slope: Array  # (k,) and how they change with it
+    parameter: Array  # (n,)
+    arclength: Array  # (n,) of coordinates and parameter, both scaled, see `continuation`
+    q: Array  # (n, ndof)
+    u: Array  # (n, n_actuators)
+    lam: Array  # (n, n_multipliers) of loops
+    driven: dict[str, Array]  # name of a driven coordinate -> (n,) generalised force that it needs
+    buckling: NDArray[np.int64]  # (n,) motions that diverge without oscillating
+    flutter: NDArray[np.int64]  # (n,) oscillations that grow
+    points: tuple[SpecialPoint, ...]
+    message: str
+    complete: bool  # whether it ends at the end of the range, at a stop, or at its start
+    options: dict[str, Any]
+    branches: tuple[Continuation, ...] = ()
+    fixed: dict[str, float] = field(default_factory=dict)  # driven coordinates and their values, unless they change
+
+    @classmethod
+    def of(
+        cls, family: EquilibriumFamily, traced: TracedCurve, options: dict[str, Any], fixed: Mapping[str, float]
+    ) -> Continuation:
+        """The curve in the robot's coordinates."""
+        path, points, scale = family.path, traced.points, family.scale
+        parameter = np.array([point.z[-1] for point in points]) * scale
+        for k in (0, -1):  # exactly the bounds
+            for bound in (*options["until"], options["range"][0]):
+                if abs(parameter[k] - bound) <= 1e-14 * scale:
+                    parameter[k] = bound
+        states = [family.state(point.z[:-1], float(point.z[-1])) for point in points]
+        q, lam, forces = (np.array(part).reshape(len(points), -1) for part in zip(*states, strict=True))
+        return cls(
+            path.base, path.names, path.origin, path.slope, parameter, np.array([point.s for point in points]), q,
+            np.array([path.inputs(p) for p in parameter]).reshape(len(points), -1), lam,
+            dict(zip(family.partition.names, forces.T, strict=True)),
+            np.array([point.growth.buckling for point in points]), np.array([point.growth.flutter for point in points]),
+            tuple(SpecialPoint.of(family, special) for special in traced.specials), traced.message, traced.complete,
+            options, fixed=dict(fixed),
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:  # without cached properties
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def __len__(self) -> int:
+        return len(self.parameter)
+
+    @property
+    def stable(self) -> NDArray[np.bool_]:
+        """Whether small motions about the equilibria stay small (n,)."""
+        self._need_stability()
+        return np.asarray(self.unstable == 0)
+
+    @property
+    def unstable(self) -> NDArray[np.int64]:
+        """Number (n,) of eigenvalues of the motion with positive real parts, a growing oscillation has two."""
+        self._need_stability()
+        return self.buckling + 2 * self.flutter
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """Each equilibrium in a word (n,): stable, buckling, flutter, or unknown with stability=False."""
+        if not self.options["stability"]:
+            return ("unknown",) * len(self)
+        return tuple(
+            "flutter" if f else "buckling" if b else "stable"
+            for b, f in zip(self.buckling, self.flutter, strict=True)
+        )  # fmt: skip
+
+    def _need_stability(self) -> None:
+        if not self.options["stability"]:
+            raise InputError("stability", "a continuation with stability=True", "one without")
+
+    @property
+    def folds(self) -> tuple[SpecialPoint, ...]:
+        """Points where the parameter turns back: limit loads."""
+        return tuple(point for point in self.points if point.kind == FOLD)
+
+    def values(self, name: str | None = None) -> Array:
+        """Values (n,) of what changes, by its name; default: the only or first one."""
+        if name is not None and name not in self.along:
+            raise InputError("name", " or ".join(self.along), f"'{name}'")
+        k = self.along.index(name) if name else 0
+        return np.asarray(self.origin[k] + self.slope[k] * self.parameter)
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """SI unit of each thing that changes, "" of plain numbers."""
+        return {name: unit_of(self.robot, name) for name in self.along}
+
+    def positions(self, link: str | None = None, s: float = 1.0) -> Array:
+        """Positions (n, 3) in the world [m] of the section at s of a link, default: the tip of the last one."""
+        name = link or self.robot.tip_link
+        states = zip(self.parameter, self.q, strict=True)
+        places = [self.path.same_shape_robot(p).pose(q, name, s)[:3, 3] for p, q in states]
+        return np.array(places).reshape(-1, 3)
+
+    @cached_property
+    def _tips(self) -> Array:
+        return self.positions()
+
+    def tip(self, link: str | None = None) -> Array:
+        """Positions (n, 3) of the tip of a link [m]; default: the last one with a body."""
+        return self._tips if link is None else self.positions(link)
+
+    # -- equilibria --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def path(self) -> ParameterPath:
+        """What changes, and the static equations along it."""
+        u = self.u[0] if len(self) else np.zeros(len(self.robot.actuator_names))
+        path = ParameterPath(self.robot, self.along, self.origin, self.slope, u, self.fixed)
+        if len(self):
+            path.detect_affine(self.q[0], *self.options["range"])
+        return path
+
+    @cached_property
+    def family(self) -> EquilibriumFamily:
+        """The problem that its equilibria solve."""
+        first, last = self.options["range"]
+        return EquilibriumFamily(self.path, self.q[0], float(self.parameter[0]), abs(last - first))
+
+    def equilibrium(self, i: int | SpecialPoint) -> Equilibrium:
+        """One of the equilibria, by its row, or that of a special point; see `sorosim.statics`."""
+        if isinstance(i, SpecialPoint):
+            q, p = i.q, i.parameter
+        else:
+            q, p = self.q[index(i)], float(self.parameter[index(i)])
+        return self.family.equilibrium(self.family.unknowns(q, p), p / self.family.scale, self._message(p))
+
+    def at(self, parameter: float, *, branches: bool = False) -> list[Equilibrium]:
+        """All equilibria of the curve at a value of the parameter, in the order in which it comes to them.
+
+        Each one is computed anew, to rounding. `branches`: those of the branches too.
+        """
+        p = number("parameter", parameter)
+        with one_blas_thread(), np.errstate(all="ignore"):
+            states = [state for curve in (self.curves() if branches else [self]) for state in curve._crossings(p)]
+        distinct: list[tuple[EquilibriumFamily, Array]] = []
+        for family, x in states:
+            others = [y for _, y in distinct if len(y) == len(x)]
+            if all(np.linalg.norm(family.metric @ (family.unwrapped(x, y) - y)) > SAME for y in others):
+                distinct.append((family, x))
+        return [family.equilibrium(x, p / family.scale, self._message(p)) for family, x in distinct]
+
+    def curves(self) -> list[Continuation]:
+        """This curve, its branches, and theirs."""
+        return [self, *(one for branch in self.branches for one in branch.curves())]
+
+    def _message(self, p: float) -> str:
+        return f"continuation along {', '.join(self.along)} at {p:.6g}"
+
+    def _crossings(self, p: float) -> list[tuple[EquilibriumFamily, Array]]:
+        """Unknowns where the parameter is p."""
+        family, curve = self.family, Curve(self.family.problem)
+        # with the folds the parameter is monotonic between two rows
+        rows = [(s, q, x) for s, q, x in zip(self.arclength, self.q, self.parameter, strict=True)]
+        rows = sorted([*rows, *((f.arclength, f.q, f.parameter) for f in self.folds)], key=lambda row: row[0])
+        out = []
+        for (_, q0, p0), (_, q1, p1) in pairwise(rows):
+            if not min(p0, p1) <= p <= max(p0, p1) or p0 == p1:
+                continue
+            ends = [np.append(family.unknowns(q, a), a / family.scale) for q, a in ((q0, p0), (q1, p1))]
+            a, b = (self._point(curve, z, ends[1] - ends[0]) for z in ends)
+            if a is None or b is None:
+                continue
+            point = curve.at_parameter(p / family.scale, a, b, float((p - p0) / (p1 - p0)))
+            known = [z for z, end in zip(ends, (p0, p1), strict=True) if end == p]
+            if point is not None or known:
+                out.append((family, (known[0] if point is None else point.z)[:-1]))
+        return out
+
+    @staticmethod
+    def _point(curve: Curve, z: Array, along: Array) -> CurvePoint | None:
+        _, J, slope = curve.evaluate(z)
+        return curve.point((z, J, slope, 0), curve.unit(along))
+
+    def switch(self, point: SpecialPoint | int, **options: Any) -> tuple[Continuation, ...]:
+        """Follow the branches that leave a branch point, both ways each.
+
+        Parameters
+        ----------
+        point : SpecialPoint or int
+            One of `points`, or its number.
+        options
+            Options of `sorosim.continuation` that differ from those of this curve: ``until``, ``stop``, ``step``,
+            ``max_step``, ``min_step``, ``max_points``, ``stability``.
+
+        Raises
+        ------
+        InputError
+            No branch point.
+        ConvergenceError
+            No branch was found.
+        """
+        if not isinstance(point, SpecialPoint):
+            number_of = index(point)
+            if not -len(self.points) <= number_of < len(self.points):
+                raise InputError("point", f"a number of one of {len(self.points)} points", f"{number_of}")
+            point = self.points[number_of]
+        if point.kind != BRANCH:
+            raise InputError("point", "a branch point", f"a {point.kind} point", "no other solutions meet there")
+        for name in options:
+            if name not in (known := set(self.options) - {"range", "both"}):
+                raise InputError("options", " or ".join(sorted(known)), f"'{name}'")
+        curves = self.branches_at(point, options)
+        if not curves:
+            hint = "try a smaller or a larger step"
+            raise ConvergenceError(f"continuation of '{self.robot.name}': no branch was found at {point!r}; {hint}")
+        return curves
+
+    def branches_at(self, point: SpecialPoint, options: Mapping[str, Any]) -> tuple[Continuation, ...]:
+        """The branches that leave a branch point: as `switch`, but none is no error."""
+        changed = {**self.options, **checked_options(options, point.parameter)}
+        curves = switched(self.family, point, changed)
+        return tuple(Continuation.of(self.family, traced, changed, self.fixed) for traced in curves)
+
+    # -- files and pictures ------------------------------------------------------------------------------------------
+
+    def table(self) -> list[dict[str, Any]]:
+        """Special points of the curve and its branches as rows: which branch, kind, parameter, motions that grow."""
+        rows = []
+        for k, curve in enumerate(self.curves()):
+            for point in curve.points:
+                row = {"curve": k, "kind": point.kind, "parameter": point.parameter}
+                if curve.options["stability"]:
+                    row |= {"unstable_before": point.before.unstable, "unstable_after": point.after.unstable}
+                rows.append(row | ({"frequency": point.frequency} if point.kind == FLUTTER else {}))
+        return rows
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file; `sorosim.open` reads it."""
+        options = {name: value for name, value in self.options.items() if name != "stop"}
+        along = {"names": list(self.along), "origin": self.origin, "slope": self.slope, "held": self.fixed}
+        save_curve({"along": along, "options": options, "curve": self._plain()}, self.robot, path)
+
+    def _plain(self) -> dict[str, Any]:
+        """The curve and its branches as plain data."""
+        return {
+            **{name: getattr(self, name) for name in (*ROWS, "message", "complete")},
+            "points": {f"{k:05d}": _plain_point(point) for k, point in enumerate(self.points)},
+            "branches": {f"{k:05d}": branch._plain() for k, branch in enumerate(self.branches)},
+        }
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a table, one row an equilibrium, with names in its first line.
+
+        Columns are curve (0, branches from 1 on), parameter, arclength, values of what changes, coordinates, inputs,
+        generalised forces of driven coordinates, numbers of motions that buckle and that flutter.
+        """
+        robot, units = self.robot, self.robot.driven_units(self.driven)
+        forces = [
+            f"{'force' if unit == 'N' else 'moment'}({name})" for name, unit in zip(self.driven, units, strict=True)
+        ]
+        header = ["curve", "parameter", "arclength", *self.along, *robot.coordinate_names, *robot.actuator_names]
+        header += [*forces, "buckling", "flutter"]
+        rows = []
+        for k, curve in enumerate(self.curves()):
+            columns = [np.full(len(curve), k), curve.parameter, curve.arclength, *map(curve.values, curve.along)]
+            columns += [curve.q, curve.u, *curve.driven.values(), curve.buckling, curve.flutter]
+            rows.append(np.column_stack(columns))
+        text = StringIO()
+        np.savetxt(text, np.vstack(rows), delimiter=",", header=",".join(header), comments="", fmt="%.17g")
+        write_whole(path, text.getvalue().encode())
+
+    def plot(
+        self, path: str | Path | None = None, *, x: str = "parameter", y: str | None = None, **options: Any
+    ) -> Any:
+        """Bifurcation diagram with shapes beside (matplotlib); see `sorosim.viz.diagram_plot.plot_diagram`."""
+        from sorosim.viz.diagram_plot import plot_diagram
+
+        return plot_diagram(self, path, x=x, y=y, **options)
+
+    def __repr__(self) -> str:
+        kinds = [f"{sum(point.kind == kind for point in self.points)} {kind}" for kind in KINDS]
+        special = ", ".join(text for text in kinds if not text.startswith("0 ")) or "none"
+        names = ", ".join(self.along)
+        return f"<Continuation of '{self.robot.name}' along {names}: {len(self)} equilibria, special points: {special}>"
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read_continuation(stored: Mapping[str, Any], path: str | Path) -> Continuation:
+    """The continuation in the content of a result file."""
+    robot = robot_from_stored(stored, path)
+    try:
+        options, along = dict(stored["options"]), stored["along"]
+        options |= {"range": list(options["range"]), "until": list(options["until"]), "stop": None}
+        return _read(robot, stored["curve"], along, options)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise FileError(str(path), f"expected a complete continuation, got a damaged one: {error!r}") from None
+
+
+def _read(robot: Robot, curve: Mapping[str, Any], along: Mapping[str, Any], options: dict[str, Any]) -> Continuation:
+    n = len(curve["parameter"])
+    shapes = {"q": robot.ndof, "u": len(robot.actuator_names), "lam": robot.n_multipliers}
+    for name, width in shapes.items():
+        if np.shape(curve[name]) != (n, width):
+            raise ValueError(f"shape {np.shape(curve[name])} of '{name}', not {(n, width)}")
+    points = tuple(_read_point(point) for point in curve["points"].values())
+    branches = tuple(_read(robot, branch, along, options) for branch in curve["branches"].values())
+    rows = {name: curve[name] for name in ROWS}
+    return Continuation(
+        robot, tuple(along["names"]), along["origin"], along["slope"], **rows, points=points, message=curve["message"],
+        complete=bool(curve["complete"]), options=options, branches=branches, fixed=dict(along["held"]),
+    )  # fmt: skip
+
+
+def _plain_point(point: SpecialPoint) -> dict[str, Any]:
+    mode = point.oscillation
+    return {
+        **{name: getattr(point, name) for name in OF_POINT}, "before": list(point.before), "after": list(point.after),
+        "oscillation": None if mode is None else np.array([mode.real, mode.imag]),
+    }  # fmt: skip
+
+
+def _read_point(stored: Mapping[str, Any]) -> SpecialPoint:
+    parts = dict(stored)
+    mode = parts.pop("oscillation")
+    parts |= {name: Growth(*map(int, parts[name])) for name in ("before", "after")}
+    return SpecialPoint(**parts, oscillation=None if mode is None else mode[0] + 1j * mode[1])

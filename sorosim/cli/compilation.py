@@ -1,0 +1,59 @@
+"""Compilation of the engine, apart from runs whose time is printed."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.cli.console import err, status_lines
+from sorosim.cli.options import Flag, MethodOption
+from sorosim.cli.sources import load_robot
+from sorosim.errors import ModelError
+
+
+def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
+    """Compile what a robot and a method need; returns whether anything was."""
+    import sorosim
+    from sorosim.compiled import ALL_FEATURES, reporting
+    from sorosim.dynamics.forward import FORWARD
+    from sorosim.simulation.marching import compile_march
+    from sorosim.solvers.registry import MARCHES
+
+    begin, zero = time.monotonic(), [0.0] * robot.ndof
+    with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):
+        with suppress(ModelError):  # a singular mass matrix: the command itself says so where it matters
+            robot.forward_dynamics_derivatives(zero, zero)
+        robot.pose(zero, robot.tip_link)
+        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method="bdf")  # what follows the steps of integrators
+        if method in MARCHES or everything:
+            compile_march(robot.engine.features)
+        if everything:
+            rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
+            for algorithm in FORWARD:
+                rigid.forward_dynamics(rest, rest, algorithm=algorithm)
+            derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
+            derivatives.inverse_dynamics(rest, rest, rest)
+    if report.n_lines:
+        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+    return bool(report.n_lines)
+
+
+def compile_(
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")
+    ] = "cable_manipulator",
+    everything: Annotated[bool, Flag("--all", help="For all robots, methods, algorithms and sensitivities.")] = False,
+    method: MethodOption = None,
+) -> None:
+    """Compile the engine ahead of its use: in images of machines, on clusters, before tests.
+
+    Compiled code is kept in the folder SOROSIM_CACHE_DIR, or in the user's cache.
+
+    Example: sorosim compile --all
+    """
+    loaded = load_robot(robot)
+    if not compile_engine(loaded, method or loaded.description.simulate.get("method"), everything=everything):
+        err.print("everything was compiled before")

@@ -1,0 +1,29 @@
+"""Loop constraints of a state: rank tolerance, multipliers."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.engine.engine import Engine
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT
+
+Array = NDArray[np.float64]
+
+# rank tolerance of the constraint matrix, relative to its largest singular value
+RANK_TOLERANCE = 1e-9
+
+
+def least_squares_multipliers(
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: NDArray[np.int64]
+) -> Array:
+    """The smallest Lagrange multipliers (m,) under which the coordinates `free` move so, as well as they can."""
+    if not engine.closed.m:
+        return np.zeros(0)
+    found, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.size
+    if not np.isfinite(qdd).all():
+        return np.full(engine.closed.m, np.nan)
+    A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
+    return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=RANK_TOLERANCE)[0])

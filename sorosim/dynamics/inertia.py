@@ -1,0 +1,40 @@
+"""Mass matrices that are singular: which coordinate makes them so."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf
+
+from sorosim.engine.engine import Engine
+from sorosim.errors import ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.mass_rank import CLEARLY_REGULAR
+from sorosim.model.chart import SingularityGuard
+
+Array = NDArray[np.float64]
+
+# so near to a whole turn coordinates are singular [rad]
+AT_TURN = 1e-6
+
+
+def check_inertia(engine: Engine, q: Array, rows: NDArray[np.int64], mass: Array) -> None:
+    """Refuse a singular mass matrix of the coordinates in rows, or of motions with loops closed (ModelError)."""
+    layout, known = engine.layout, np.ones(engine.ndof, dtype=np.bool_)
+    known[rows] = False
+    if link := SingularityGuard(layout, known, changeable=True).singular(q, AT_TURN):
+        own = slice(layout.links[link].column, layout.links[link].column + layout.links[link].n_joint)
+        first = next(name for name, fixed in zip(layout.coordinate_names[own], known[own], strict=True) if not fixed)
+        hint = "the same pose has other coordinates, without the turn"
+        raise ModelError(first, "coordinates that are not singular", "a rotation by a whole turn", hint)
+    factor, failed = dpotrf(mass)
+    if len(mass) < len(rows):  # closed loops may well move what moves no mass by itself
+        if failed:
+            raise ModelError("mass matrix", "one that is positive definite with loops closed", "a singular one")
+        return
+    if failed or (np.diag(factor) ** 2 <= CLEARLY_REGULAR * np.diag(mass)).any():
+        # names the coordinate, or finds none
+        zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
+        engine.inertial.evaluate(task.FORWARD, q, zero, zero.copy(), none, known=known)
+    if failed:  # whatever the other factor has made of its rounding
+        raise engine.singular_mass_error(int(rows[failed - 1]))

@@ -1,0 +1,30 @@
+"""Moments and forces of a joint from its generalised forces."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sorosim.errors import InputError
+from sorosim.model.chart import angle, twist_matrix
+from sorosim.model.compile import LinkLayout
+from sorosim.validation import vector
+
+Array = NDArray[np.float64]
+
+# so near to a whole turn the wrench of exponential coordinates is lost in rounding
+SINGULAR = 1e-8
+
+
+def joint_wrench(layout: LinkLayout, q: Array, tau: ArrayLike) -> Array:
+    """Components (n,) along a joint's directions in its moved frame: tau = A^T y (docs/theory.md, 6)."""
+    own = q[layout.column : layout.column + layout.n_joint]
+    forces, stage = vector("tau", tau, layout.n_joint), layout.link.joint.stages[0]
+    if stage.commutes:
+        return forces
+    turned = angle(stage.columns, own)
+    if turned > 1.0 and abs(np.sin(0.5 * turned)) < SINGULAR:
+        got = f"a rotation of '{layout.link.name}' by {turned:.9g} rad, a whole turn"
+        hint = "hold the joint in the coordinates a whole turn away, which are of the same pose"
+        raise InputError("q", "coordinates from which the wrench can be told", got, hint)
+    return np.asarray(np.linalg.solve(twist_matrix(stage.columns, own).T, forces))

@@ -1,0 +1,98 @@
+"""Matrices of the linearised motion about an equilibrium or a steady motion, as functions of an engine."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.dynamics.constraints import RANK_TOLERANCE
+from sorosim.dynamics.inertia import check_inertia
+from sorosim.engine.engine import Engine, Evaluation
+from sorosim.errors import InputError, ModelError, SorosimWarning
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import CONSTRAINT, RATE
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# an equilibrium may be off by these parts of the largest force, and of what moves coordinates by 1 rad or m
+OFF_BALANCE, NEGLIGIBLE = 1e-6, 1e-8
+# steady rates may violate constraints by this part, and matrices change by this part, before a warning
+RATE_TOLERANCE, CHANGES = 1e-9, 1e-6
+
+
+class LinearMatrices(NamedTuple):
+    """M z'' + D z' + K z = F du with dq = Z z, under the multipliers of the loops."""
+
+    M: Array
+    D: Array
+    K: Array
+    F: Array
+    Z: Array  # (ndof, n)
+    multiplier: Array  # (m,)
+
+
+def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, stiffness: Array | None) -> LinearMatrices:
+    """Matrices of the coordinates in rows, or with loops of independent displacements along the closed states.
+
+    stiffness : (n_rows, n_rows) of the tree in place of its own; without it the balance of forces is checked.
+    """
+    out, multiplier = balanced(engine, q, qd, u, rows)
+    Z = np.eye(engine.ndof)[:, rows]
+    if engine.closed.m:
+        Z = Z @ scipy.linalg.null_space(out.closure.matrix[CONSTRAINT][:, rows], rcond=RANK_TOLERANCE)
+    mass = Z.T @ out.mass @ Z
+    check_inertia(engine, q, rows, mass)
+    K = out.dq
+    if stiffness is not None:
+        K = np.zeros_like(out.dq)
+        K[np.ix_(rows, rows)] = stiffness
+    elif len(rows):
+        check_balance(engine, out, q, qd, u, rows, Z)
+    if not all(np.isfinite(X).all() for X in (mass, out.dqd, K, out.B)):
+        raise ModelError("linearize", "a state at which all forces have derivatives", "one where some are infinite")
+    return LinearMatrices(mass, Z.T @ out.dqd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, multiplier)
+
+
+def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> tuple[Evaluation, Array]:
+    """Residual without accelerations, under the multipliers that balance it best in `rows`, and its derivatives."""
+    zero = engine.zero_rates
+    out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u)
+    if not engine.closed.m:
+        return out, np.zeros(0)
+    A = out.closure.matrix[CONSTRAINT][:, rows]
+    if (np.abs(engine.loops.size * out.closure.value[RATE]) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():
+        got = f"up to {np.abs(out.closure.value[RATE]).max():.3g} m/s or rad/s"
+        raise InputError("qd", "rates that keep the loops closed", got)
+    multiplier = scipy.linalg.lstsq(A.T, out.tau[rows], cond=RANK_TOLERANCE)[0]
+    return engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u, multiplier=multiplier), multiplier
+
+
+def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array, rows: IntArray, Z: Array) -> None:
+    """Warn where forces do not balance, or will not after a while of a steady motion."""
+    inverse = engine.evaluate(task.INVERSE, q, qd, engine.zero_rates, u)
+    size = max(float(np.abs(part.tau).max()) for part in (inverse, engine.internal(q, qd, u)))
+    least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.dq).max())
+    left = np.abs(out.tau[rows])
+    if left.max() > least:
+        worst = engine.layout.coordinate_names[rows[int(np.argmax(left))]]
+        what, finds = ("steady motion", "steady finds") if qd.any() else ("equilibrium", "statics finds")
+        message = f"linearize: q is no {what}, at '{worst}' a force of {left.max():.3g} is left of {size:.3g}"
+        warnings.warn(f"{message}; sorosim.{finds} one", SorosimWarning, stacklevel=5)
+    elif qd.any():
+        # a radian, or a metre, further on
+        later = balanced(engine, q + qd / np.abs(qd).max(), qd, u, rows)[0]
+        w = float(np.abs(qd).max())
+        # all as stiffnesses
+        weights = {"dq": 1.0, "dqd": w, "mass": w * w}
+        pairs = [(f * Z.T @ getattr(out, x) @ Z, f * Z.T @ getattr(later, x) @ Z) for x, f in weights.items()]
+        change = max(float(np.abs(b - a).max(initial=0.0)) for a, b in pairs)
+        whole = max(float(np.abs(a).max(initial=0.0)) for a, _ in pairs)
+        if change > CHANGES * whole or np.abs(later.tau[rows]).max() > least:
+            message = "linearize: the motion is not steady, what acts on the robot changes as it turns on; "
+            message += "frequencies hold for this moment only (is there gravity across the axis?)"
+            warnings.warn(message, SorosimWarning, stacklevel=5)

@@ -1,0 +1,64 @@
+"""Reference algorithms: independent of the fast ones of `forward`, and slower. `algorithm=` reaches them by name.
+
+"unit": the mass matrix column by column from inverse dynamics, O(n^2) to O(n^3). "fixman": the bias by inverse dynamics
+and the extended Fixman method (`fixman`), O(n), for rigid links only; links without mass may stand between joints, but
+must not branch. "inverse": derivatives as a product of M^-1 and those of forces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from sorosim.dynamics.articulation import Articulation
+from sorosim.dynamics.fixman import Fixman
+from sorosim.dynamics.inertia import check_inertia
+from sorosim.engine.engine import Engine
+from sorosim.engine.records import ForwardDynamicsDerivatives
+from sorosim.kernels import evaluate as task
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def unit_columns(engine: Engine, q: Array, columns: NDArray[np.int64]) -> Array:
+    """Columns of the mass matrix: M e_i = ID(q, 0, e_i) without gravity and loads, so that nothing cancels."""
+    evaluate, zero, none = engine.inertial.evaluate, engine.zero_rates, np.zeros(engine.n_actuators)
+    return np.array([evaluate(task.INVERSE, q, zero, unit, none).tau for unit in np.eye(engine.ndof)[columns]]).T
+
+
+def forward_by_unit_columns(engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask) -> Array:
+    """Accelerations by inverse dynamics alone: the bias ID(q, qd, qdd), where qdd is that of known coordinates."""
+    out, free = np.where(known, qdd, 0.0), np.flatnonzero(~known)
+    if not len(free):
+        return out
+    bias = engine.evaluate(task.INVERSE, q, qd, out, u, t).tau
+    force = engine.evaluate(task.INTERNAL, q, qd, out, u, t).tau
+    M = unit_columns(engine, q, free)[free]
+    check_inertia(engine, q, free, M)
+    out[free] = scipy.linalg.solve(M, (force - bias)[free], assume_a="pos")
+    return out
+
+
+def forward_by_fixman(engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask) -> Array:
+    """Accelerations by the extended Fixman method."""
+    bias = engine.evaluate(task.INVERSE, q, qd, qdd, u, t).tau
+    force = engine.evaluate(task.INTERNAL, q, qd, qdd, u, t).tau
+    return qdd + engine.companion(Fixman).solve(q, known, (force - bias)[:, None])[:, 0]
+
+
+def derivatives_by_inverse(
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask
+) -> ForwardDynamicsDerivatives:
+    """Derivatives of accelerations as M^-1, by articulated bodies, times those of forces."""
+    articulation, n = engine.companion(Articulation), engine.ndof
+    qdd = articulation.motion(q, qd, qdd, u, t, known).qdd
+    out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
+    found = articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
+    return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
+
+
+def solve_by_fixman(engine: Engine, q: Array, B: Array) -> Array:
+    """M^-1 B by the extended Fixman method."""
+    return engine.companion(Fixman).solve(q, engine.none_known, B)

@@ -1,0 +1,313 @@
+"""One contact: nearest points and force (docs/theory.md, 12).
+
+It acts on up to four entries, nodes with a point and a weight: those of the core first, with positive weights, then
+those of the other core or of the solid.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from sorosim.compiled import kernel_in_place
+from sorosim.kernels import surfaces as sf
+from sorosim.kernels.contact_tangents import add_tangents
+from sorosim.kernels.nearest import TO_MIDDLE, nearest_of_axes, nearest_of_segment, world_distance
+from sorosim.kernels.small import add_cross, copy, cross, dot, into_world
+from sorosim.kernels.solids import TOGETHER
+from sorosim.kernels.wrenches import add_dead, point_velocity
+
+# the factor of damping goes to zero smoothly where it would pull, within this band
+NO_PULL = 0.02
+
+
+@kernel_in_place
+def hertz(law, depth, rate):
+    """Force, its derivatives by depth and rate, and its elastic part: k h(depth)^p (1 + c rate), never pulling."""
+    w, h, slope = law[sf.LAW_ONSET], depth, 1.0
+    if depth < w:
+        t = depth / w
+        h, slope = w * t * t * t * (1.0 - 0.5 * t), t * t * (3.0 - 2.0 * t)
+    else:
+        h -= 0.5 * w
+    elastic = law[sf.LAW_K] * h ** law[sf.LAW_P]
+    stiffness = law[sf.LAW_K] * law[sf.LAW_P] * h ** (law[sf.LAW_P] - 1.0) * slope
+    c = law[sf.LAW_DAMPING]
+    if c == 0.0:
+        return elastic, stiffness, 0.0, elastic
+    factor, by_rate = 1.0 + c * rate, c
+    if factor <= -NO_PULL:
+        factor, by_rate = 0.0, 0.0
+    elif factor < NO_PULL:
+        by_rate = c * (factor + NO_PULL) / (2.0 * NO_PULL)
+        factor = (factor + NO_PULL) ** 2 / (4.0 * NO_PULL)
+    return elastic * factor, stiffness * factor, elastic * by_rate, elastic
+
+
+@kernel_in_place
+def set_entry(k, node, weight, p, ws, entries, weights, nodes):
+    """Entry k of a contact: a point p of a node with a weight."""
+    nodes[k], weights[k] = node, weight
+    copy(p, entries[sf.P + k])
+    twist = ws.twist[node, 0]
+    point_velocity(twist, p, entries[sf.V + k])
+    for i in range(3):
+        entries[sf.W + k, i] = twist[i]
+
+
+@kernel_in_place
+def place_solid(surfaces, k, ws, out):
+    """Pose (4, 3) of a solid in the world."""
+    g, frame = ws.pose[surfaces.solid[k, sf.SOLID_NODE]], surfaces.frame[k]
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = g[i, 0] * frame[0, j] + g[i, 1] * frame[1, j] + g[i, 2] * frame[2, j]
+    into_world(g, frame[3], out[3])
+
+
+@kernel_in_place
+def nearest_on_solid(surfaces, core, k, ws, contact):
+    """Nearest points of a core and of solid k; fills x = X_A = X_B, the normal, its change H and the numbers."""
+    vectors, wide, number, flag = contact.vectors, contact.wide, contact.number, contact.flag
+    a, t_a, x, n, H, g = (
+        vectors[sf.A_0],
+        vectors[sf.T_A],
+        vectors[sf.X_A],
+        vectors[sf.N],
+        vectors[sf.H_ROWS : sf.H_ROWS + 3],
+        vectors[sf.SOLID_POSE :],
+    )
+    row, solid = surfaces.core[core], surfaces.solid[k]
+    f, kind = surfaces.value[solid[sf.SOLID_AT] :], solid[sf.SOLID_KIND]
+    place_solid(surfaces, k, ws, g)
+    if row[sf.FORM] == sf.SEGMENT:
+        square = surfaces.value[row[sf.CORE_AT] + sf.SQUARE]
+        la, gap, haa = nearest_of_segment(kind, f, g, a, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
+        flag[sf.IN_A] = 0.0 < la < 1.0
+        number[sf.LA], number[sf.HAA] = la, haa
+        number[sf.R_A] += la * number[sf.SLOPE_A]
+        number[sf.GAP] = gap - number[sf.R_A]
+    elif row[sf.FORM] == sf.POINT:
+        copy(a, x)
+        number[sf.GAP] = world_distance(kind, f, g, x, n, H, wide) - number[sf.R_A]
+    else:
+        # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
+        above = world_distance(kind, f, g, a, n, H, wide)
+        own, y, g_A, at = vectors[sf.OWN], vectors[sf.WORK], ws.pose[row[sf.NODE_0]], row[sf.CORE_AT] + sf.AXES
+        for i in range(3):
+            own[i] = g_A[0, i] * n[0] + g_A[1, i] * n[1] + g_A[2, i] * n[2]
+        square = 0.0
+        for i in range(3):
+            q = surfaces.value[at + 3 * i : at + 3 * i + 3]
+            y[i] = dot(q, own)
+            square += y[i] * own[i]
+        number[sf.AXIAL] = sqrt(square)
+        for i in range(3):
+            x[i] = a[i] - dot(g_A[i], y) / number[sf.AXIAL]
+        number[sf.GAP], number[sf.R_A] = above - number[sf.AXIAL], 0.0
+    copy(x, vectors[sf.X_B])
+
+
+@kernel_in_place
+def nearest_on_core(surfaces, core, other, ws, contact):
+    """Nearest points X_A, X_B of two cores; fills the normal, its change H and the numbers."""
+    vectors, number, flag = contact.vectors, contact.number, contact.flag
+    a, t_a, b, t_b, n, e = (
+        vectors[sf.A_0],
+        vectors[sf.T_A],
+        vectors[sf.B_0],
+        vectors[sf.T_B],
+        vectors[sf.N],
+        vectors[sf.E],
+    )
+    out, slopes = contact.wide[0, 0], vectors[sf.WORK]
+    row, theirs = surfaces.core[core], surfaces.core[other]
+    there = surfaces.value[theirs[sf.CORE_AT] : theirs[sf.CORE_AT] + sf.N_CORE_VALUES]
+    free_a, free_b = row[sf.FORM] == sf.SEGMENT, theirs[sf.FORM] == sf.SEGMENT
+    into_world(ws.pose[theirs[sf.NODE_0]], there[sf.END_0 : sf.END_0 + 3], b)
+    r_b, slope_b, mid_a, mid_b = there[sf.RADIUS_0], 0.0, 0.0, 0.0
+    if free_a:
+        mid_a = TO_MIDDLE * surfaces.value[row[sf.CORE_AT] + sf.DRAWN]
+    if free_b:
+        into_world(ws.pose[theirs[sf.NODE_1]], there[sf.END_1 : sf.END_1 + 3], vectors[sf.B_1])
+        slope_b, mid_b = there[sf.RADIUS_1] - r_b, TO_MIDDLE * there[sf.DRAWN]
+        for i in range(3):
+            t_b[i] = vectors[sf.B_1, i] - b[i]
+    slopes[0], slopes[1] = number[sf.SLOPE_A], slope_b
+    la, mb, in_a, in_b = nearest_of_axes(a, t_a, mid_a, free_a, b, t_b, mid_b, free_b, slopes, e, out)
+    d = out[0]
+    flag[sf.IN_A], flag[sf.IN_B] = in_a, in_b
+    number[sf.LA], number[sf.MB], number[sf.AXIAL] = la, mb, d
+    number[sf.HAA], number[sf.HAB], number[sf.HBB] = out[3], out[4], out[5]
+    number[sf.REG_A], number[sf.REG_B] = mid_a * (la - 0.5), mid_b * (mb - 0.5)
+    number[sf.R_A] += la * number[sf.SLOPE_A]
+    number[sf.GAP] = d - number[sf.R_A] - r_b - mb * slope_b
+    apart = dot(e, e) > TOGETHER * TOGETHER
+    if not apart:
+        across(t_a, t_b, n)
+    for i in range(3):
+        if apart:
+            n[i] = e[i] / d
+        vectors[sf.X_A, i] = a[i] + la * t_a[i]
+        vectors[sf.X_B, i] = b[i] + mb * t_b[i]
+    for i in range(3):
+        for j in range(3):
+            vectors[sf.H_ROWS + i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d if apart else 0.0
+
+
+@kernel_in_place
+def across(t_a, t_b, n):
+    """A direction for axes that cross each other, or of points that are one: there is none that is nearer."""
+    cross(t_a, t_b, n)
+    size = sqrt(dot(n, n))
+    if not size > TOGETHER * sqrt(dot(t_a, t_a) * dot(t_b, t_b)):
+        t = t_a if dot(t_a, t_a) > 0.0 else t_b
+        k = 0 if abs(t[0]) <= min(abs(t[1]), abs(t[2])) else (1 if abs(t[1]) <= abs(t[2]) else 2)
+        n[k], n[(k + 1) % 3], n[(k + 2) % 3] = 0.0, t[(k + 2) % 3], -t[(k + 1) % 3]
+        size = sqrt(dot(n, n))
+    if size == 0.0:
+        n[2], size = 1.0, 1.0
+    for i in range(3):
+        n[i] /= size
+
+
+@kernel_in_place
+def set_entries(surfaces, core, other, ws, contact, weights, nodes):
+    """Points and weights of the nodes of the contact."""
+    vectors, entries, flag, number = contact.vectors, contact.entries, contact.flag, contact.number
+    row = surfaces.core[core]
+    flag[sf.TWO_A], flag[sf.TWO_B] = row[sf.FORM] == sf.SEGMENT and row[sf.ONE_BODY] == 0, 0
+    if flag[sf.TWO_A]:
+        set_entry(0, row[sf.NODE_0], 1.0 - number[sf.LA], vectors[sf.A_0], ws, entries, weights, nodes)
+        set_entry(1, row[sf.NODE_1], number[sf.LA], vectors[sf.A_1], ws, entries, weights, nodes)
+    else:
+        set_entry(0, row[sf.NODE_0], 1.0, vectors[sf.X_A], ws, entries, weights, nodes)
+    first = 2 if flag[sf.TWO_A] else 1
+    node = surfaces.solid[-1 - other, sf.SOLID_NODE] if other < 0 else surfaces.core[other, sf.NODE_0]
+    if other >= 0 and surfaces.core[other, sf.FORM] == sf.SEGMENT and surfaces.core[other, sf.ONE_BODY] == 0:
+        flag[sf.TWO_B] = 1
+        set_entry(first, node, number[sf.MB] - 1.0, vectors[sf.B_0], ws, entries, weights, nodes)
+        set_entry(
+            first + 1, surfaces.core[other, sf.NODE_1], -number[sf.MB], vectors[sf.B_1], ws, entries, weights, nodes
+        )
+    else:
+        set_entry(first, node, -1.0, vectors[sf.X_B], ws, entries, weights, nodes)
+    flag[sf.FIRST_B], flag[sf.N_HERE] = first, first + 1 + flag[sf.TWO_B]
+
+
+@kernel_in_place
+def contact_force(law, contact, weights):
+    """Relative velocity at the contact and the force there, with what its tangents need of the law."""
+    vectors, entries, flag, number = contact.vectors, contact.entries, contact.flag, contact.number
+    n, u, u_t, force, arm_a, arm_b = (
+        vectors[sf.N],
+        vectors[sf.U],
+        vectors[sf.U_T],
+        vectors[sf.F],
+        vectors[sf.ARM_A],
+        vectors[sf.ARM_B],
+    )
+    for i in range(3):
+        arm_a[i] = -number[sf.R_A] * n[i]
+        arm_b[i] = arm_a[i] + vectors[sf.X_A, i] - vectors[sf.X_B, i]
+        u[i], vectors[sf.W_A, i], vectors[sf.W_B, i] = 0.0, 0.0, 0.0
+    for j in range(flag[sf.N_HERE]):
+        side = vectors[sf.W_A] if j < flag[sf.FIRST_B] else vectors[sf.W_B]
+        for i in range(3):
+            u[i] += weights[j] * entries[sf.V + j, i]
+            side[i] += abs(weights[j]) * entries[sf.W + j, i]
+    add_cross(vectors[sf.W_A], arm_a, 1.0, u)
+    add_cross(vectors[sf.W_B], arm_b, -1.0, u)
+    for i in range(3):
+        u[i] += vectors[sf.STUCK, i]
+    closing = -dot(n, u)
+    # in statics rates stand for displacements of what sticks
+    approach = 0.0 if contact.counts[sf.AT_REST] != 0 else closing
+    pressed, by_depth, by_rate, elastic = hertz(law, -number[sf.GAP], approach)
+    if contact.counts[sf.AT_REST] != 0:
+        by_rate = 0.0
+    mu, slow, speed, chi = law[sf.LAW_FRICTION], law[sf.LAW_SLIP], 0.0, 0.0
+    for i in range(3):
+        u_t[i] = u[i] + closing * n[i]
+        speed += u_t[i] * u_t[i]
+    if mu > 0.0:
+        chi = 1.0 / sqrt(speed + slow * slow)
+    normal = pressed - (elastic if law[sf.LAW_DISSIPATIVE_ONLY] != 0.0 else 0.0)
+    for i in range(3):
+        force[i] = normal * n[i] - mu * pressed * chi * u_t[i]
+    number[sf.PRESSED], number[sf.BY_DEPTH], number[sf.BY_RATE] = pressed, by_depth, by_rate
+    number[sf.CLOSING], number[sf.CHI], number[sf.FRICTION] = closing, chi, mu
+
+
+@kernel_in_place
+def previous_slip(contact, group, core, other):
+    """What a contact that stuck before adds to its velocity, zero for any other."""
+    slip = contact.vectors[sf.STUCK]
+    for i in range(3):
+        slip[i] = 0.0
+    for k in range(contact.counts[sf.N_STUCK]):
+        if contact.stuck[k, 0] == group and contact.stuck[k, 1] == core and contact.stuck[k, 2] == other:
+            copy(contact.stuck_slip[k], slip)
+
+
+@kernel_in_place
+def evaluate_pair(surfaces, group, core, other, ws, contact, external):
+    """The contact of a core with another one, or with the solid -1 - other, if they touch.
+
+    Adds its wrenches and tangents to `external`, and what couples nodes to the rows of `contact`.
+    """
+    vectors, number, flag, law = contact.vectors, contact.number, contact.flag, surfaces.law[group]
+    row = surfaces.core[core]
+    values = surfaces.value[row[sf.CORE_AT] : row[sf.CORE_AT] + sf.N_CORE_VALUES]
+    for i in range(sf.N_NUMBER):
+        number[i] = 0.0
+    flag[sf.FORM_HERE], flag[sf.IS_SOLID], flag[sf.IN_A], flag[sf.IN_B] = row[sf.FORM], other < 0, 0, 0
+    number[sf.AXIAL], number[sf.R_A] = 1.0, values[sf.RADIUS_0]
+    into_world(ws.pose[row[sf.NODE_0]], values[sf.END_0 : sf.END_0 + 3], vectors[sf.A_0])
+    for i in range(3):
+        vectors[sf.T_A, i], vectors[sf.T_B, i] = 0.0, 0.0
+    if row[sf.FORM] == sf.SEGMENT:
+        into_world(ws.pose[row[sf.NODE_1]], values[sf.END_1 : sf.END_1 + 3], vectors[sf.A_1])
+        number[sf.SLOPE_A] = values[sf.RADIUS_1] - values[sf.RADIUS_0]
+        for i in range(3):
+            vectors[sf.T_A, i] = vectors[sf.A_1, i] - vectors[sf.A_0, i]
+    if other < 0:
+        nearest_on_solid(surfaces, core, -1 - other, ws, contact)
+    else:
+        nearest_on_core(surfaces, core, other, ws, contact)
+    contact.nearest[group] = min(contact.nearest[group], number[sf.GAP])
+    if not number[sf.GAP] < 0.0:
+        return
+    k = contact.counts[sf.ACTIVE]
+    if k >= contact.entry.shape[0]:
+        contact.counts[sf.OVERFLOW] = 1
+        return
+    contact.counts[sf.ACTIVE] += 1
+    nodes = contact.entry[k, sf.ENTRY_NODE :]
+    weights = vectors[sf.WEIGHTS : sf.WEIGHTS + 2].reshape(6)
+    set_entries(surfaces, core, other, ws, contact, weights, nodes)
+    previous_slip(contact, group, core, other)
+    contact_force(law, contact, weights)
+    record_contact(contact, k, group, core, other)
+    force, dead = vectors[sf.F], contact.wide[0, 0]
+    for j in range(flag[sf.N_HERE]):
+        if nodes[j] >= 0:
+            cross(vectors[sf.ARM_A] if j < flag[sf.FIRST_B] else vectors[sf.ARM_B], force, dead)
+            for i in range(3):
+                dead[3 + i] = force[i]
+            add_dead(contact.entries[sf.P + j], dead, weights[j], nodes[j], external)
+    if law[sf.LAW_DISSIPATIVE_ONLY] == 0.0 and contact.counts[sf.NO_TANGENTS] == 0:
+        add_tangents(surfaces, core, k, ws, contact, weights, nodes, external)
+
+
+@kernel_in_place
+def record_contact(contact, k, group, core, other):
+    """Record a contact, with a unit normal."""
+    entry, value, vectors = contact.entry[k], contact.value[k], contact.vectors
+    size = sqrt(dot(vectors[sf.N], vectors[sf.N]))
+    entry[sf.GROUP], entry[sf.CORE], entry[sf.OTHER], entry[sf.N_ENTRIES] = group, core, other, contact.flag[sf.N_HERE]
+    for i in range(3):
+        value[sf.AT_POINT + i] = vectors[sf.X_A, i] + vectors[sf.ARM_A, i]
+        value[sf.NORMAL + i] = vectors[sf.N, i] / size
+        value[sf.FORCE + i] = vectors[sf.F, i]
+        value[sf.SLIP + i] = vectors[sf.U_T, i]
+    value[sf.DISTANCE], value[sf.PRESSURE] = contact.number[sf.GAP], contact.number[sf.PRESSED] * size

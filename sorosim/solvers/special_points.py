@@ -1,0 +1,236 @@
+"""Special points of a curve of solutions: folds, branch points, flutter and other changes of stability.
+
+Between two points of the curve a change of a test function tells that there is one; it is then located. Folds: the
+tangent's part along the parameter is zero. Branch points: the determinant of [J slope; tangent] changes its sign, or
+the number of unstable motions changes by more than a fold explains. Flutter: the number of growing oscillations
+changes. Directions of other branches at a simple branch point are the roots of its bifurcation equation (Keller 1977).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from sorosim.linear.growth import Growth
+from sorosim.solvers.bordered import Border, Scales, null_vectors
+from sorosim.solvers.curve import Curve, CurvePoint
+
+Array = NDArray[np.float64]
+
+FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
+# points are located to this part of a step
+LOCATED = 1e-10
+# from ends of a step that are farther apart points beside a branch point are not found to rounding
+NARROW = 1e-3
+# an interval that is lost in rounding below this width is located well enough
+NEARLY = 1e-6
+# singular values below this part of the same farther away are zero at a branch point
+VANISHED = 1e-2
+# rank tolerance: below this part of the largest they are zero everywhere
+EVERYWHERE = 1e-9
+# a step in which there are several special points is halved so often; those that are still together are one, as where a
+# branch turns back at the point where it crosses another
+MOST_HALVES = 5
+# and so often where several motions become unstable; those left do so together, as of a round column
+MOST_OF_A_KIND = 12
+# part of a step that points to both sides of a branch point are apart from it
+ASIDE = 0.02
+# step of the differences that give second derivatives along null vectors
+DIFFERENCE = 1e-4
+
+
+class LocatedPoint(NamedTuple):
+    """A special point."""
+
+    kind: str
+    point: CurvePoint
+    row: int  # it is between this point of the curve and the next
+    directions: tuple[Array, ...]  # (n + 1,) unit: of branches; of others what the solution does there
+    before: Growth
+    after: Growth
+
+
+def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: int = 0) -> list[LocatedPoint]:
+    """Special points between two points of the curve, in their order."""
+    buckled, fluttering = (y - x for x, y in zip(a.growth, b.growth, strict=True))
+    # pairs that cease to oscillate become two motions that do not, or come of them
+    exchanged = buckled * fluttering < 0
+    fold, flutter = bool(a.tangent[-1] * b.tangent[-1] < 0.0), fluttering != 0
+    alone = buckled + 2 * fluttering if exchanged else buckled
+    explained = alone in ((1, -1) if fold else (0,)) or curve.problem.growth is None
+    branch = _crossed(a, b) or not explained
+    of_a_kind = max(abs(alone), abs(fluttering)) > 1
+    several = fold + branch + flutter > 1 or of_a_kind
+    if (
+        several
+        and depth < (MOST_OF_A_KIND if of_a_kind else MOST_HALVES)
+        and (middle := curve.between(a, b, 0.5)) is not None
+    ):
+        halves = (a, middle), (middle, b)
+        return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
+    found: list[LocatedPoint] = []
+    if fold and (point := _known(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
+        found.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
+    if branch:
+        found += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
+    if flutter and (point := _known(curve, _change(curve, a, b, lambda p: p.growth.flutter))) is not None:
+        kind = STABILITY if exchanged else FLUTTER
+        found.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
+    return sorted(found, key=lambda special: special.point.s)
+
+
+def _crossed(a: CurvePoint, b: CurvePoint) -> bool:
+    """Whether the determinant changes its sign; where motions are open everywhere that of rounding tells nothing."""
+    return a.orientation * b.orientation < 0 and a.neutral_modes is None and b.neutral_modes is None
+
+
+def _known(curve: Curve, point: CurvePoint | None) -> CurvePoint | None:
+    """The point; a missing one is counted."""
+    curve.n_missed += point is None
+    return point
+
+
+def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int) -> list[LocatedPoint]:
+    """The branch point between a and b; where nothing becomes singular it is another change of stability, or none.
+
+    together: how many motions begin to grow so near to each other that they count as one point, at least.
+    """
+    point = _crossing(curve, a, b) if _crossed(a, b) else None
+    if point is None:
+        point = _change(curve, a, b, lambda p: p.growth.buckling)
+    if _known(curve, point) is None or point is None:
+        return []
+    share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
+    tangent = _tangent(curve, a, b, share)
+    left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
+    beside = np.maximum(left, right)
+    # rigid-body modes are singular everywhere
+    regular = beside > EVERYWHERE * beside[0]
+    vanished = int(((here < VANISHED * beside) & regular).sum())
+    if vanished:
+        vanished = min(max(vanished, together), int(regular.sum()))
+        point = point._replace(tangent=_in_null_space(curve, point, scales, vanished, tangent))
+        return [LocatedPoint(BRANCH, point, row, _directions(curve, point, scales, vanished), a.growth, b.growth)]
+    if a.growth == b.growth:
+        return []
+    return [LocatedPoint(STABILITY, point, row, (point.tangent,), a.growth, b.growth)]
+
+
+def _crossing(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
+    """Where the determinant changes its sign: by a smooth function near to it, where points are found exactly."""
+    near = _bracket(curve, a, b, lambda p: p.orientation, NARROW)
+    if near is None:
+        return _singular(curve, a, b)
+    return _singular(curve, *near) or _change(curve, *near, lambda p: p.orientation)
+
+
+def _singular(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
+    """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
+    across = curve.gram @ a.tangent
+    scales = curve.scales(a)
+    border = min((Border.of(p.J, p.slope, across, scales) for p in (a, b)), key=lambda found: found.least)
+    return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, across))
+
+
+def zero_between(curve: Curve, a: CurvePoint, b: CurvePoint, value: Callable[[CurvePoint], float]) -> CurvePoint | None:
+    """Where a function of points, of different signs at a and b, is zero."""
+    known: dict[float, CurvePoint] = {0.0: a, 1.0: b}
+
+    def at(share: float) -> float:
+        if share not in known:
+            known[share] = _between(curve, a, b, share)
+        return value(known[share])
+
+    try:
+        share = float(brentq(at, 0.0, 1.0, xtol=LOCATED, rtol=1e-14))
+        return known.get(share) or _between(curve, a, b, share)
+    except (ValueError, _NotOnCurve):
+        return None
+
+
+def _change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
+    """Where a whole number changes from what it is at a."""
+    found = _bracket(curve, a, b, count, LOCATED)
+    return None if found is None else found[1]
+
+
+def _bracket(
+    curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int], narrow: float
+) -> tuple[CurvePoint, CurvePoint] | None:
+    """Two points of the curve between which a whole number changes from what it is at a, apart by a part of the way.
+
+    Each half is the next interval: near a branch point points of the curve are found only from neighbours that are
+    nearer to them than the branch is.
+    """
+    low, high, width, first = a, b, 1.0, count(a)
+    if first == count(b):
+        return None
+    try:
+        while width > narrow:
+            middle, width = _between(curve, low, high, 0.5), 0.5 * width
+            low, high = (middle, high) if count(middle) == first else (low, middle)
+    except _NotOnCurve:
+        return (low, high) if width < NEARLY else None
+    return low, high
+
+
+class _NotOnCurve(Exception):
+    """No point of the curve was found between two."""
+
+
+def _between(curve: Curve, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint:
+    found = curve.between(a, b, share)
+    if found is None:
+        raise _NotOnCurve
+    return found
+
+
+def _tangent(curve: Curve, a: CurvePoint, b: CurvePoint, share: float) -> Array:
+    """Tangent of the curve where that of one point is lost in rounding, from two points beside it."""
+    ends = [curve.between(a, b, min(max(share + side * ASIDE, 0.0), 1.0)) for side in (-1.0, 1.0)]
+    before, after = (a.z, b.z) if None in ends else (end.z for end in ends if end is not None)
+    return curve.unit(after - before)
+
+
+def _in_null_space(curve: Curve, point: CurvePoint, scales: Scales, dimension: int, vector: Array) -> Array:
+    """The null vector at a branch point that is nearest to a vector."""
+    right, _, values = null_vectors(point.J, point.slope, scales)
+    basis = np.array([curve.unit(v) for v in right[len(values) - dimension :] if curve.length(v) > 0.0])
+    found = np.linalg.lstsq(basis @ curve.gram @ basis.T, basis @ curve.gram @ vector, rcond=None)[0]
+    return curve.unit(found @ basis)
+
+
+def _directions(curve: Curve, point: CurvePoint, scales: Scales, dimension: int) -> tuple[Array, ...]:
+    """Unit directions (n + 1,) of other branches at a branch point.
+
+    With null vectors t, the tangent, and f of [J slope], and the left one y, a branch a t + b f has
+    2 a b y.F''tf + b^2 y.F''ff = 0. Of a multiple point its null vectors are given.
+    """
+    right, left, values = null_vectors(point.J, point.slope, scales)
+    n = len(values)
+    basis = [point.tangent]
+    for vector in right[n - dimension :]:
+        if not curve.length(vector) > 0.0:
+            continue
+        other = curve.unit(vector)
+        for known in basis:
+            other = other - (known @ curve.gram @ other) * known
+        if curve.length(other) > 1e-3:
+            largest = other[np.argmax(np.abs(other))]
+            basis.append(curve.unit(other) * np.sign(largest))  # of two signs always the same one
+    others = basis[1:]
+    if len(others) != 1:
+        return tuple(others)
+    f, from_left = others[0], left[:, -1]
+    size = DIFFERENCE
+    ahead, behind = (curve.evaluate(point.z + side * size * f) for side in (1.0, -1.0))
+    # F'' f, as a row of what the left null vector leaves of it
+    by_x, by_w = (from_left @ (x - y) / (2.0 * size) for x, y in zip(ahead[1:], behind[1:], strict=True))
+    mixed, second = (float(by_x @ v[:-1] + by_w * v[-1]) for v in (point.tangent, f))
+    if not abs(mixed) > 1e-6 * abs(second):
+        return (f,)
+    return (curve.unit(f - 0.5 * second / mixed * point.tangent),)

@@ -1,0 +1,98 @@
+"""Robots and results in notebooks: a small table beside a side view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import wraps
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.robot import Robot
+from sorosim.viz.side_view import side_view
+
+Array = NDArray[np.float64]
+
+MOST_LINKS = 12  # in a table, and as many loops
+Show = Callable[[Any], str | None]
+
+
+def _or_none(make: Show) -> Show:
+    """A notebook must not fail where it only wants to show something: None lets it show the plain text."""
+
+    @wraps(make)
+    def representation(thing: Any) -> str | None:
+        try:
+            return make(thing)
+        except Exception:
+            return None
+
+    return representation
+
+
+def _page(title: str, rows: Iterable[tuple[str, str]], picture: str) -> str:
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    table = f"<table><caption><b>{escape(title)}</b></caption>{cells}</table>"
+    return f'<div style="display:flex;flex-wrap:wrap;align-items:center;gap:1em">{table}{picture}</div>'
+
+
+def _picture(robot: Robot, states: list[Array], path: Array | None = None) -> str:
+    with suppress(Exception):  # the table is worth showing without it
+        return side_view(robot, states, path)
+    return ""
+
+
+def _position(p: Array) -> str:
+    return ", ".join(f"{1e3 * x:.1f}" for x in p) + " mm"
+
+
+def _inputs(robot: Robot, u: Array) -> str:
+    pairs = zip(robot.actuator_names, u, robot.actuator_units, strict=True)
+    return ", ".join(f"{name} {value:.4g} {unit}" for name, value, unit in pairs if value) or "none"
+
+
+@_or_none
+def robot_html(robot: Robot) -> str:
+    """A robot: its counts, its links and loops, its shape as it is built."""
+    head, *lines = robot.summary().split("\n")
+    rows = [("", head.removeprefix(f"{robot.name}: "))]
+    n = len(robot.links)
+    m = n + len(robot.loop_names)
+    for what, some in (("links", lines[:n]), ("loops", lines[n:m]), ("sensors", lines[m:])):
+        rows += [(name, text) for name, _, text in (line.strip().partition(": ") for line in some[:MOST_LINKS])]
+        if len(some) > MOST_LINKS:
+            rows.append(("...", f"{len(some) - MOST_LINKS} more {what}"))
+    if robot.actuator_names:
+        rows.append(("actuators", ", ".join(robot.actuator_names)))
+    return _page(robot.name, rows, _picture(robot, [robot.initial_q]))
+
+
+@_or_none
+def equilibrium_html(eq: Any) -> str:
+    """An equilibrium: inputs, tip, residual, and its shape beside that at q = 0."""
+    rows = [("solver", eq.message), ("residual", f"{eq.residual_norm:.2g}"), ("inputs", _inputs(eq.robot, eq.u))]
+    with suppress(Exception):
+        rows.append(("stable", "yes" if eq.stable else f"no: {eq.stability}"))
+    rows.append(("tip", _position(eq.tip())))
+    return _page(f"{eq.robot.name}: equilibrium", rows, _picture(eq.robot, [np.zeros(eq.robot.ndof), eq.q]))
+
+
+@_or_none
+def run_html(run: Any) -> str:
+    """A run: its span, how it was computed, its first and last shape and the path of the tip."""
+    if not len(run.t):
+        return _page(f"{run.robot.name}: run", [("times", "none"), ("integrator", run.message)], "")
+    rows = [("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {len(run.t)} states")]
+    if "method" in run.options:
+        wall = run.stats.get("wall_time")
+        rows.append(("method", str(run.options["method"]) + ("" if wall is None else f", computed in {wall:.2f} s")))
+    some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), 150)).astype(int))
+    path = np.stack([run.robot.pose(run.q[k], run.robot.tip_link)[:3, 3] for k in some])
+    rows += [("integrator", run.message), ("tip at the end", _position(path[-1]))]
+    return _page(f"{run.robot.name}: run", rows, _picture(run.robot, [run.q[0], run.q[-1]], path))
