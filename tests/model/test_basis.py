@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from sorosim.errors import ModelError
 from sorosim.model import basis as module
-from sorosim.model.basis import STRAINS, Basis, ReferenceStrain, Strain, get_basis, register_basis
+from sorosim.model.basis import Basis, ReferenceStrain, Strain, get_basis, register_basis
 from sorosim.model.material import Material
 from sorosim.model.quadrature import gauss_panels
 from sorosim.model.rod import Division

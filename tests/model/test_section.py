@@ -353,7 +353,7 @@ def test_sizes_may_be_texts_with_units():
         ),
         (
             lambda: Circle(0.1, shear_factor=(1.0, 1.0, 1.0)),
-            "circle.shear_factor: expected a positive number, or two for y and z, got (1.0, 1.0, 1.0)",
+            "circle.shear_factor: expected a list of 2, each a number, got [1, 1, 1]",
         ),
         (lambda: Ellipse(0.1, 0.1, torsion="free"), "ellipse.torsion: expected saint-venant or polar, got 'free'"),
         (
@@ -364,7 +364,10 @@ def test_sizes_may_be_texts_with_units():
             lambda: Properties(1.0, 1.0, 1.0, 1.0, torsion="polar"),
             "properties.J: expected no torsion constant beside torsion polar, got both; leave one of them out",
         ),
-        (lambda: Properties(1.0, None, 1.0, 1.0), "properties.Iy: expected a second moment of area such as 5 mm^4, got nothing"),
+        (
+            lambda: Properties(1.0, None, 1.0, 1.0),
+            "properties.Iy: expected a second moment of area such as 5 mm^4, got nothing",
+        ),
         (
             lambda: Rectangle(0.1, 0.2).radius_jets([0.0], 1.0),
             "rectangle: expected a round section, which has a radius r, got a section of rectangle shape; "

@@ -80,9 +80,15 @@ def test_shapes_are_values():
         (lambda: Box((1, 0, 1)), "box.size[1]: expected a length greater than 0, got 0"),
         (lambda: Box((1, 1)), "box.size: expected a list of 3, each a length, got [1, 1]"),
         (lambda: Box("big"), "box.size: expected a list of 3, each a length, got 'big'"),
-        (lambda: Ellipsoid((1, np.inf, 1)), "ellipsoid.radii[1]: expected a length greater than 0, got inf; it has to be finite"),
+        (
+            lambda: Ellipsoid((1, np.inf, 1)),
+            "ellipsoid.radii[1]: expected a length greater than 0, got inf; it has to be finite",
+        ),
         (lambda: Sphere(-1), "sphere.radius: expected a length greater than 0, got -1"),
-        (lambda: Cylinder(1, np.nan), "cylinder.length: expected a length greater than 0, got nan; it has to be finite"),
+        (
+            lambda: Cylinder(1, np.nan),
+            "cylinder.length: expected a length greater than 0, got nan; it has to be finite",
+        ),
         (lambda: Cone(True, 1), "cone.radius: expected a length greater than 0, such as 3 cm, got true"),
         (lambda: Capsule(1, 0), "capsule.length: expected a length greater than 0, got 0"),
     ],

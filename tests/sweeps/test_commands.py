@@ -120,8 +120,8 @@ def test_a_sweep_without_any_result_tells_scripts(here, call):
 
 
 MISTAKES = [
-    ("sorosim_sweep: 1", "sorosim_sweep: 2", "1:16: sorosim_sweep: expected 1, the version of the format of sweeps, got 2; this "
-     "file is for a newer sorosim"),
+    ("sorosim_sweep: 1", "sorosim_sweep: 2", "1:16: sorosim_sweep: expected 1, the version of the format of sweeps, "
+     "got 2; this file is for a newer sorosim"),
     ("arm.yaml", "arms.yaml", "arms.yaml: expected a file or the name of a bundled robot, got neither"),
     ("u.tendon", "tendon", "5:5: points.grid.tendon: expected u.NAME, driven.NAME or a path in the robot's file, got "
      "'tendon'; try u.tendon"),

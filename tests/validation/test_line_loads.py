@@ -249,7 +249,7 @@ def test_a_rod_shaken_by_a_load_of_time_resonates_as_its_modes_say():
 
 
 THROUGH, FORCE, MOMENT = np.array([0.2, -0.1, 0.4]), np.array([1.0, 2.0, -0.7]), np.array([0.1, -0.3, 0.2])
-FIXED = {"frame": "line", "wrench": (*MOMENT, *FORCE), "through": tuple(THROUGH)}
+FIXED = {"frame": "line", "moment": tuple(MOMENT), "force": tuple(FORCE), "through": tuple(THROUGH)}
 
 
 def floating(**loads):
@@ -273,7 +273,7 @@ def test_the_wrench_on_a_fixed_line_is_constant_in_the_world(rng):
 
 
 def test_sliding_and_turning_along_the_line_changes_and_works_nothing(rng):
-    pure = {**FIXED, "wrench": (0, 0, 0, *FORCE)}
+    pure = {**FIXED, "moment": (0, 0, 0)}
     pushed, zero = floating(p=Wrench("body", **pure)), np.zeros(6)
     along = FORCE / np.linalg.norm(FORCE)
     for _ in range(10):
