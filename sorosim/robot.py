@@ -18,25 +18,15 @@ from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
+from sorosim.engine import records
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion
-from sorosim.engine.records import (
-    Contacts,
-    Energy,
-    ForwardDynamicsDerivatives,
-    HybridDynamics,
-    HybridDynamicsDerivatives,
-    InternalForceDerivatives,
-    InverseDynamicsDerivatives,
-    Kinematics,
-    LoopRows,
-)
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization
 from sorosim.loads.base import Load, check_places
-from sorosim.loads.mass_damping import MassDamping
+from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.sensors.base import Sensor
@@ -46,14 +36,6 @@ from sorosim.sensors.summary import summary
 from sorosim.validation import columns, indices, number, vector
 
 Array = NDArray[np.float64]
-
-
-def all_loads(description: Description) -> dict[str, Load]:
-    """Loads by name, and the damping of materials that is one."""
-    loads: dict[str, Load] = dict(description.loads)
-    if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
-        loads["mass damping"] = MassDamping()
-    return loads
 
 
 class Robot:
@@ -113,12 +95,8 @@ class Robot:
     @property
     def actuator_units(self) -> tuple[str, ...]:
         """Unit of each input, such as N for tendons, N m for motors that turn; "" for a plain number."""
-        parts = {"links": {link.name: link for link in self.links}, "loops": self.description.loops}
-
-        def joint_of(block: str, name: str) -> Any:
-            return parts[block][name].joint
-
-        return tuple(input_unit(actuator, joint_of) or "" for actuator in self.description.actuators.values())
+        actuators, joint = self.description.actuators.values(), self.description.joint
+        return tuple(input_unit(actuator, joint) or "" for actuator in actuators)
 
     def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""
@@ -182,20 +160,10 @@ class Robot:
         return f"<Robot '{self.name}': {counts}>"
 
     def with_values(self, values: Mapping[str, Any]) -> Robot:
-        """Return the robot with other values of its file.
+        """Return the robot with other values of its file, by paths as `sorosim.load(..., set=...)` takes them.
 
-        Parameters
-        ----------
-        values : mapping of str to value
-            Paths as `sorosim.load(..., set=...)` takes them: ``{"materials.silicone.young": "2 MPa",
-            "parameters.width": 0.05}``. Of a robot that was made in Python the file is what `to_yaml` writes.
-
-        Raises
-        ------
-        InputError
-            A path that leads nowhere.
-        FileError, ModelError
-            What the file then says is wrong.
+        Such as ``{"materials.silicone.young": "2 MPa", "parameters.width": 0.05}``. Of a robot that was made in Python
+        the file is what `to_yaml` writes. InputError: a path that leads nowhere; FileError: what it then says is wrong.
         """
         from sorosim.io import with_values
 
@@ -244,7 +212,7 @@ class Robot:
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
-    def kinematics(self, q: ArrayLike, qd: ArrayLike | None = None) -> Kinematics:
+    def kinematics(self, q: ArrayLike, qd: ArrayLike | None = None) -> records.Kinematics:
         """Poses, twists and Jacobians of all points, body frames (docs/theory.md, 2-3).
 
         Parameters
@@ -257,7 +225,7 @@ class Robot:
         Kinematics
             g (n_points, 4, 4), eta (n_points, 6), J and Jd = dJ/dt (n_points, 6, ndof).
         """
-        return Kinematics(
+        return records.Kinematics(
             *self.engine.jacobians(self.engine.layout.points, *arguments.state_or_rest(self.engine, q, qd), True)
         )
 
@@ -341,11 +309,11 @@ class Robot:
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0
-    ) -> InverseDynamicsDerivatives:
+    ) -> records.InverseDynamicsDerivatives:
         """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
         state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
         out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
-        return InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
+        return records.InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
@@ -381,7 +349,7 @@ class Robot:
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
         driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
-    ) -> ForwardDynamicsDerivatives:  # fmt: skip
+    ) -> records.ForwardDynamicsDerivatives:  # fmt: skip
         """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
 
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
@@ -425,7 +393,7 @@ class Robot:
     def hybrid_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
         *, algorithm: str | None = None,
-    ) -> HybridDynamics:  # fmt: skip
+    ) -> records.HybridDynamics:  # fmt: skip
         """Dynamics where some accelerations are known and some forces (docs/theory.md, 6, last lines).
 
         Inverse dynamics if all accelerations are known, M^-1 (tau - bias) if none is.
@@ -455,7 +423,7 @@ class Robot:
     def hybrid_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
         *, algorithm: str | None = None,
-    ) -> HybridDynamicsDerivatives:  # fmt: skip
+    ) -> records.HybridDynamicsDerivatives:  # fmt: skip
         """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.HYBRID, forward.FASTEST_HYBRID, closes=False)
         state = arguments.hybrid(self.engine, q, qd, qdd, tau, known, t)
@@ -470,17 +438,17 @@ class Robot:
 
     def internal_force_derivatives(
         self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> InternalForceDerivatives:
+    ) -> records.InternalForceDerivatives:
         """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
         self._time(t)
         out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u), True)
-        return InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
+        return records.InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
 
-    def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
+    def energy(self, q: ArrayLike, qd: ArrayLike) -> records.Energy:
         """Kinetic, elastic and gravitational energy [J]."""
-        return Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd")))
+        return records.Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd")))
 
-    def contacts(self, q: ArrayLike, qd: ArrayLike | None = None) -> Contacts:
+    def contacts(self, q: ArrayLike, qd: ArrayLike | None = None) -> records.Contacts:
         """Contacts in a state: where, how deep, with which force, sliding how fast.
 
         No rates: at rest.
@@ -510,11 +478,11 @@ class Robot:
         """How far each loop is open: a distance [m] and an angle [rad], in the directions that its joint forbids."""
         return self.engine.gaps(self.coordinates(q))
 
-    def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> LoopRows:
+    def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> records.LoopRows:
         """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         state, zero = arguments.state_or_rest(self.engine, q, qd), np.zeros(self.ndof)
         closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, zero, self.inputs(None)).closure
-        return LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
+        return records.LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
 
     def linearize(
         self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None,
@@ -563,11 +531,7 @@ class Robot:
         position, inputs = self.coordinates(q), self.inputs(u)
         rates, turning = arguments.steady_rates(self.engine, qd)
         rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
-        n, given = len(rows), None
-        if stiffness is not None:
-            if np.shape(stiffness) != (n, n):
-                raise InputError("stiffness", f"a matrix ({n}, {n})", f"an array of shape {np.shape(stiffness)}")
-            given = columns("stiffness", stiffness, n)
+        given = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
         found = linearize(self.engine, position, rates, inputs, rows, given)
         looped = self.engine.closed.m > 0
         names = [f"z[{i}]" for i in range(found.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]

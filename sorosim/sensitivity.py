@@ -19,7 +19,8 @@ from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.loads.contact import Contact
-from sorosim.robot import Robot, all_loads, check_robot
+from sorosim.loads.mass_damping import all_loads
+from sorosim.robot import Robot, check_robot
 from sorosim.validation import indices
 
 if TYPE_CHECKING:

@@ -31,9 +31,11 @@ def vector(where: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
-def columns(where: str, value: ArrayLike, n: int) -> Array:
-    """Return a fresh (n,) or (n, m) array of finite numbers, refusing anything else."""
+def columns(where: str, value: ArrayLike, n: int, m: int | None = None) -> Array:
+    """Return a fresh (n, m) array of finite numbers, refusing anything else; without m, (n,) or of any m."""
     array = _reals(where, value, f"{n} numbers, or columns of them")
+    if m is not None and array.shape != (n, m):
+        raise InputError(where, f"a matrix ({n}, {m})", f"an array of shape {array.shape}")
     if array.ndim not in (1, 2) or len(array) != n:
         raise InputError(where, f"{n} numbers or columns of them, shape ({n},) or ({n}, m)", f"shape {array.shape}")
     fit = np.abs(array) <= LARGEST

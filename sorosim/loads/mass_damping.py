@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sorosim.kernels.load_laws import TWIST_DAMPING
+from sorosim.loads.base import Load
 from sorosim.loads.compiled import CompiledLaw, LawRow
 from sorosim.loads.wrench import BoundLaw
 from sorosim.model.compile import Layout
+from sorosim.model.description import Description
 
 
 @dataclass(frozen=True)
@@ -34,3 +36,11 @@ class MassDamping:
                     values = alpha * link.weight[inside, None] * inertia
                     rows += [LawRow(TWIST_DAMPING, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]
         return BoundLaw(np.array([row.node for row in rows], dtype=np.int64), CompiledLaw(rows, lost=rows))
+
+
+def all_loads(description: Description) -> dict[str, Load]:
+    """Loads by name, and the damping of materials that is one."""
+    loads: dict[str, Load] = dict(description.loads)
+    if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
+        loads["mass damping"] = MassDamping()
+    return loads

@@ -65,6 +65,11 @@ class Description:
         for name in BLOCKS:
             object.__setattr__(self, name, dict(getattr(self, name)))
 
+    def joint(self, block: str, name: str) -> Any:
+        """The joint of a link or of a loop: `block` is "links" or "loops"."""
+        parts = {link.name: link for link in self.links} if block == "links" else self.loops
+        return parts[name].joint
+
     @property
     def document(self) -> Any:
         """The file that it came from, a `sorosim.io.document.Document`; None where it was made in Python.
