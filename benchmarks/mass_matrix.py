@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.rigid_trees import seconds
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joints import Joint
+from sorosim.model.joints.revolute import Revolute
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 
@@ -28,7 +28,7 @@ def chain(n: int) -> Robot:
     turn, at = np.radians(70.0), np.eye(4)
     at[1:3, 1:3] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
     at[0, 3] = 0.1
-    hinge = Joint("revolute", axis=(0.0, 0.0, 1.0))
+    hinge = Revolute(axis=(0.0, 0.0, 1.0))
     links = [Link(f"link{i}", body, joint=hinge, parent=f"link{i - 1}" if i else WORLD, at=at) for i in range(n)]
     return Robot(Description("chain", tuple(links)))
 

@@ -23,7 +23,7 @@ from sorosim.kernels.evaluate import evaluate
 from sorosim.lie.so3 import exp_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
-from sorosim.model.joints import Joint
+from sorosim.model.joints.revolute import Revolute
 from sorosim.model.link import WORLD, Link
 from sorosim.robot import Robot
 
@@ -61,7 +61,7 @@ def tree(n: int, branching: int = 1) -> Robot:
         body = RigidBody(rng.uniform(0.5, 1.5), centre=tuple(0.1 * rng.normal(size=3)),
                          inertia=tuple(rng.uniform(0.02, 0.03, size=3)))  # fmt: skip
         axis = rng.normal(size=3)
-        joint = Joint("revolute", axis=tuple(axis / np.linalg.norm(axis)))
+        joint = Revolute(axis=tuple(axis / np.linalg.norm(axis)))
         parent = f"link{(i - 1) // branching}" if i else WORLD
         links.append(Link(f"link{i}", body, joint=joint, parent=parent, at=at))
     motors = {link.name: JointForce(link.name) for link in links}

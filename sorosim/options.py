@@ -32,7 +32,7 @@ class ByName(Type):
         n_problems = len(at.scope.problems)
         for name, entry in value.items():
             here = at / name
-            here.attempt(lambda name=name: self.name.check(name), at_key=True)  # type: ignore[misc]
+            here.attempt(lambda name=name: self.name.check(name), at_key=True)
             plain = isinstance(entry, int | float | str) and not isinstance(entry, bool)
             if not plain and not (self.signals and isinstance(entry, Mapping)):
                 here.fail(

@@ -35,7 +35,7 @@ class OfJoint(Given):
     def of(self, value: Any, dimension: str) -> float:
         """In SI units, at a coordinate that is an angle or a length."""
         dimensions, bounds = ACTING[self.name]
-        return Quantity(dimensions[dimension], **bounds, infinite=True).check(value)  # type: ignore[arg-type]
+        return Quantity(dimensions[dimension], **bounds, infinite=True).check(value)
 
 
 @dataclass(frozen=True)

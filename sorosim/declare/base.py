@@ -286,7 +286,7 @@ class Declared:
     @classmethod
     def declaration(cls) -> Mapping[str, Key]:
         """Keys by the names of fields."""
-        return _keys(cls)
+        return _keys(cls)  # type: ignore[arg-type]  # classes are hashable
 
     @classmethod
     def key_names(cls) -> list[str]:
@@ -401,10 +401,10 @@ class Declared:
         """Refuse keys that do not go together (ModelError), before their values are looked at."""
 
     @classmethod
-    def make(cls, values: Mapping[str, Any], at: At) -> Self:
+    def make(cls, values: Mapping[str, Any], at: At | None = None) -> Self:
         """One of values that are checked already."""
         out = object.__new__(cls)
-        for name, default, factory in _defaults(cls):
+        for name, default, factory in _defaults(cls):  # type: ignore[arg-type]
             value = values.get(name, MISSING)
             if value is MISSING:
                 value = factory() if default is MISSING else default

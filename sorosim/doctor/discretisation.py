@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,7 +234,7 @@ def refined(robot: Robot, richer: int = RICHER) -> Robot:
 
 def richer_basis(strain: Strain, richer: int) -> Strain:
     """A basis with more functions of each free strain; one that has no higher order stays as it is."""
-    entries = {}
+    entries: dict[str, Any] = {}
     for name in STRAINS:
         entry = getattr(strain, name)
         if entry is None:

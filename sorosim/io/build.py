@@ -146,13 +146,13 @@ class FileScope(Scope):
     def read_parts(self, block: str) -> None:
         """Read the entries of a block that are right."""
         entries = self.data.get(block)
-        kind = {one.name: one for one in RobotFile.declaration().values()}[block].type
+        kind: Any = {one.name: one for one in RobotFile.declaration().values()}[block].type
         if block in self.data and not isinstance(entries, dict):
             self.read_block(block)
             return
         for name, entry in (entries or {}).items():
             here = At(self, (block, name), entries)
-            named = here.attempt(lambda name=name: kind.name.check(name), at_key=True)  # type: ignore[misc]
+            named = here.attempt(partial(kind.name.check, name), at_key=True)
             found = kind.type.read_named(entry, here, name)
             if found is not WRONG and named is not WRONG:
                 self.parts[block][name] = found
@@ -201,7 +201,7 @@ def description_from(expanded: Expanded) -> Description:
     scope = FileScope(expanded, None)
     scope.check_top()
     reader = _Reader(scope, "robot")
-    description = reader.description({})
+    description: Description = reader.description({})
     reader.fail_if_wrong()
     return description
 

@@ -152,9 +152,7 @@ class CoordinateReader:
             if index is not None:
                 chosen[index] = name
                 dimension = self.layout.dimensions[index]
-                value = At(self.scope, path).attempt(
-                    lambda block=block, dimension=dimension: quantity(block, dimension)
-                )  # type: ignore[misc]
+                value = At(self.scope, path).attempt(partial(quantity, block, dimension))
                 found |= {} if value is WRONG else {name: value}
         return found
 

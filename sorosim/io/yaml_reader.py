@@ -133,7 +133,7 @@ def _composed(text: str) -> Any:
     return _Composer(text).get_single_node()
 
 
-_EVENTS: Any = yaml.cyaml.CParser if yaml.__with_libyaml__ else object
+_EVENTS: Any = vars(yaml.cyaml)["CParser"] if yaml.__with_libyaml__ else object
 
 
 class _Bounded:
@@ -166,7 +166,7 @@ class _CComposer(_Bounded, yaml.composer.Composer, _EVENTS):  # type: ignore[mis
     """By the events of libyaml."""
 
     def __init__(self, text: str) -> None:
-        yaml.cyaml.CParser.__init__(self, text)
+        _EVENTS.__init__(self, text)
         yaml.composer.Composer.__init__(self)
 
     def descend_resolver(self, node: Any, index: Any) -> None:

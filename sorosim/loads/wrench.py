@@ -76,7 +76,7 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
         else:
             if isinstance(self.at, OnLink) and self.at.s is not None and self.s != 1.0:
                 raise ModelError("s", "a place s here or in at, one of them", "both")
-            anchor = Anchor.make({"link": self.link, "s": self.s, "at": self.at}, None)
+            anchor = Anchor.make({"link": self.link, "s": self.s, "at": self.at})
         if isinstance(anchor.at, str):
             raise ModelError("at", "a pose", f"'{anchor.at}'", "only the end of a loop may be taken as built")
         if (self.through is not None) != (self.frame == "line"):

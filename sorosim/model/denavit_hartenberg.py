@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
 from sorosim.declare import At, Declared, Quantity, Type, key
+from sorosim.declare.base import Define
 from sorosim.declare.composite import both
-from sorosim.declare.types import Define, checked_each, is_list
+from sorosim.declare.types import checked_each, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import shown
 from sorosim.validation import describe

@@ -24,7 +24,7 @@ from sorosim.declare import (
     Writer,
     key,
 )
-from sorosim.declare.types import Define
+from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import BodyType, RigidBody, Solid
 from sorosim.model.denavit_hartenberg import DHRow
@@ -157,7 +157,7 @@ class Link(Declared, title="Links"):
             self._set(frames={})
         if self.dh is not None:
             row = self.dh.joint(self.joint.kind)
-            own = {"axis": tuple(row.axis.tolist())}
+            own: dict[str, Any] = {"axis": tuple(row.axis.tolist())}
             if self.joint.kind == "revolute":
                 own["through"] = tuple(row.through.tolist())
             self._set(at=row.at, joint=replace(self.joint, **own), dh=None)

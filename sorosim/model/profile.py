@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Choice, Declared, Numbers, Part, Quantity, Type, Writer, formula_or_quantity, key
-from sorosim.declare.types import Define, Listed, checked_each, formula_data, inexpressible, is_list, number_schema
+from sorosim.declare.base import Define
+from sorosim.declare.types import Listed, checked_each, formula_data, inexpressible, is_list, number_schema
 from sorosim.errors import ModelError, nearest
 from sorosim.model.material import real_number
 from sorosim.problems import shown

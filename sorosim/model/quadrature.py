@@ -82,7 +82,7 @@ def minimum_n_gauss(strain: Strain) -> int:
                 raise ModelError(
                     f"strain.{one}",
                     "functions that are linearly independent in double precision",
-                    f"{count} functions of {strain._entry(one)[0]}",
+                    f"{count} functions of {getattr(strain, one)[0]}",
                     "lower the order, or use legendre",
                 )
             while enough - too_few > 1:

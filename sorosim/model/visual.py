@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sorosim.declare import WRONG, At, Declared, Inline, Key, ListOf, Part, Type, Writer, key
-from sorosim.declare.types import Define
+from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import AT_KEY
 from sorosim.model.pose import IDENTITY, PoseType

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.declare import WRONG, At, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
-from sorosim.declare.types import Define, checked_each, is_list
+from sorosim.declare.base import Define
+from sorosim.declare.types import checked_each, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.pose import Direction
 from sorosim.problems import listed, shown
@@ -236,16 +237,11 @@ class Joint(Declared):
     periodic: ClassVar[tuple[int, ...]] = ()
     in_row: ClassVar[bool] = False  # whether a row of a Denavit-Hartenberg table describes it
     # of joints that have none
-    axis: ClassVar[Any] = (0.0, 0.0, 1.0)
-    second_axis: ClassVar[Any] = None
-    through: ClassVar[Any] = (0.0, 0.0, 0.0)
-    pitch: ClassVar[Any] = 0.0
-    stiffness: ClassVar[Any] = ()
-    damping: ClassVar[Any] = ()
-    rest: ClassVar[Any] = ()
-    friction: ClassVar[Any] = ()
-    creep: ClassVar[Any] = ()
-    limits: ClassVar[Any] = ()
+    axis = cast(Any, (0.0, 0.0, 1.0))
+    second_axis = cast(Any, None)
+    through = cast(Any, (0.0, 0.0, 0.0))
+    pitch = cast(Any, 0.0)
+    stiffness = damping = rest = friction = creep = limits = cast(Any, ())
 
     def __new__(cls, kind_: str = "", **given: Any) -> Any:
         if cls is not Joint:
@@ -360,7 +356,7 @@ class MovingJoint(Joint):
     def data(self, writer: Writer) -> Any:
         out: dict[str, Any] = {}
         required = [name for name, one in self.declaration().items() if one.required]
-        plain = type(self).make({name: getattr(self, name) for name in required}, None)
+        plain = type(self).make({name: getattr(self, name) for name in required})
         for name, one in self.declaration().items():
             value = getattr(self, name)
             if one.required or value != getattr(plain, name):
@@ -443,7 +439,7 @@ class JointType(OneOf):
         return {value.kind: own} if own else value.kind
 
     def schema(self, define: Define) -> dict[str, Any]:
-        words = [*self.as_word, *(name for name, kind in self.kinds.items() if kind.in_row)]
+        words = [*self.as_word, *(name for name, kind in JOINTS.declared().items() if kind.in_row)]
         moving = super().schema(define)
         moving["properties"].pop("fixed")
         return {"anyOf": [{"enum": words}, moving]}
