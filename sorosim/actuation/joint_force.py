@@ -106,7 +106,7 @@ class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
 
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""
-        link, index = layout.links[self.link], self.index(layout)
+        index, link = self.index(layout), layout.links[self.link]
         stages = link.link.joint.stages
         k = max(i for i, stage in enumerate(stages) if stage.first <= index)
         return (MOTOR, link.joint_blocks[k], at, index - stages[k].first, actuator), []

@@ -83,7 +83,7 @@ class Servo(JointForce, kind="servo", title="Servos"):
 
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""
-        link, index = layout.links[self.link], self.index(layout)
+        index, link = self.index(layout), layout.links[self.link]
         row = (SERVO, link.joint_blocks[0], at, link.column + index, actuator)
         dimension = link.link.joint.dimensions[index]
         types = {name: one.type for name, one in self.declaration().items() if isinstance(one.type, OfJoint)}

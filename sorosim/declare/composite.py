@@ -288,7 +288,7 @@ class Inline(Type):
             here = At(at.scope, (*at.path, given[0]), data)
             kind = self.kind(given[0])
             return here.fail(*NOTHING) if data[given[0]] is None else kind.read(data[given[0]], here)
-        if not given and (self.optional or any(close(name, kind) for name in data for kind in self.known)):
+        if not given and (self.optional or any(close(str(name), kind) for name in data for kind in self.known)):
             return MISSING if self.optional else WRONG
         hint = self.several if given else ""
         return at.fail("one shape: " + listed(self.known), both(given) if given else shown(data), hint)

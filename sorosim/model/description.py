@@ -9,7 +9,7 @@ from typing import Any
 from sorosim.declare import At, Scope, Vector
 from sorosim.errors import ModelError
 from sorosim.model.link import Link, ordered_links
-from sorosim.problems import failure
+from sorosim.problems import failure, shown
 
 BLOCKS = ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -63,7 +63,10 @@ class Description:
         if scope.problems:
             raise failure(scope.problems)
         for name in BLOCKS:
-            object.__setattr__(self, name, dict(getattr(self, name)))
+            block = getattr(self, name)
+            if not isinstance(block, Mapping):
+                raise ModelError(name, "a mapping of names", shown(block))
+            object.__setattr__(self, name, dict(block))
 
     def joint(self, block: str, name: str) -> Any:
         """The joint of a link or of a loop: `block` is "links" or "loops"."""
