@@ -113,9 +113,7 @@ def test_a_usual_robot_needs_neither_pint_nor_trimesh():
 
 
 def test_importing_io_loads_nothing_heavy():
-    code = (
-        "import sys, sorosim.io; print(*(name for name in ('pint', 'h5py', 'yaml') if name in sys.modules))"
-    )
+    code = "import sys, sorosim.io; print(*(name for name in ('pint', 'h5py', 'yaml') if name in sys.modules))"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HERE.parents[1]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -353,6 +353,12 @@ class MovingJoint(Joint):
         if self.limits is None:
             self._set(limits=(None,) * self.n)
 
+    @classmethod
+    @cache
+    def declaration(cls) -> Mapping[str, Key]:
+        """Keys by the names of fields: those of the kind before those that all kinds have."""
+        return dict(sorted(super().declaration().items(), key=lambda item: item[0] in MovingJoint.__annotations__))
+
     def data(self, writer: Writer) -> Any:
         out: dict[str, Any] = {}
         required = [name for name, one in self.declaration().items() if one.required]
@@ -439,7 +445,8 @@ class JointType(OneOf):
         return {value.kind: own} if own else value.kind
 
     def schema(self, define: Define) -> dict[str, Any]:
-        words = [*self.as_word, *(name for name, kind in JOINTS.declared().items() if kind.in_row)]
+        kinds: Mapping[str, Any] = self.kinds
+        words = [*self.as_word, *(name for name, kind in kinds.items() if kind.in_row)]
         moving = super().schema(define)
         moving["properties"].pop("fixed")
         return {"anyOf": [{"enum": words}, moving]}
