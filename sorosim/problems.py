@@ -156,6 +156,17 @@ def at_path(data: Any, path: Path) -> Any:
     return data
 
 
+def is_same(one: Any, two: Any) -> bool:
+    """Whether data are the same, of the same types and in the same order."""
+    if one is two or type(one) is not type(two):
+        return one is two
+    if isinstance(one, dict):
+        return list(one) == list(two) and all(is_same(entry, two[key]) for key, entry in one.items())
+    if isinstance(one, list):
+        return len(one) == len(two) and all(map(is_same, one, two))
+    return bool(one == two)
+
+
 def failure(problems: Sequence[Problem], places: Located | None = None) -> SorosimError:
     """One error for all problems of a description; without places its paths are those of the problems."""
     if places is None:

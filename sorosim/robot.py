@@ -42,10 +42,10 @@ class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
     It never changes, and may be shared between threads. Methods raise InputError for vectors of a wrong length or with
-    entries that are not finite.
+    entries that are not finite. Arrays that stay as they are come from the robot `like`.
     """
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: Description, *, like: Robot | None = None) -> None:
         if not isinstance(description, Description):
             hint = "sorosim.load reads files and dicts"
             raise InputError("Robot", "a Description", type(description).__name__, hint)
@@ -53,7 +53,8 @@ class Robot:
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
         gravity, loads = np.array(description.gravity), all_loads(description)
-        self.engine = Engine(description.links, gravity, description.actuators, loads, description.loops)
+        parts = description.links, gravity, description.actuators, loads, description.loops
+        self.engine: Engine = Engine(*parts, like=None if like is None else like.engine)
         self.instruments = Instruments(description, self.engine)
         self._initial = self._start()
 

@@ -15,6 +15,7 @@ from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
 from sorosim.equations.system import independent_rows
 from sorosim.errors import InputError, PlugInError, SorosimError
+from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
@@ -89,7 +90,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
 def scalars_of(robot: Robot) -> Scalars:
     """The scalars of a robot's file, or of what `to_yaml` writes; anything but a robot is refused."""
     check_robot(robot)
-    return Scalars(robot.description.text or robot.to_yaml(), robot.name)
+    return Scalars(robot.description.document or Document(robot.name, robot.to_yaml()))
 
 
 class Sensitivities:
@@ -232,7 +233,7 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
         with varying(), np.errstate(all="ignore"):
             found = file.varied(name)
             loads = {key: load for key, load in all_loads(found).items() if not isinstance(load, Contact)}
-            engine = Engine(found.links, np.array(found.gravity), found.actuators, loads, found.loops)
+            engine = Engine(found.links, np.array(found.gravity), found.actuators, loads, found.loops, robot.engine)
     except SorosimError as error:
         foreign = isinstance(error, PlugInError) or not isinstance(error.__cause__, SorosimError | None)
         why = NO_WAY if foreign else " ".join(str(error).split())

@@ -412,6 +412,10 @@ class Declared:
         out.validate()
         return out
 
+    def changed(self, **values: Any) -> Self:
+        """The same with other values of fields, which are checked already."""
+        return type(self).make({name: getattr(self, name) for name, _, _ in _defaults(type(self))} | values)  # type: ignore[arg-type]
+
     # -- written to a file -------------------------------------------------------------------------------------------
 
     def data(self, writer: Writer) -> Any:

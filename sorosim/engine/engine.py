@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.actuation.compiled import check_actuator, compile_fibres
+from sorosim.actuation.compiled import InPython, check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.compiled import prepare
@@ -25,7 +25,7 @@ from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import evaluate
 from sorosim.kernels.external import External
-from sorosim.kernels.fibres import fibre_lengths, tensions
+from sorosim.kernels.fibres import Fibres, fibre_lengths, tensions
 from sorosim.kernels.joints import LAW, MOTOR, SERVO
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
@@ -82,7 +82,7 @@ class Engine:
 
     def __init__(
         self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, Any], loads: Mapping[str, Load],
-        loops: Mapping[str, Loop],
+        loops: Mapping[str, Loop], like: Engine | None = None,
     ) -> None:  # fmt: skip
         places = [place for load in loads.values() for place in load.places]
         places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
@@ -96,9 +96,16 @@ class Engine:
         in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in motors and i not in loop_motors}
         for i, actuator in in_rods.items():
             check_actuator(self.actuator_names[i], actuator, self.layout)
-        self.fibres, in_python = compile_fibres(in_rods, self.actuator_names, len(actuators), self.layout)
+        self._in_rods = in_rods
+        self.fibres: Fibres
+        self._in_python: list[InPython]
+        if like is not None and like._has_fibres_of(self):
+            arrays = (a.astype(number_type(), copy=False) if a.dtype == float else a for a in like.fibres)
+            self.fibres, self._in_python = Fibres(*arrays), like._in_python
+        else:
+            self.fibres, self._in_python = compile_fibres(in_rods, self.actuator_names, len(actuators), self.layout)
         self.elastic = elastic._replace(laws=compile_motors(motors, self.actuator_names, self.layout, elastic.laws))
-        self.loading = Loading(loads, self.layout, self.fibres, in_python)
+        self.loading = Loading(loads, self.layout, self.fibres, self._in_python)
         # what has weight; the fluid that moves with the robot has none
         self.weight = self.tree.inertia
         if self.loading.added:
@@ -121,6 +128,13 @@ class Engine:
         # last: loops closed as built need the poses of the tree
         self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
         self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
+
+    def _has_fibres_of(self, other: Engine) -> bool:
+        """Whether actuators inside rods and the geometry of rods are those of another engine."""
+        mine, theirs = self._in_rods, other._in_rods
+        same = self.actuator_names == other.actuator_names and self.fibres.value.dtype == float
+        same = same and mine.keys() == theirs.keys() and all(mine[i] is theirs[i] for i in mine)
+        return same and self.layout.has_rods_of(other.layout)
 
     def _of_thread(self, name: str, make: Callable[[], T]) -> T:
         """An object of this thread, made at its first use."""

@@ -66,15 +66,16 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
 
 
 def _robot(
-    expanded: Any, folder: Path | None, file: str = "", text: str = "", name: str = "robot"
-) -> Robot:  # fmt: skip
+    expanded: Any, folder: Path | None, file: str = "", text: str = "", name: str = "robot", like: Robot | None = None
+) -> Robot:
     """The robot of a file, which keeps its document."""
     from sorosim.io.build import robot_from
     from sorosim.io.document import document_of
     from sorosim.robot import redescribed
 
-    robot, scope = robot_from(expanded, folder=folder, name=name)
+    robot, scope = robot_from(expanded, folder=folder, name=name, like=like)
     document = document_of(expanded, scope.embedded, robot.name, file, text, folder)
+    document.reading = scope.reading
     return redescribed(robot, robot.description.with_document(document))
 
 
@@ -109,8 +110,11 @@ def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
     from sorosim.io.document import Document
     from sorosim.io.expand import expand
 
-    document = robot.description.document or Document(robot.name, dump(robot))
-    return _robot(expand(document.root, document.file, None, values), None, document.file)
+    document = robot.description.document
+    like = None if document is None else robot
+    if document is None:
+        document = Document(robot.name, dump(robot))
+    return _robot(expand(document.root, document.file, None, values), None, document.file, name=robot.name, like=like)
 
 
 def dump(robot: Robot, path: str | Path | None = None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
@@ -34,7 +34,7 @@ from sorosim.model.description import STANDARD_GRAVITY, Description
 from sorosim.model.link import ordered_links
 from sorosim.model.mesh import Mesh, MeshFile
 from sorosim.options import given
-from sorosim.problems import Path, at_path, close, failure, locate, shown
+from sorosim.problems import Path, at_path, close, failure, is_same, locate, shown
 from sorosim.robot import Robot, redescribed
 from sorosim.signals import TableSignal
 from sorosim.units.quantity import quantity
@@ -42,6 +42,7 @@ from sorosim.units.table import OF_INPUT
 
 # blocks whose entries stand for themselves, in the order in which they are read
 NAMED = ("materials", "links", "loops", "actuators", "loads", "sensors")
+RUNS = ("sorosim", "name", "simulate", "statics", "initial")  # blocks besides these parts and gravity
 MAX_ROWS = 5000  # of CSV files in the text of a description
 
 
@@ -50,6 +51,42 @@ class _AnyName(list[str]):
 
     def __contains__(self, name: object) -> bool:
         return True
+
+
+@dataclass
+class Reading:
+    """The parts of a robot that were read from data."""
+
+    data: Any
+    parts: dict[str, dict[str, Any]]
+    needs: dict[tuple[str, str], set[tuple[str, str]]]  # blocks and names of the entries that a part rests on
+
+    def has_names_of(self, other: Reading) -> bool:
+        """Whether the blocks of other data have the same names, but for sensors, on which nothing rests."""
+        blocks = [(self.data.get(block), other.data.get(block)) for block in NAMED if block != "sensors"]
+        return all(
+            mine is theirs or (isinstance(mine, dict) and isinstance(theirs, dict) and list(mine) == list(theirs))
+            for mine, theirs in blocks
+        )
+
+    def part(self, now: Reading, block: str, name: str) -> Any:
+        """The part of that name, if other data say the same of it but for its materials; else None."""
+        found = self.parts[block].get(name)
+        if found is None or not self.stays(now, block, name):
+            return None
+        changed = [need for need in self.needs[block, name] if not self.stays(now, *need)]
+        if not changed:
+            return found
+        made = {key: now.parts["materials"].get(key) for kind, key in changed if kind == "materials"}
+        if len(made) < len(changed) or None in made.values():
+            return None
+        others = {id(self.parts["materials"][key]): material for key, material in made.items()}
+        pieces = (d.changed(material=others.get(id(d.material), d.material)) for d in found.rod.divisions)
+        return found.changed(body=found.rod.changed(divisions=tuple(pieces)))
+
+    def stays(self, now: Reading, *path: str) -> bool:
+        """Whether other data say the same at a path."""
+        return is_same(at_path(self.data, path), at_path(now.data, path))
 
 
 class FileScope(Scope):
@@ -61,12 +98,17 @@ class FileScope(Scope):
         Mappings, lists and scalars, and where they were written.
     folder : Path, optional
         Where relative paths begin; without it other files are not looked for.
+    before : Reading, optional
+        What was read of other data with the same names: parts whose data stayed are taken from there.
     """
 
-    def __init__(self, expanded: Expanded, folder: FilePath | None) -> None:
+    def __init__(self, expanded: Expanded, folder: FilePath | None, before: Reading | None = None) -> None:
         super().__init__(expanded.data, is_file=True)
+        self.reading = Reading(expanded.data, {block: {} for block in NAMED}, {})
+        self.before = before if before is not None and before.has_names_of(self.reading) else None
+        self._needs: set[tuple[str, str]] = set()  # what the part that is read has asked for
         self.places, self.folder = expanded.places, folder
-        self.parts: dict[str, dict[str, Any]] = {block: {} for block in NAMED}
+        self.parts = self.reading.parts
         self.misspelt: set[str] = set()  # blocks that stand under another name
         self.t_end: float | None = None
         self.embedded: dict[Path, Any] = {}  # what other files say, by the places that name them
@@ -80,10 +122,12 @@ class FileScope(Scope):
         return list(found or ())
 
     def entry(self, block: str, name: str) -> Mapping[str, Any] | None:
+        self._needs.add((block, name))
         found = at_path(self.data, (block, name))
         return found if isinstance(found, dict) else None
 
     def part(self, block: str, name: str, otherwise: Any) -> Any:
+        self._needs.add((block, name))
         return self.parts[block].get(name, otherwise)
 
     def folder_of(self, path: Path) -> FilePath | None:
@@ -151,6 +195,13 @@ class FileScope(Scope):
             self.read_block(block)
             return
         for name, entry in (entries or {}).items():
+            needs: set[tuple[str, str]] = set()
+            self._needs = needs
+            self.reading.needs[block, name] = needs
+            if self.before is not None and (part := self.before.part(self.reading, block, name)) is not None:
+                needs |= self.before.needs[block, name]
+                self.parts[block][name] = part
+                continue
             here = At(self, (block, name), entries)
             named = here.attempt(partial(kind.name.check, name), at_key=True)
             found = kind.type.read_named(entry, here, name)
@@ -178,7 +229,9 @@ class FileScope(Scope):
 _EXAMPLES = {"sorosim": "1", "links": "{arm: {rod: ...}}"}
 
 
-def robot_from(expanded: Expanded, *, folder: FilePath | None = None, name: str = "robot") -> tuple[Robot, FileScope]:
+def robot_from(
+    expanded: Expanded, *, folder: FilePath | None = None, name: str = "robot", like: Robot | None = None
+) -> tuple[Robot, FileScope]:
     """Robot from the data of a file, and what was read for it.
 
     Parameters
@@ -189,16 +242,25 @@ def robot_from(expanded: Expanded, *, folder: FilePath | None = None, name: str 
         Where relative paths of tables begin; without it their signals fail when they are used.
     name : str
         Of the robot, if the file has none.
+    like : Robot, optional
+        Read from similar data; what stays is taken from it.
     """
     with np.errstate(all="ignore"):  # what overflows is found out
+        reading = None if like is None else like.description.document.reading
+        if reading is not None:
+            scope = FileScope(expanded, folder, reading)
+            assert like is not None
+            robot = _Reader(scope, name).changed(like)
+            if robot is not None:
+                return robot, scope
         scope = FileScope(expanded, folder)
         scope.check_top()
         return _Reader(scope, name).robot(), scope
 
 
-def description_from(expanded: Expanded) -> Description:
+def description_from(expanded: Expanded, before: Reading | None = None) -> Description:
     """What the data of a file say of a robot, not of its runs; no other files are read."""
-    scope = FileScope(expanded, None)
+    scope = FileScope(expanded, None, before)
     scope.check_top()
     reader = _Reader(scope, "robot")
     description: Description = reader.description({})
@@ -268,6 +330,28 @@ class _Reader:
         given_ones = {name: value for name, value in changed.items() if value}
         return redescribed(robot, replace(description, **given_ones))
 
+    def changed(self, robot: Robot) -> Robot | None:
+        """A robot with the runs of another one; None where they may not stay, or where something is wrong."""
+        scope, old = self.scope, robot.description
+        if scope.before is None or not all(scope.before.stays(scope.reading, block) for block in RUNS):
+            return None
+        runs = {block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates")}
+        gravity = scope.read_block("gravity")
+        for block in NAMED:
+            scope.read_parts(block)
+        if scope.problems:
+            return None
+        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        links = ordered_links(tuple(scope.parts["links"].values()))
+        description = Description(old.name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **runs)
+        found = self.made(description, like=robot)
+        stays = ("coordinate_names", "actuator_units", "n_multipliers")
+        if found is None or any(getattr(found, name) != getattr(robot, name) for name in stays):
+            return None
+        if found.engine.fibres is not robot.engine.fibres:
+            self.check_routes(found)
+        return None if scope.problems else found
+
     def has_links(self) -> bool:
         """Whether all links are right."""
         scope = self.scope
@@ -295,11 +379,11 @@ class _Reader:
             if not options["u"]:
                 del options["u"]
 
-    def made(self, description: Description) -> Robot | None:
+    def made(self, description: Description, like: Robot | None = None) -> Robot | None:
         """The robot; None if it cannot be made, which is noted."""
         scope = self.scope
         try:
-            robot = Robot(description)
+            robot = Robot(description, like=like)
         except ModelError as error:
             n = len(scope.problems)
             self.diagnose(description)

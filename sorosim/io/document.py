@@ -9,6 +9,7 @@ from typing import Any
 
 from sorosim.io.expand import Expanded, expand
 from sorosim.io.nodes import Node, nodes_of, plain
+from sorosim.io.parameters import escaped
 from sorosim.io.yaml_reader import read_text
 from sorosim.io.yaml_writer import as_written, to_yaml
 from sorosim.problems import Path, at_path
@@ -29,13 +30,14 @@ class Document:
 
     def __init__(self, file: str, text: str = "", root: Node | None = None) -> None:
         self.file = file
+        self.reading: Any = None  # the parts that were read from it
         if text:
             self.text = text
         if root is not None:
             self.root = root
 
     def __getstate__(self) -> dict[str, Any]:  # the tree is made anew where it is needed
-        return {"file": self.file, "text": self.text}
+        return {"file": self.file, "text": self.text, "reading": None}
 
     @cached_property
     def root(self) -> Node:
@@ -46,7 +48,8 @@ class Document:
     @cached_property
     def text(self) -> str:
         """YAML that says all of it."""
-        return to_yaml(as_written(plain(self.root)[0]))
+        data = as_written(plain(self.root)[0])
+        return to_yaml({key: data[key] for key in ("sorosim", "name") if key in data} | data)
 
     @cached_property
     def expanded(self) -> Expanded:
@@ -67,8 +70,11 @@ def document_of(
     name, file, text : str
         Of the robot; of its file; what the file says.
     """
-    if expanded.stands_alone and not embedded:
-        return Document(file or name, text, expanded.root)
+    if not embedded:
+        root = expanded.root
+        if not expanded.stands_alone and "name" not in root.entries:
+            root = Node({**root.entries, "name": Node(escaped(name), root.place, root.place)}, root.place)
+        return Document(file or name, text if expanded.stands_alone else "", root)
     data, short = expanded.data, expanded.short
     # or it stands in a part, or is named by a parameter
     stays = all(at_path(short, path) == at_path(data, path) for path in embedded)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.io.build import description_from
+from sorosim.io.document import Document
 from sorosim.io.expand import expand
-from sorosim.io.nodes import Node, nodes_of
-from sorosim.io.yaml_reader import read_text
+from sorosim.io.nodes import Node
 from sorosim.model.description import Description
 from sorosim.problems import Path, shown
 from sorosim.units.quantity import in_si
@@ -34,17 +35,17 @@ class Scalars:
 
     Parameters
     ----------
-    text : str
-        The file; it stands alone.
-    name : str
-        Of the file, for messages.
+    document : Document
+        The file.
     """
 
-    def __init__(self, text: str, name: str) -> None:
-        self.file = name
-        self.document = read_text(text, name)
-        self.root = nodes_of(self.document.data, name, self.document.positions)
-        self.paths = {_text_of(path): path for path, _ in _scalars(self.root, ())}
+    def __init__(self, document: Document) -> None:
+        self.document, self.root = document, document.root
+
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """Their paths by what these are called."""
+        return {_text_of(path): path for path, _ in _scalars(self.document.root, ())}
 
     def path(self, name: str) -> Path:
         """Where a scalar is; InputError with the nearest names if there is none."""
@@ -73,6 +74,7 @@ class Scalars:
 
     def at(self, values: Mapping[str, float | str]) -> Scalars:
         """The same file with other values of scalars, in SI units or as texts with units."""
+        _ = self.paths  # they stay
         out = copy(self)
         for name, value in values.items():
             out.root = _replaced(out.root, self.path(name), value)
@@ -89,9 +91,9 @@ class Scalars:
 
     def _description(self, root: Node) -> Description:
         """What the file says of the robot, not of its runs."""
-        expanded = expand(root, self.file, None)
+        expanded = expand(root, self.document.file, None)
         data = {key: block for key, block in expanded.data.items() if key not in RUNS}
-        return description_from(expanded._replace(data=data))
+        return description_from(expanded._replace(data=data), self.document.reading)
 
 
 def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -337,7 +338,7 @@ class Strain(Declared, title="Strains"):
         entry = self._entry(strain)
         return np.zeros((np.size(x), 0)) if entry is None else get_basis(entry[0]).values(x, entry[1])
 
-    @property
+    @cached_property
     def count_per_strain(self) -> tuple[int, ...]:
         """Number of coordinates of each of the six strains."""
         counts = {strain: int(basis.count(order)) for strain, basis, order in self._free}
@@ -348,7 +349,7 @@ class Strain(Declared, title="Strains"):
         """Number of coordinates."""
         return sum(self.count_per_strain)
 
-    @property
+    @cached_property
     def rows(self) -> NDArray[np.int64]:
         """Strain index 0..5 of each coordinate (count,)."""
         return np.repeat(np.arange(len(STRAINS), dtype=np.int64), self.count_per_strain)
@@ -364,7 +365,7 @@ class Strain(Declared, title="Strains"):
         """The scalar function of each coordinate at x (n_x,) in [0, 1]: (n_x, count), unscaled."""
         return np.hstack([self.functions(strain, x) for strain in STRAINS])
 
-    @property
+    @cached_property
     def breakpoints(self) -> tuple[float, ...]:
         """Interior kinks of all bases, increasing."""
         merged: list[float] = []

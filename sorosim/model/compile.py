@@ -35,6 +35,13 @@ class Piece(NamedTuple):
     column: int
     n: int
 
+    def has_geometry_of(self, other: Piece) -> bool:
+        """Whether it differs by the material at most."""
+        mine, theirs = self.division, other.division
+        same = mine.section is theirs.section and mine.strain is theirs.strain and mine.reference is theirs.reference
+        numbers = (self.start, self.block, self.column, mine.length, mine.n_gauss)
+        return same and numbers == (other.start, other.block, other.column, theirs.length, theirs.n_gauss)
+
     def gauss(self, link: LinkLayout) -> NDArray[np.bool_]:
         """Which nodes of its link are Gauss points of it (m,)."""
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
@@ -89,6 +96,20 @@ class Layout:
         if name not in self.links:
             raise ModelError("link", "the name of a link", f"'{name}'", nearest(name, self.links))
         return self.links[name]
+
+    def has_rods_of(self, other: Layout) -> bool:
+        """Whether all rods and their nodes are those of another one, but for what they are made of."""
+        if self.links.keys() != other.links.keys():
+            return False
+        pairs = [
+            (mine, other.links[name]) for name, mine in self.links.items() if mine.pieces or other.links[name].pieces
+        ]
+        return all(
+            np.array_equal(mine.X, theirs.X)
+            and len(mine.pieces) == len(theirs.pieces)
+            and all(a.has_geometry_of(b) for a, b in zip(mine.pieces, theirs.pieces, strict=True))
+            for mine, theirs in pairs
+        )
 
     def place_of(self, node: int) -> str:
         """A node in words, for messages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -91,21 +91,13 @@ class Division(Declared, title="Rods"):
 
     def gauss_points(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Arclengths [m], weights [m] and whether each is a Gauss point; ends and kinks have weight zero."""
-        x, w, is_gauss = gauss_panels(self.n_gauss, self.breakpoints)
+        x, w, is_gauss = _panels(self.n_gauss, self.breakpoints)
         return x * self.length, w * self.length, is_gauss
 
-    @property
-    def row_scale(self) -> Array:
-        """Scale (n,) of each function: 1/length for angular strains, which puts their coordinates in radians."""
-        return np.where(self.strain.rows < 3, 1.0 / self.length, 1.0)
-
     def basis(self, X: ArrayLike) -> Array:
-        """Strain basis P^T at arclengths X (n_X,): (n_X, n, 6), one row of six a coordinate."""
+        """Strain basis P^T at arclengths X (n_X,): (n_X, n, 6), one row of six a coordinate; read-only."""
         X = np.atleast_1d(np.asarray(X))
-        values = self.strain.values(X / self.length) * self.row_scale
-        out = np.zeros((*values.shape, 6), dtype=values.dtype)
-        out[:, np.arange(values.shape[1]), self.strain.rows] = values
-        return out
+        return _basis(self.strain, self.length, X.dtype, X.tobytes())
 
     def line_inertia(self, X: ArrayLike) -> Array:
         """Diagonal of the inertia per length (n_X, 6): rho (Jp, Iy, Iz, A, A, A) [kg m; kg/m]."""
@@ -128,10 +120,22 @@ class Division(Declared, title="Rods"):
         """Stiffness and damping (n, n): quadrature of P^T diag P."""
         X, w, is_gauss = self.gauss_points()
         X, w = X[is_gauss], w[is_gauss]
-        P = self.basis(X)
-        K = np.einsum("k,kir,kr,kjr->ij", w, P, self.line_stiffness(X), P, optimize=True)
-        D = np.einsum("k,kir,kr,kjr->ij", w, P, self.line_damping(X), P, optimize=True)
+        P = np.swapaxes(self.basis(X), 0, 1).reshape(self.strain.count, -1)
+        K, D = ((P * (w[:, None] * line).ravel()) @ P.T for line in (self.line_stiffness(X), self.line_damping(X)))
         return 0.5 * (K + K.T), 0.5 * (D + D.T)
+
+
+@lru_cache(maxsize=128)
+def _basis(strain: Strain, length: float, kind: np.dtype[Any], places: bytes) -> Array:
+    values = strain.values(np.frombuffer(places, dtype=kind) / length)
+    values = values * np.where(strain.rows < 3, 1.0 / length, 1.0)  # coordinates of angular strains are radians
+    out = np.zeros((*values.shape, 6), dtype=values.dtype)
+    out[:, np.arange(values.shape[1]), strain.rows] = values
+    out.setflags(write=False)
+    return out
+
+
+_panels = lru_cache(maxsize=128)(gauss_panels)
 
 
 class DivisionsOf(ListOf):

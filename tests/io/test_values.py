@@ -1,0 +1,121 @@
+"""Robots with other values of their files: what is taken from the robot before, and what is made anew."""
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim.complex_step import varying
+from sorosim.errors import FileError, InputError
+from sorosim.io import bundled_robots, load_text
+from sorosim.sensitivity import scalars_of
+
+
+def arrays(robot):
+    engine = robot.engine
+    laws = engine.loading.packed.laws
+    found = *engine.tree, *engine.elastic[:3], *engine.elastic.laws, *engine.fibres, *engine.loops, laws.row, laws.value
+    start = robot.initial_q, robot.initial_qd
+    return [np.asarray(array) for array in (*found, laws.frame, engine.gravity, *start) if hasattr(array, "dtype")]
+
+
+def assert_same(one, two):
+    assert one.coordinate_names == two.coordinate_names and one.actuator_units == two.actuator_units
+    pairs = list(zip(arrays(one), arrays(two), strict=True))
+    assert all(a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def some_scalars(robot):
+    """A number of each block and key, changed by 1 %."""
+    chosen = {}
+    for name, value in sorosim.scalars(robot).items():
+        key = tuple(part.rstrip("]0123456789[") for part in name.split(".")[::2])
+        chosen.setdefault(key, (name, 1.01 * value))
+    return dict(list(chosen.values())[:12])
+
+
+@pytest.mark.parametrize("name", bundled_robots())
+def test_values_are_those_of_the_file_to_the_last_bit(name):
+    robot = sorosim.load(name)
+    for path, value in some_scalars(robot).items():
+        settings = {path: value}
+        try:
+            wanted = sorosim.load(name, set=settings)
+        except FileError as error:  # such as a sum of inertias that no body has
+            with pytest.raises(FileError) as caught:
+                robot.with_values(settings)
+            assert str(caught.value).splitlines()[0].split(": ", 1)[1] == str(error).splitlines()[0].split(": ", 1)[1]
+            continue
+        changed = robot.with_values(settings)
+        assert_same(changed, wanted)
+        assert changed.name == wanted.name == robot.name
+        assert_same(load_text(changed.description.text, "robot.yaml"), wanted)
+        assert_same(changed.with_values({path: value / 1.01}), sorosim.load(name, set={path: value / 1.01}))
+
+
+def test_materials_change_no_arrays_of_actuators():
+    robot = sorosim.load("cable_manipulator")
+    softer = robot.with_values({"materials.silicone.young": "0.5 MPa"})
+    assert softer.engine.fibres.value is robot.engine.fibres.value
+    assert softer.engine.elastic.stiffness == pytest.approx(0.5 * robot.engine.elastic.stiffness, rel=1e-14)
+    assert robot.engine.fibres.value is not robot.with_values({"links.arm.rod.length": 0.6}).engine.fibres.value
+    with varying():
+        other = robot.with_values({"gravity": [0, 0, -1]})
+    assert other.engine.fibres.value.dtype == complex
+    assert other.with_values({"gravity": [0, 0, -2]}).engine.fibres.value.dtype == float
+
+
+def test_parts_that_rest_on_others_follow_them():
+    text = """
+sorosim: 1
+parameters: {width: 2 cm}
+materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000}, steel: {young: 2 GPa, poisson: 0.3, density: 7800}}
+links:
+  base: {body: {mass: 1, inertia: [1, 1, 1]}, frames: {socket: {position: [0, 0, 1]}}}
+  arm:
+    parent: base
+    at: {frame: socket}
+    rod: {length: 30 cm, section: {circle: {radius: $width}}, material: rubber, strain: {bending: 1}}
+  tool: {parent: arm, joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 0.1, inertia: [1, 1, 1]}}
+actuators: {cable: {tendon: {rod: arm, y: 1 cm, z: 0}}, motor: {joint: {link: tool}}}
+loads: {push: {wrench: {link: base, at: {frame: socket}, force: [1, 0, 0]}}}
+initial: {tool.revolute: 10 deg}
+statics: {u: {cable: 3 N, motor: 1 N*m}}
+"""
+    robot = load_text(text, "robot.yaml")
+    for settings in (
+        {"links.base.frames.socket.position[2]": 2}, {"parameters.width": 0.03}, {"links.arm.rod.material": "steel"},
+        {"materials.rubber.young": 2e6}, {"initial.tool.revolute": 0.5}, {"statics.u.cable": "4 N"},
+        {"links.tool.joint": {"revolute": {"axis": [0, 1, 0]}}}, {"actuators.cable.tendon.y": "5 mm"},
+    ):  # fmt: skip
+        assert_same(robot.with_values(settings), load_text(text, "robot.yaml", set=settings))
+    assert robot.with_values({"statics.u.cable": "4 N"}).description.statics["u"]["cable"] == 4.0
+    sliding = {"links.tool.joint": {"prismatic": {"axis": [0, 1, 0]}}, "initial": {"tool.prismatic": 0.1}}
+    assert robot.with_values({**sliding, "statics.u.motor": "1 N"}).actuator_units == ("N", "N")
+    with pytest.raises(FileError, match="statics.u.motor: expected a force"):
+        robot.with_values(sliding)
+    with pytest.raises(FileError, match="initial.'tool.revolute': expected the name of a coordinate"):
+        robot.with_values({"links.tool.joint": {"prismatic": {"axis": [0, 1, 0]}}})
+    with pytest.raises(FileError, match="actuators.cable.tendon: .* inside"):
+        robot.with_values({"parameters.width": "5 mm"})
+    with pytest.raises(FileError, match="materials.rubber.young: expected"):
+        robot.with_values({"materials.rubber.young": -1})
+    with pytest.raises(InputError, match="set materials.ruber.young: expected a known key"):
+        robot.with_values({"materials.ruber.young": 1})
+
+
+def test_seeded_numbers_are_never_taken_for_plain_ones():
+    robot = sorosim.load("cable_manipulator")
+    file = scalars_of(robot)
+    with varying():
+        for name in ("materials.silicone.young", "links.arm.rod.length", "gravity[2]"):
+            found = file.varied(name)
+            plain = [link for link in found.links if link is robot.links[0]]
+            assert len(plain) == (name == "gravity[2]")
+
+
+def test_robots_of_python_objects_have_values_too():
+    robot = sorosim.load("cable_manipulator")
+    made = sorosim.Robot(sorosim.Description("arm", robot.links, actuators=robot.description.actuators))
+    (material,) = (name for name in sorosim.scalars(made) if name.endswith(".young"))
+    softer = made.with_values({material: 5e5})
+    assert softer.engine.elastic.stiffness == pytest.approx(0.5 * robot.engine.elastic.stiffness, rel=1e-14)
