@@ -42,7 +42,7 @@ class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
     It never changes, and may be shared between threads. Methods raise InputError for vectors of a wrong length or with
-    entries that are not finite. Arrays that stay as they are come from the robot `like`.
+    entries that are not finite. Arrays that stay are taken from the robot `like`.
     """
 
     def __init__(self, description: Description, *, like: Robot | None = None) -> None:
@@ -574,9 +574,8 @@ class Robot:
             found = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
             accelerations, fitting = found.qdd, found.closure.multiplier
         else:
-            accelerations, partition = self.coordinates(qdd, "qdd"), self._driven[0]
-            if driven is not None:
-                partition = Partition.of(self.engine.layout, driven, self.description.actuators)
+            own = None if driven is None else Partition.of(self.engine.layout, driven, self.description.actuators)
+            accelerations, partition = self.coordinates(qdd, "qdd"), own or self._driven[0]
             motion = position, rates, accelerations, inputs, time
             fitting = least_squares_multipliers(self.engine, *motion, partition.free) if lam is None else np.zeros(0)
         multipliers = fitting if lam is None else vector("lam", lam, self.n_multipliers)

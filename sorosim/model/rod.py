@@ -120,7 +120,7 @@ class Division(Declared, title="Rods"):
         """Stiffness and damping (n, n): quadrature of P^T diag P."""
         X, w, is_gauss = self.gauss_points()
         X, w = X[is_gauss], w[is_gauss]
-        P = np.swapaxes(self.basis(X), 0, 1).reshape(self.strain.count, -1)
+        P = np.swapaxes(self.basis(X), 0, 1).reshape(self.strain.count, 6 * len(X))
         K, D = ((P * (w[:, None] * line).ravel()) @ P.T for line in (self.line_stiffness(X), self.line_damping(X)))
         return 0.5 * (K + K.T), 0.5 * (D + D.T)
 
