@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sorosim.dynamics.energies import Exchange, Exchanges
 from sorosim.equations.trials import Trials
+from sorosim.interrupts import uninterrupted
 from sorosim.kernels import evaluate as task
 from sorosim.results.result import Run
 from sorosim.solvers.quadrature import StepIntegral
@@ -54,6 +55,7 @@ class WorkIntegral(StepIntegral):
         """Whether more than actuators and damping of the tree exchanges energy."""
         return self.exchanges.beside_tree or bool(len(self.system.partition.driven))
 
+    @uninterrupted()
     def marched(self, t: float, value: Array, rows: Array) -> None:
         """A march has come to t, with the integrals there and at the output times on its way."""
         self.value = value

@@ -18,6 +18,7 @@ from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
+from sorosim.interrupts import uninterrupted
 from sorosim.results.result import Checkpoints, Run
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
@@ -280,6 +281,7 @@ class Integration:
 
     # -- while it runs ---------------------------------------------------------------------------------------------
 
+    @uninterrupted()
     def report(self, t: Array, x: Array) -> None:
         """Keep rows; the first one of a run that is taken up again is the last one of its past."""
         first = not self.rows and self.past is not None and t[0] == self.start.t
@@ -292,6 +294,7 @@ class Integration:
             self.journal.rows(self.table(t[int(first) : last], x[int(first) : last]))
             self.pending = [(t[last:], x[last:])]
 
+    @uninterrupted()
     def write_pending(self) -> None:
         """Write the rows that waited."""
         for row in self.pending:
@@ -335,6 +338,7 @@ class Integration:
             u = [one]
         return self.system.robot.inputs(u, where)
 
+    @uninterrupted()
     def add_checkpoint(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
         """Keep the state of a checkpoint, and the counts until then."""
         self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t)]), counts))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.compiled import kernel
+from sorosim.interrupts import uninterrupted
 
 Array = NDArray[np.float64]
 
@@ -112,6 +113,7 @@ class StepIntegral:
         self._t, self._x, self._powers = [t], [x], np.zeros((0, len(self.value)))
         self._ends, self._first = [0], 0
 
+    @uninterrupted()
     def begin(self, t: float, x: Array) -> None:
         """The integrator starts anew at a time within the last step, or at its end."""
         self.value = self.at(t)
@@ -119,6 +121,7 @@ class StepIntegral:
         self.n_rows = min(self.n_rows, int(np.searchsorted(self.times, t, side="right")))
         self._pass(t)
 
+    @uninterrupted()
     def step(self, t: float, x: Array, inside: Sequence[tuple[float, Array]] = ()) -> None:
         """The integrator has come to t, with states inside the step where it has some as good."""
         if t <= self._t[-1]:
@@ -134,6 +137,7 @@ class StepIntegral:
         if len(self._t) - len(self._powers) >= BATCH:
             self.evaluate()
 
+    @uninterrupted()
     def evaluate(self) -> None:
         """Evaluate the powers of the steps until now."""
         known = len(self._powers)

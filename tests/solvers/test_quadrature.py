@@ -1,5 +1,6 @@
 """Integrals by the steps of an integrator: exact for polynomials, whatever the steps, rows and restarts."""
 
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -109,3 +110,36 @@ def test_every_integrator_is_followed_step_by_step(method):
         assert_allclose(energy[0] - energy, lost.rows[:, 0], rtol=0, atol=1e-3)
         final.append(lost.rows[-1][0])
     assert abs(final[0] - final[1]) < 1e-3
+
+
+class InterruptedState:
+    """A state during whose copying Ctrl-C is hit."""
+
+    def __array__(self, dtype=None, copy=None):
+        signal.raise_signal(signal.SIGINT)
+        return np.zeros(1)
+
+
+@pytest.mark.parametrize("where", ["state", "power"])
+def test_an_interrupt_waits_until_a_step_is_recorded(where):
+    interrupting = False
+
+    def power(t, x):
+        if interrupting:
+            signal.raise_signal(signal.SIGINT)
+        return np.ones((len(t), 1))
+
+    integral = StepIntegral(power, np.linspace(0.0, 1.0, 5), np.zeros(1))
+    integral.begin(0.0, np.zeros(1))
+    integral.step(0.5, np.zeros(1))
+    if where == "state":
+        with pytest.raises(KeyboardInterrupt):
+            integral.step(1.0, InterruptedState())
+    else:
+        integral.step(1.0, np.zeros(1))
+        interrupting = True
+        with pytest.raises(KeyboardInterrupt):
+            integral.evaluate()
+        interrupting = False
+    integral.evaluate()
+    assert_allclose(integral.rows[:, 0], integral.times, rtol=1e-15)
