@@ -35,11 +35,11 @@ def sweep(
     Example: sorosim sweep workspace.yaml --jobs 2
     """
     import sorosim
-    from sorosim.sweeps.processes import starting
+    from sorosim.sweeps.processes import prewarm
 
     begin, path = time.monotonic(), output or Path(f"{Path(file).stem}.h5")
     if jobs > 1 and scheduler is None and Path(file).is_file():
-        starting(jobs)  # they import what they need while this process does
+        prewarm(jobs)  # they import what they need while this process does
     if compile_engine(sorosim.load("pendulum")):
         begin = time.monotonic()
     try:

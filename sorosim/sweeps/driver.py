@@ -1,4 +1,4 @@
-"""`sweep`: the door, the journal, and how a sweep is gone on with."""
+"""`sweep`: checks its arguments, computes the blocks of points, keeps a journal, resumes an earlier sweep."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.io.writing import check_path, check_writable, journal_of
 from sorosim.robot import Robot, check_robot
-from sorosim.sweeps.assemble import joined, taken_apart
+from sorosim.sweeps.blocks import merge_blocks, split_blocks
 from sorosim.sweeps.plan import Plan, plan_of
-from sorosim.sweeps.pool import ClusterLost, computed
-from sorosim.sweeps.processes import starting
+from sorosim.sweeps.pool import ClusterLost, computed_blocks
+from sorosim.sweeps.processes import prewarm
 from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 
@@ -62,14 +62,15 @@ def sweep(
     task : "statics", "simulate" or {"simulate": options}
         Options are t_end, dt_out, method, rtol, atol, step, spectral_radius, q0 and keep_runs. Default: statics.
     u, driven : mapping
-        Inputs and driven coordinates with one value for all points. What nobody speaks of stands in the robot's file.
+        Inputs and driven coordinates with one value for all points. Default: those of the robot's file.
     outputs : sequence of str or {"link": name, "s": number}
         Places whose poses are kept. Default: the ends of all links with a body.
     summary : mapping of names to {reduction: quantity}
         What runs come down to, as in ``{"highest": {"max": "arm.z"}}``.
     start : {"warm", "cold", "follow"}
-        Equilibria start from that of the point before, inside of a block; or each of them anew; or follow the curve of
-        equilibria from there. Where it fails to come from a neighbour, the point is tried anew. Default: warm.
+        The initial guess of equilibria. warm: the equilibrium of the point before, inside a block; cold: none; follow:
+        the curve of equilibria from that of the point before. A point that fails from its neighbour is solved again
+        without it. Default: warm.
     block : int
         Points that are computed one after the other. What is found depends on it, not on `jobs`. Default: 50 for
         statics, 1 for runs.
@@ -81,7 +82,7 @@ def sweep(
         Result file (HDF5). While the sweep is under way it is a journal beside it, which `sorosim.open` reads too, also
         after the process was killed. Whole runs are kept in the folder ``NAME_runs`` beside it.
     resume : bool
-        Go on with what there is at `out`; where there is nothing, begin.
+        Continue the sweep at `out`; begin a new one if there is no file.
     force : bool
         Replace what there is at `out`.
     progress : callable
@@ -100,44 +101,44 @@ def sweep(
 
     Notes
     -----
-    The same bits come about with any number of processes, and whether a sweep was resumed or not.
+    Results are bitwise the same for any number of processes, and whether a sweep was resumed or not.
     """
-    said = {"points": points, "task": task, "u": u, "driven": driven, "outputs": outputs, "summary": summary,
+    arguments = {"points": points, "task": task, "u": u, "driven": driven, "outputs": outputs, "summary": summary,
             "start": start, "block": block}  # fmt: skip
     jobs = _jobs(jobs)
     check_writable(out)
     if resume and (force or out is None):
         raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
-    # processes start while the robot is loaded
-    early = starting(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
-    robot, document = _document(source, {name: value for name, value in said.items() if value is not None})
+    # worker processes start while the robot is loaded
+    prewarming = prewarm(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
+    robot, document = _document(source, {name: value for name, value in arguments.items() if value is not None})
     if out is not None and not (resume or force):
-        _check_nothing(out)
+        _check_vacant(out)
     plan = plan_of(document, robot)
     if progress is not None and not callable(progress):
         raise InputError("progress", "a function of the numbers of points", type(progress).__name__)
     if plan.keep_runs and out is None:
         raise InputError("out", "the path of a result file, beside which runs are kept", "none")
-    done: Blocks = _already(plan, Path(out)) if resume and out is not None else {}
-    if early is not None:
-        early.join()
+    done: Blocks = _completed_blocks(plan, Path(out)) if resume and out is not None else {}
+    if prewarming is not None:
+        prewarming.join()
     return _Sweep(plan, out, done, progress).run(jobs, scheduler)
 
 
-def _document(source: Any, said: dict[str, Any]) -> tuple[Robot, SweepDocument]:
+def _document(source: Any, arguments: dict[str, Any]) -> tuple[Robot, SweepDocument]:
     if isinstance(source, str | os.PathLike):
-        if said:
-            got = f"a sweep file and {', '.join(said)}"
+        if arguments:
+            got = f"a sweep file and {', '.join(arguments)}"
             raise InputError("sweep", "either a sweep file or a Robot with points", got, "change the file")
         document = read_sweep(Path(source))
-        named = document.spec.robot
-        inside = document.folder / named
-        robot = load(inside if inside.is_file() else named, set=document.spec.set or None)
+        name = document.spec.robot
+        beside_file = document.folder / name
+        robot = load(beside_file if beside_file.is_file() else name, set=document.spec.set or None)
         return robot, document
     robot = check_robot(source)
-    if "points" not in said:
+    if "points" not in arguments:
         raise InputError("points", "the points of the sweep", "none", 'as in points={"grid": {"u.cable1": [0, 5]}}')
-    return robot, sweep_of({"sorosim_sweep": 1, "robot": robot.name or "robot", **said})
+    return robot, sweep_of({"sorosim_sweep": 1, "robot": robot.name or "robot", **arguments})
 
 
 def _jobs(jobs: Any) -> int:
@@ -150,8 +151,8 @@ def _jobs(jobs: Any) -> int:
     return int(cpu_count())
 
 
-def _check_nothing(out: str | Path) -> None:
-    """Refuse a path where there is something, a journal included: a sweep takes long."""
+def _check_vacant(out: str | Path) -> None:
+    """Refuse to overwrite a result or a journal at the path: a sweep takes long."""
     check_path(out)
     if Path(out).exists() or journal_of(out).exists():
         resumable = not Path(out).exists() or kind_of(out) == KIND
@@ -159,8 +160,8 @@ def _check_nothing(out: str | Path) -> None:
         raise FileError(str(out), f"expected no file yet, got one; {hint}")
 
 
-def _already(plan: Plan, path: Path) -> Blocks:
-    """Blocks that an earlier sweep has left at the path."""
+def _completed_blocks(plan: Plan, path: Path) -> Blocks:
+    """Blocks that an earlier sweep completed, from its file or journal."""
     if not (path.exists() or journal_of(path).exists()):
         return {}
     if (kind := kind_of(path)) not in (KIND, ""):
@@ -168,24 +169,28 @@ def _already(plan: Plan, path: Path) -> Blocks:
         raise FileError(str(path), f"expected the result of a sweep, got another one, kind '{kind}'; {hint}")
     old = open_sweep(path)
     _check_same(plan, old, str(path))
-    return taken_apart(old.plan, old.arrays, old.messages)
+    return split_blocks(old.plan, old.arrays, old.messages)
 
 
 def _check_same(plan: Plan, old: SweepResult, file: str) -> None:
-    """Refuse to go on with another sweep."""
+    """Refuse to resume a sweep of another robot or with other arguments; warn of other versions."""
     hint = "give another file (--out), or begin anew (--force)"
     if old.plan.text != plan.text:
         raise FileError(file, f"expected the robot as it was when the sweep began, got one that has changed; {hint}")
-    mine, theirs = plan.as_data(), old.plan.as_data()
-    changed = [name for name in mine if mine[name] != theirs.get(name)]
+    current, previous = plan.as_data(), old.plan.as_data()
+    changed = [name for name in current if current[name] != previous.get(name)]
     if changed:
         what = " and ".join(f"'{name}'" for name in changed)
         raise FileError(file, f"expected the sweep that was begun, got another one: {what} changed; {hint}")
     now = versions()
-    other = [f"{name} {old.versions.get(name)}, now {now[name]}" for name in now if old.versions.get(name) != now[name]]
-    if other:
-        told = f"{file}: begun with {', '.join(other)}; results may differ in their last digits from here on"
-        warnings.warn(told, SorosimWarning, stacklevel=3)
+    changed_versions = [
+        f"{name} {old.versions.get(name)}, now {now[name]}" for name in now if old.versions.get(name) != now[name]
+    ]
+    if changed_versions:
+        message = (
+            f"{file}: begun with {', '.join(changed_versions)}; results may differ in their last digits from here on"
+        )
+        warnings.warn(message, SorosimWarning, stacklevel=3)
 
 
 class _Sweep:
@@ -200,14 +205,14 @@ class _Sweep:
             self._count(arrays)
 
     def run(self, jobs: int, scheduler: str | None) -> SweepResult:
-        """Compute what is not done yet, keep it, and hand all of it over."""
+        """Compute the remaining blocks and return the result of all of them."""
         try:
             self._compute(jobs, scheduler)
             result = self._result()
-            self._finish(result)
+            self._write_result(result)
         except KeyboardInterrupt:
-            told = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
-            raise Interrupted(told, self._result()) from None
+            message = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            raise Interrupted(message, self._result()) from None
         except BrokenExecutor:
             hint = f"if memory ran out, fewer processes need less{self._where()}"
             raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
@@ -220,16 +225,16 @@ class _Sweep:
         return result
 
     def _compute(self, jobs: int, scheduler: str | None) -> None:
-        """Compute what is not done yet and keep it."""
-        left = [k for k in range(len(self.plan.blocks)) if k not in self.done]
-        job = self.plan.job(self._begin())
-        self._tell()
-        with closing(computed(self.plan, job, left, min(jobs, len(left) or 1), scheduler)) as found:
-            for block in found:
-                self._keep(block)
+        """Compute the remaining blocks and store each as it comes."""
+        remaining = [k for k in range(len(self.plan.blocks)) if k not in self.done]
+        job = self.plan.job(self._open_journal())
+        self._report_progress()
+        with closing(computed_blocks(self.plan, job, remaining, min(jobs, len(remaining) or 1), scheduler)) as blocks:
+            for block in blocks:
+                self._store(block)
 
-    def _finish(self, result: SweepResult) -> None:
-        """The result file takes the place of the journal, which is held until then."""
+    def _write_result(self, result: SweepResult) -> None:
+        """Write the result file, then remove the journal."""
         if self.journal is None or self.out is None:
             return
         try:
@@ -238,16 +243,16 @@ class _Sweep:
             raise FileError(error.file, f"{error.message}; the sweep is kept in {self.journal.path}") from None
         self.journal.remove()
 
-    def _where(self) -> str:
-        """Where what is done already is kept."""
-        return f"; what there is is in {self.out}, and resume goes on with it" if self.out and self.done else ""
+    def _resume_hint(self) -> str:
+        """Where the completed points are, for messages."""
+        return f"; completed points are in {self.out}; resume continues from there" if self.out and self.done else ""
 
-    def _begin(self) -> str:
-        """Open the journal, with what is done already; returns the folder of whole runs."""
+    def _open_journal(self) -> str:
+        """Open the journal and write the completed blocks to it; returns the folder of whole runs."""
         if self.out is None:
             return ""
-        head = head_of({**names_of(self.plan.robot), "text": self.plan.text}, self.plan.as_data())
-        self.journal = SweepJournal(self.out, head)
+        header = head_of({**names_of(self.plan.robot), "text": self.plan.text}, self.plan.as_data())
+        self.journal = SweepJournal(self.out, header)
         for number, (arrays, messages) in sorted(self.done.items()):
             self.journal.block(number, arrays, messages)
         self.journal.begin()
@@ -263,24 +268,24 @@ class _Sweep:
             raise FileError(str(folder), f"cannot be used for runs: {error.strerror or error}") from None
         return str(folder.absolute())
 
-    def _keep(self, block: Block) -> None:
-        """Keep what was found in a block."""
+    def _store(self, block: Block) -> None:
+        """Store a block that was computed, and report progress."""
         self.done[block.number] = block.arrays, block.messages
         if self.journal is not None:
             self.journal.block(*block)
         self._count(block.arrays)
-        self._tell()
+        self._report_progress()
 
     def _count(self, arrays: Mapping[str, ArrayLike]) -> None:
         status = np.asarray(arrays["status"])
         self.n_done += len(status)
         self.n_failed += int((status == FAILED).sum())
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.progress is not None:
             self.progress(self.n_done, len(self.plan.samples), self.n_failed)
 
     def _result(self) -> SweepResult:
-        arrays, messages = joined(self.plan, self.done)
+        arrays, messages = merge_blocks(self.plan, self.done)
         folder = None if self.out is None else sweep_folder(self.out)
         return SweepResult(self.plan, arrays, tuple(messages), self.versions, folder)

@@ -1,4 +1,4 @@
-"""Whether values of the robot's file can be what a sweep makes of them, found out before anything is computed."""
+"""Checks, before anything is computed, that a robot can be built with the file values of a sweep."""
 
 from __future__ import annotations
 
@@ -23,41 +23,43 @@ MAX_POINTS_TRIED = 20  # all of a few, some of many, until there is one with a r
 
 
 class FileValues:
-    """Looks at what varies in the robot's file.
+    """Checks the values of the robot's file that vary.
 
-    Robots are built at a few values of all parameters at once. Where one cannot be, each of its values is tried alone,
-    the others as they stand in the file. What cannot be built so may still be right together with the others: then the
-    first and the last point that have the value decide.
+    Robots are built at a few values of all parameters at once. If one cannot be built, each of its values is tried
+    alone, the others as in the file. A value that fails alone may still be valid together with the others: then the
+    first and the last point with this value decide.
 
     Parameters
     ----------
     todo : Collector
-        Takes what is wrong.
+        Collects the mistakes.
     robot, text
         The robot and the text from which it is built anew.
     points : Points
     """
 
-    def __init__(self, todo: Collector, robot: Robot, text: str, points: Points) -> None:
-        self.todo, self.robot, self.text, self.points = todo, robot, text, points
+    def __init__(self, collector: Collector, robot: Robot, text: str, points: Points) -> None:
+        self.collector, self.robot, self.text, self.points = collector, robot, text, points
         self.varied = [(k, one) for k, one in enumerate(points.parameters) if one.kind == FILE]
-        self._tried: dict[str, SorosimError | None] = {}
+        self._errors: dict[str, SorosimError | None] = {}
 
-    def check(self, command: str, options: Mapping[str, Any], said: Sequence[Parameter]) -> None:
-        """Note what is wrong; `said` are all inputs and driven coordinates that the sweep speaks of."""
+    def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]) -> None:
+        """Collect mistakes; `prescribed` are all inputs and driven coordinates of the sweep."""
         if self.varied and not self.text:
             hint = "its robot was built of Python objects that no file can express"
-            self.todo.add(("points",), "a robot with a file, whose values can vary", "none", hint)
+            self.collector.add(("points",), "a robot with a file, whose values can vary", "none", hint)
             return
-        tried = [(k, one) for k, one in self.varied if not self._in_vain(one, command, options, said)]
-        built = self._built_together({one.name: self._some(k) for k, one in tried})
-        for k, one in tried:
+        effective = [(k, one) for k, one in self.varied if not self._is_ineffective(one, command, options, prescribed)]
+        built = self._built_together({one.name: self._trial_values(k) for k, one in effective})
+        for k, one in effective:
             self._check_values(k, one, built)
-        if len(self.varied) > 1 and not self.todo.problems:
+        if len(self.varied) > 1 and not self.collector.problems:
             self._check_together()
 
-    def _in_vain(self, one: Parameter, command: str, options: Mapping[str, Any], said: Sequence[Parameter]) -> bool:
-        """Refuse what would change nothing: the other command's block, or what the sweep itself says."""
+    def _is_ineffective(
+        self, one: Parameter, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]
+    ) -> bool:
+        """Refuse a file value without effect: of the other command's block, or overridden by the sweep itself."""
         block, _, rest = one.target.partition(".")
         if block not in (STATICS, SIMULATE):
             return False
@@ -65,11 +67,11 @@ class FileValues:
             self._add(one, f"a value that {command} depends on", f"one of the block '{block}'")
             return True
         kind, _, name = rest.partition(".")
-        twice = [other.name for other in said if other.kind == kind and self._same(kind, other.target, name)]
-        twice += [f"the option '{kind}'"] if kind in options else []
-        if twice:
-            self._add(one, "every input, coordinate and value once", f"'{one.target}' beside {twice[0]}")
-        return bool(twice)
+        duplicates = [other.name for other in prescribed if other.kind == kind and self._same(kind, other.target, name)]
+        duplicates += [f"the option '{kind}'"] if kind in options else []
+        if duplicates:
+            self._add(one, "every input, coordinate and value once", f"'{one.target}' beside {duplicates[0]}")
+        return bool(duplicates)
 
     def _same(self, kind: str, one: str, other: str) -> bool:
         """Whether two names are those of one input or one coordinate."""
@@ -78,20 +80,20 @@ class FileValues:
         coordinate = self.robot.engine.layout.coordinate
         try:
             return bool(coordinate(one, "") == coordinate(other, ""))
-        except SorosimError:  # a name that is wrong is told elsewhere
+        except SorosimError:  # a wrong name is reported elsewhere
             return False
 
     def _built_together(self, values: Mapping[str, Sequence[Value]]) -> set[tuple[str, Value]]:
         """Values of parameters with which robots can be built, the first of all of them, the second, and so on."""
-        parameters, found = [one for _, one in self.varied if one.name in values], set[tuple[str, Value]]()
+        parameters, built = [one for _, one in self.varied if one.name in values], set[tuple[str, Value]]()
         for i in range(max(map(len, values.values()), default=0)):
-            row = {name: some[min(i, len(some) - 1)] for name, some in values.items()}
+            row = {name: trial[min(i, len(trial) - 1)] for name, trial in values.items()}
             if self._error(row, parameters) is None:
-                found |= set(row.items())
-        return found
+                built |= set(row.items())
+        return built
 
     def _check_values(self, k: int, one: Parameter, built: set[tuple[str, Value]]) -> None:
-        for value in self._some(k):
+        for value in self._trial_values(k):
             if (one.name, value) in built:
                 continue
             error = self._error({one.name: value}, [one])
@@ -101,14 +103,14 @@ class FileValues:
                 self._add(one, error.expected, error.got, error.hint)
                 return
             if len(self.varied) > 1 and any(
-                self._error_at(i, {one.name: value}) is None for i in self._having(k, value)
+                self._error_at(i, {one.name: value}) is None for i in self._points_with(k, value)
             ):
                 continue
             written = f"{value:g}" if isinstance(value, float) else f"'{value}'"
             self._add(one, "values that the robot's file can have", f"{written} ({self._why(error)})")
             return
 
-    def _having(self, k: int, value: Value) -> list[int]:
+    def _points_with(self, k: int, value: Value) -> list[int]:
         """The first and the last point at which a parameter has a value, or nearly has it."""
         column, value = self.points.samples.columns[k], self.points.parameters[k].read(value)
         if value not in column:
@@ -116,55 +118,59 @@ class FileValues:
         return [column.index(value), len(column) - 1 - column[::-1].index(value)]
 
     def _check_together(self) -> None:
-        """Refuse points of which none that is tried can be built, though each of their values could be."""
+        """Refuse points if no sampled one can be built, though each value alone can."""
         last = len(self.points.samples) - 1
-        tried = sorted({round(x) for x in np.linspace(0, last, MAX_POINTS_TRIED)})
+        sampled = sorted({round(x) for x in np.linspace(0, last, MAX_POINTS_TRIED)})
         errors: list[SorosimError] = []
-        for i in tried:
+        for i in sampled:
             error = self._error_at(i)
             if error is None:
                 return
             errors.append(error)
-        got = f"none among {len(tried)} that were tried ({self._why(errors[0])})"
-        self.todo.add(("points",), "points at which there is a robot", got)
+        got = f"none among {len(sampled)} that were tried ({self._why(errors[0])})"
+        self.collector.add(("points",), "points at which there is a robot", got)
 
-    def _some(self, k: int) -> list[Value]:
+    def _trial_values(self, k: int) -> list[Value]:
         """Values of a parameter to try: words, numbers with units as they were written, and numbers."""
         column = self.points.samples.columns[k]
         numbers = sorted({x for x in column if not isinstance(x, str)})
-        tried: list[Value] = []
+        values: list[Value] = []
         if numbers:
-            some = dict.fromkeys(np.linspace(0, len(numbers) - 1, MAX_TRIED).round().astype(int).tolist())
-            tried = [numbers[0], numbers[-1], *(numbers[i] for i in some)]  # the ends read best in a message
-        tried += [x for x in column if isinstance(x, str)]
+            picked = dict.fromkeys(np.linspace(0, len(numbers) - 1, MAX_TRIED).round().astype(int).tolist())
+            values = [numbers[0], numbers[-1], *(numbers[i] for i in picked)]  # the ends read best in a message
+        values += [x for x in column if isinstance(x, str)]
         kinds = {exponents_of(x): x for x in self.points.written[k]}
-        tried += [x for exponents, x in kinds.items() if exponents is not None]
-        return list(dict.fromkeys(tried))
+        values += [x for exponents, x in kinds.items() if exponents is not None]
+        return list(dict.fromkeys(values))
 
     def _error_at(self, i: int, instead: Mapping[str, Value] | None = None) -> SorosimError | None:
-        """Why there is no robot at a point, some values instead of those that it has."""
+        """The error of building the robot of a point, with some of its values replaced; None if there is none."""
         row = {**self.points.samples.row(i), **(instead or {})}
         return self._error(row, [one for _, one in self.varied])
 
     def _error(self, row: Mapping[str, Value], parameters: Sequence[Parameter]) -> SorosimError | None:
-        """Why the robot cannot have these values; None: it can."""
+        """The error of building the robot with these values; None if there is none."""
         settings = settings_of(parameters, row)
         key = json.dumps(settings, sort_keys=True)
-        if key not in self._tried:
+        if key not in self._errors:
             try:
-                self._check_kin(load_text(self.text, self.robot.name, set=settings))
-                self._tried[key] = None
+                self._check_same_columns(load_text(self.text, self.robot.name, set=settings))
+                self._errors[key] = None
             except SorosimError as error:
-                self._tried[key] = error
-        return self._tried[key]
+                self._errors[key] = error
+        return self._errors[key]
 
-    def _check_kin(self, other: Robot) -> None:
-        """Refuse robots whose results have other columns."""
-        mine, theirs = _names(self.robot), _names(other)
-        for what, names in mine.items():
-            if theirs[what] != names:
-                odd = [name for name in (*theirs[what], *names) if name not in theirs[what] or name not in names]
-                got = f"{shown(odd[0])} at some only" if odd else "another order of them"
+    def _check_same_columns(self, other: Robot) -> None:
+        """Refuse a robot whose results would have other columns."""
+        reference, names_of_other = _names(self.robot), _names(other)
+        for what, names in reference.items():
+            if names_of_other[what] != names:
+                different = [
+                    name
+                    for name in (*names_of_other[what], *names)
+                    if name not in names_of_other[what] or name not in names
+                ]
+                got = f"{shown(different[0])} at some only" if different else "another order of them"
                 raise ModelError("robot", f"the same {what} at all points", got)
 
     def _why(self, error: SorosimError) -> str:
@@ -176,10 +182,10 @@ class FileValues:
         place = next(self._places(one.name), None)
         if place is None:  # a table, which has no place of its own
             got = f"{got}, for '{one.name}'"
-        self.todo.add(place or ("points", "csv"), expected, got, hint, at_key=place is not None)
+        self.collector.add(place or ("points", "csv"), expected, got, hint, at_key=place is not None)
 
     def _places(self, name: str) -> Iterator[Place]:
-        points = self.todo.data.get("points", {})
+        points = self.collector.data.get("points", {})
         for kind, block in points.items() if isinstance(points, dict) else ():
             for path, entries in _blocks(("points", kind), block):
                 if isinstance(entries, dict) and name in entries:
@@ -196,7 +202,7 @@ def _blocks(path: Place, block: Any) -> Iterator[tuple[Place, Any]]:
 
 
 def _names(robot: Robot) -> dict[str, tuple[str, ...]]:
-    """What columns of a result are named after."""
+    """The names from which columns of a result are named."""
     blocks = {STATICS: robot.description.statics, SIMULATE: robot.description.simulate}
     return {
         "actuators": tuple(robot.actuator_names),

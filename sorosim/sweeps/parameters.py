@@ -21,7 +21,7 @@ INPUT, DRIVEN, FILE = "u", "driven", "file"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One of the things that vary, or are held at a value of their own."""
+    """A quantity that varies over the points, or has one value for all of them."""
 
     name: str  # as it was written
     kind: str  # INPUT, DRIVEN or FILE
@@ -132,7 +132,7 @@ def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parame
 
 
 def driven_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
-    """A coordinate that is held or moved."""
+    """A driven coordinate."""
     layout = robot.engine.layout
     return Parameter(name, DRIVEN, target, layout.dimensions[layout.coordinate(target, "")], timed)
 

@@ -1,4 +1,4 @@
-"""A sweep that was checked: its robot, its points, and what is computed there."""
+"""A checked sweep: its robot, its points, and what is computed at each."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ BLOCK_SIZES = {STATICS: 50, SIMULATE: 1}  # points that are computed one after t
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A sweep as it is carried out, and as its result keeps it."""
+    """A checked sweep, ready to compute; its result contains it."""
 
     robot: Robot
     parameters: tuple[Parameter, ...]
     samples: Samples
     units: tuple[str, ...]  # of the parameters
-    held: tuple[tuple[Parameter, Value], ...]
+    constants: tuple[tuple[Parameter, Value], ...]
     command: str
     options: Mapping[str, Any]  # of simulate
     outputs: tuple[Output, ...]
@@ -72,7 +72,7 @@ class Plan:
     @property
     def driven(self) -> tuple[str, ...]:
         """Names of the driven coordinates at all points, in the order of their forces."""
-        return driven_names(self.robot, self.command, [*(one for one, _ in self.held), *self.parameters])
+        return driven_names(self.robot, self.command, [*(one for one, _ in self.constants), *self.parameters])
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -87,11 +87,12 @@ class Plan:
         return pickle.dumps(wrap_non_picklable_objects(self.robot, keep_wrapper=False))
 
     def job(self, runs: str = "") -> Job:
-        """What the processes need to know; `runs` is the folder of whole runs."""
+        """What the worker processes need; `runs` is the folder of whole runs."""
         varies = any(one.kind == FILE for one in self.parameters)
         return Job(
-            b"" if varies else self._pickled, self.text if varies else "", self.parameters, self.held, self.command,
-            self.options, self.outputs, self.summary, self.start, len(self.driven), len(self.channels), runs,
+            b"" if varies else self._pickled, self.text if varies else "", self.parameters, self.constants,
+            self.command, self.options, self.outputs, self.summary, self.start, len(self.driven), len(self.channels),
+            runs,
         )  # fmt: skip
 
     def settings(self, point: int) -> dict[str, Any]:
@@ -99,7 +100,7 @@ class Plan:
         return settings_of(self.parameters, self.samples.row(point))
 
     def as_data(self) -> dict[str, Any]:
-        """All that decides about the result, as JSON takes it; equal where a sweep may be gone on with."""
+        """Everything the result depends on, as JSON data; a sweep with equal data can be resumed."""
         samples = self.samples
         return {
             "points": {
@@ -109,7 +110,7 @@ class Plan:
                 "ordered": samples.ordered,
             },
             "units": list(self.units),
-            "held": {one.name: value for one, value in self.held},
+            "held": {one.name: value for one, value in self.constants},
             "task": self.command,
             "options": {name: list(x) if isinstance(x, tuple) else x for name, x in self.options.items()},
             "outputs": [list(place) for place in self.outputs],
@@ -120,10 +121,10 @@ class Plan:
         }
 
 
-def driven_names(robot: Robot, command: str, said: Sequence[Parameter]) -> tuple[str, ...]:
-    """Names of the driven coordinates: first those of the robot's file that nobody else speaks of."""
+def driven_names(robot: Robot, command: str, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+    """Names of the driven coordinates: first those of the robot's file that `parameters` do not drive."""
     block = robot.description.statics if command == STATICS else robot.description.simulate
-    own = [one.target for one in said if one.kind == DRIVEN]
+    own = [one.target for one in parameters if one.kind == DRIVEN]
     coordinate = robot.engine.layout.coordinate
     taken = {coordinate(name, "driven") for name in own}
     return (*(name for name in block.get("driven", {}) if coordinate(name, "driven") not in taken), *own)
@@ -135,10 +136,10 @@ def plan_from_data(robot: Robot, data: Mapping[str, Any], text: str) -> Plan:
     shape = None if points["shape"] is None else tuple(points["shape"])
     columns = tuple(map(tuple, points["columns"]))
     samples = Samples(tuple(points["names"]), columns, shape, points["ordered"])
-    held = tuple((parameter(robot, name, timed), value) for name, value in data["held"].items())
+    constants = tuple((parameter(robot, name, timed), value) for name, value in data["held"].items())
     options = {name: tuple(x) if isinstance(x, list) else x for name, x in data["options"].items()}
     return Plan(
-        robot, tuple(parameter(robot, name, timed) for name in samples.names), samples, tuple(data["units"]), held,
+        robot, tuple(parameter(robot, name, timed) for name in samples.names), samples, tuple(data["units"]), constants,
         data["task"], options, tuple(Output(*place) for place in data["outputs"]),
         {name: (how, what) for name, (how, what) in data["summary"].items()}, data["start"], data["block"],
         data["keep_runs"], text,
@@ -155,18 +156,18 @@ def plan_of(document: SweepDocument, robot: Robot) -> Plan:
     """
     reader = _Reader(document, robot)
     plan = reader.plan()
-    if reader.todo.problems or plan is None:
-        raise wrong(reader.todo.problems, document)
+    if reader.collector.problems or plan is None:
+        raise wrong(reader.collector.problems, document)
     return plan
 
 
 class _Reader:
-    """Reads one sweep and collects what is wrong with it."""
+    """Reads one sweep and collects its mistakes."""
 
     def __init__(self, document: SweepDocument, robot: Robot) -> None:
         self.spec: SweepFile = document.spec
         self.robot, self.folder = robot, document.folder
-        self.todo = Collector(document.data)
+        self.collector = Collector(document.data)
         self.command, self.options, self.keep_runs = self._task()
         self.timed = self.command == SIMULATE
         self.text = text_of(robot)
@@ -181,53 +182,55 @@ class _Reader:
         return SIMULATE, options, block.keep_runs
 
     def plan(self) -> Plan | None:
-        points = PointReader(self.todo, self.robot, self.timed, Path(self.folder)).read(self.spec.points)
-        held = (*self._held(INPUT, self.spec.u), *self._held(DRIVEN, self.spec.driven))
+        points = PointReader(self.collector, self.robot, self.timed, Path(self.folder)).read(self.spec.points)
+        constants = (*self._constants(INPUT, self.spec.u), *self._constants(DRIVEN, self.spec.driven))
         outputs, parameters = self._outputs(), [] if points is None else points.parameters
-        self._check_once([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in held)])
+        self._check_unique([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in constants)])
         block = {**self.robot.description.simulate, **self.options}
         varied = {one.target for one in parameters if one.kind == FILE}
         if self.timed and block.get("t_end") is None and "simulate.t_end" not in varied:
-            self.todo.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
-        if points is None or self.todo.problems:
+            self.collector.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
+        if points is None or self.collector.problems:
             return None
-        said = [*(one for one, _ in held), *parameters]
-        FileValues(self.todo, self.robot, self.text, points).check(self.command, self.options, said)
+        said = [*(one for one, _ in constants), *parameters]
+        FileValues(self.collector, self.robot, self.text, points).check(self.command, self.options, said)
         driven = driven_names(self.robot, self.command, said)
         layout, motors = self.robot.engine.layout, self.robot.description.actuators
-        self.todo.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
+        self.collector.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
         self._check_summary(driven, outputs, points.samples.names)
         q0, ndof = self.options.get("q0"), self.robot.ndof
         if isinstance(q0, tuple) and len(q0) != ndof:
-            self.todo.add(("task", SIMULATE, "q0"), f"{ndof} coordinates", f"{len(q0)}")
+            self.collector.add(("task", SIMULATE, "q0"), f"{ndof} coordinates", f"{len(q0)}")
         size = self.spec.block or BLOCK_SIZES[self.command]
         return Plan(
-            self.robot, tuple(parameters), points.samples, points.units, held, self.command, self.options, outputs,
+            self.robot, tuple(parameters), points.samples, points.units, constants, self.command, self.options, outputs,
             dict(self.spec.summary), self.spec.start, size, self.keep_runs, self.text,
         )  # fmt: skip
 
-    def _held(self, kind: str, given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Value]]:
+    def _constants(self, kind: str, given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Value]]:
         """Inputs or driven coordinates with one value for all points."""
         make = input_parameter if kind == INPUT else driven_parameter
         for name, value in given.items():
             path: Place = (kind, name)
-            found = self.todo.attempt(path, partial(make, self.robot, f"{kind}.{name}", name, self.timed), at_key=True)
-            if found is not None:
-                read = self.todo.attempt(path, partial(found.read, value))
+            constant = self.collector.attempt(
+                path, partial(make, self.robot, f"{kind}.{name}", name, self.timed), at_key=True
+            )
+            if constant is not None:
+                read = self.collector.attempt(path, partial(constant.read, value))
                 if read is not None:
-                    yield found, read
+                    yield constant, read
 
-    def _check_once(self, said: Sequence[tuple[str, Parameter]]) -> None:
-        """Refuse what is said twice: the same input, or a coordinate by both of its names."""
-        seen: dict[Any, str] = {}
-        for where, one in said:
+    def _check_unique(self, parameters: Sequence[tuple[str, Parameter]]) -> None:
+        """Refuse an input that occurs twice, or a coordinate under both of its names."""
+        names: dict[Any, str] = {}
+        for where, one in parameters:
             key: Any = one.kind, one.target
             if one.kind == DRIVEN:
                 key = one.kind, self.robot.engine.layout.coordinate(one.target, "")
-            if key in seen:
-                got = f"'{one.name}' after '{seen[key]}'"
-                self.todo.add((where,), "every input, coordinate and value once", got)
-            seen[key] = one.name
+            if key in names:
+                got = f"'{one.name}' after '{names[key]}'"
+                self.collector.add((where,), "every input, coordinate and value once", got)
+            names[key] = one.name
 
     def _outputs(self) -> tuple[Output, ...]:
         names = [link.name for link in self.robot.links]
@@ -238,19 +241,21 @@ class _Reader:
         for i, block in enumerate(self.spec.outputs):
             name, s = (block.link, block.s) if isinstance(block, PlaceOfOutput) else (block, 1.0)
             path: Place = ("outputs", i) if isinstance(block, str) else ("outputs", i, "link")
-            if self.todo.known(path, "the name of a link", name, names):
+            if self.collector.known(path, "the name of a link", name, names):
                 written = f"{s:g}" if float(f"{s:g}") == s else repr(s)
                 found.append(Output(name if s == 1.0 else f"{name}({written})", name, s))
         return tuple(dict.fromkeys(found))
 
     def _check_summary(self, driven: Sequence[str], outputs: Sequence[Output], varied: Sequence[str]) -> None:
         if self.spec.summary and self.command == STATICS:
-            self.todo.add(("summary",), "task: {simulate: ...} beside it", "statics", "an equilibrium has no history")
+            self.collector.add(
+                ("summary",), "task: {simulate: ...} beside it", "statics", "an equilibrium has no history"
+            )
             return
         known = quantities_of(self.robot, driven, outputs)
         for name, (how, what) in self.spec.summary.items():
             if name in COLUMNS or name in varied:
-                self.todo.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)
+                self.collector.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)
             if what not in known:
                 hint = nearest(what, known)
-                self.todo.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)
+                self.collector.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)

@@ -37,7 +37,7 @@ class Points(NamedTuple):
 class PointReader:
     """Reads points for a robot; `timed`: inputs may be expressions of t. `folder` is where relative paths begin."""
 
-    todo: Collector
+    collector: Collector
     robot: Robot
     timed: bool
     folder: FilePath
@@ -62,7 +62,7 @@ class PointReader:
             entry = axes[one.name]
             if isinstance(entry, Span):
                 ends = [
-                    self.todo.attempt((*at, one.name, key), partial(one.number, v))
+                    self.collector.attempt((*at, one.name, key), partial(one.number, v))
                     for key, v in (("from", entry.start), ("to", entry.to))
                 ]
                 if None not in ends:
@@ -70,7 +70,7 @@ class PointReader:
             else:
                 columns[one.name] = self._values((*at, one.name), one, entry, least=1)
         self._check_number(at, math.prod(map(len, columns.values())), "fewer values, or a random sample")
-        if len(columns) < len(axes) or self.todo.problems:
+        if len(columns) < len(axes) or self.collector.problems:
             return None
         written = [[entry.start, entry.to] if isinstance(entry, Span) else list(entry) for entry in axes.values()]
         return self._points(grid(columns), parameters, written)
@@ -81,14 +81,16 @@ class PointReader:
         bounds: dict[str, tuple[float, float]] = {}
         for one in parameters:
             where = (*at, one.name)
-            ends = [self.todo.attempt((*where, i), partial(one.number, v)) for i, v in enumerate(block.over[one.name])]
+            ends = [
+                self.collector.attempt((*where, i), partial(one.number, v)) for i, v in enumerate(block.over[one.name])
+            ]
             if None in ends:
                 continue
             low, high = (float(end) for end in ends if end is not None)
             if low > high:
-                self.todo.add(where, "the least value before the greatest", f"{low:g} and {high:g}")
+                self.collector.add(where, "the least value before the greatest", f"{low:g} and {high:g}")
             bounds[one.name] = low, high
-        if len(bounds) < len(block.over) or self.todo.problems:
+        if len(bounds) < len(block.over) or self.collector.problems:
             return None
         return self._points(
             SAMPLERS[kind](bounds, block.n, block.seed), parameters, [list(x) for x in block.over.values()]
@@ -100,37 +102,39 @@ class PointReader:
         columns: dict[str, list[float]] = {}
         for one in parameters:
             entry = block.through[one.name]
-            found = [self.todo.attempt((*at, one.name, i), partial(one.number, v)) for i, v in enumerate(entry)]
+            found = [self.collector.attempt((*at, one.name, i), partial(one.number, v)) for i, v in enumerate(entry)]
             columns[one.name] = [x for x in found if x is not None]
             first = len(block.through[parameters[0].name])
             if len(entry) < 2 or len(entry) != first:
                 expected = "two corners or more" if len(entry) < 2 else f"as many corners as the others, {first}"
-                self.todo.add((*at, one.name), expected, f"{len(entry)}")
+                self.collector.add((*at, one.name), expected, f"{len(entry)}")
         self._check_number(at, (max(map(len, columns.values()), default=1) - 1) * block.steps + 1, "fewer steps")
-        if len(columns) < len(block.through) or self.todo.problems:
+        if len(columns) < len(block.through) or self.collector.problems:
             return None
         return self._points(path(columns, block.steps), parameters, list(block.through.values()))
 
     def _list(self, at: Path, rows: Sequence[Mapping[str, Any]]) -> Points | None:
         if not rows:
-            self.todo.add(at, "one point or more", "none")
+            self.collector.add(at, "one point or more", "none")
             return None
         self._check_number(at, len(rows), "several sweeps")
         names = list(rows[0])
         for i, row in enumerate(rows):
             if set(row) != set(names):
                 odd = sorted(set(row) ^ set(names))[0]
-                self.todo.add((*at, i), "the same names in every point, " + ", ".join(names), f"'{odd}' in some only")
-        if self.todo.problems:
+                self.collector.add(
+                    (*at, i), "the same names in every point, " + ", ".join(names), f"'{odd}' in some only"
+                )
+        if self.collector.problems:
             return None
         parameters = self._parameters((*at, 0), rows[0])
         if len(parameters) < len(names):
             return None
         read = [
-            [self.todo.attempt((*at, i, one.name), partial(one.read, row[one.name])) for one in parameters]
+            [self.collector.attempt((*at, i, one.name), partial(one.read, row[one.name])) for one in parameters]
             for i, row in enumerate(rows)
         ]
-        if self.todo.problems:
+        if self.collector.problems:
             return None
         values = [[x for x in row if x is not None] for row in read]
         return self._points(listed(names, values), parameters, [[row[name] for row in rows] for name in names])
@@ -140,23 +144,23 @@ class PointReader:
         try:
             rows = csv_rows(self.folder / name)
         except FileError as error:
-            self.todo.add(at, "a CSV file", str(error), "relative paths begin in the folder of the sweep file")
+            self.collector.add(at, "a CSV file", str(error), "relative paths begin in the folder of the sweep file")
             return None
         if len(rows) < 2:
-            self.todo.add(at, "a row of names and a row for each point", f"{len(rows)} rows in {shown(name)}")
+            self.collector.add(at, "a row of names and a row for each point", f"{len(rows)} rows in {shown(name)}")
             return None
         if not self._check_number(at, len(rows) - 1, "several sweeps"):
             return None
         names = [cell.strip() for cell in rows[0][1]]
         if "" in names:
             got = f"none over column {names.index('') + 1} of {shown(name)}"
-            self.todo.add(at, "names in the first row", got)
+            self.collector.add(at, "names in the first row", got)
             return None
         parameters = self._parameters(at, names, at_key=False)
         table: list[list[Value]] = []
         for line, cells in rows[1:]:
             if len(cells) != len(names):
-                self.todo.add(at, f"{len(names)} columns", f"{len(cells)} in line {line} of {shown(name)}")
+                self.collector.add(at, f"{len(names)} columns", f"{len(cells)} in line {line} of {shown(name)}")
                 break
             row: list[Value] = []
             for one, cell in zip(parameters, cells, strict=False):
@@ -164,9 +168,9 @@ class PointReader:
                     row.append(one.read(_number(cell)))
                 except (ModelError, InputError, PlugInError) as error:
                     got = f"{error.got} in line {line} of {shown(name)}, column {shown(one.name)}"
-                    self.todo.add(at, error.expected, got, error.hint)
+                    self.collector.add(at, error.expected, got, error.hint)
             table.append(row)
-        if self.todo.problems:
+        if self.collector.problems:
             return None
         written = [list(column) for column in zip(*(cells for _, cells in rows[1:]), strict=True)]
         return self._points(listed(names, table), parameters, written)
@@ -175,16 +179,16 @@ class PointReader:
 
     def _check_number(self, at: Path, n: int, hint: str) -> bool:
         if n > MAX_POINTS:
-            self.todo.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", hint)
+            self.collector.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", hint)
         return n <= MAX_POINTS
 
     def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Parameter]:
         if not names:
-            self.todo.add(at, "something that varies, such as u.cable1", "nothing")
+            self.collector.add(at, "something that varies, such as u.cable1", "nothing")
         if len(set(names)) < len(names):
-            self.todo.add(at, "names that differ", ", ".join(map(str, names))[:60])
+            self.collector.add(at, "names that differ", ", ".join(map(str, names))[:60])
         found = [
-            self.todo.attempt(
+            self.collector.attempt(
                 (*at, name) if at_key else at, partial(parameter, self.robot, name, self.timed), at_key=at_key
             )
             for name in names
@@ -193,8 +197,8 @@ class PointReader:
 
     def _values(self, at: Path, one: Parameter, given: Sequence[Any], least: int) -> list[Value]:
         if len(given) < least:
-            self.todo.add(at, "a list of values, or {from, to, n}", "an empty list")
-        found = [self.todo.attempt((*at, i), partial(one.read, v)) for i, v in enumerate(given)]
+            self.collector.add(at, "a list of values, or {from, to, n}", "an empty list")
+        found = [self.collector.attempt((*at, i), partial(one.read, v)) for i, v in enumerate(given)]
         return [value for value in found if value is not None]
 
     def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:

@@ -1,4 +1,4 @@
-"""Where blocks are computed: here, in processes of this machine, or on a cluster."""
+"""Blocks computed in this process, in processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any
 
 from sorosim.errors import InputError, SorosimError
 from sorosim.sweeps.plan import Plan
-from sorosim.sweeps.processes import AHEAD, pool
+from sorosim.sweeps.processes import PREFETCH, pool
 from sorosim.sweeps.task import Block, Job, compute_block
 
-PATIENCE = 15.0  # s for a scheduler to answer
-WORKERS_COME = 60.0  # s for its first worker to come
-QUEUED = 1000, 50_000  # blocks, and points, that may wait at a scheduler: workers that come later find some
+CONNECT_TIMEOUT = 15.0  # [s] for the scheduler to answer
+WORKER_TIMEOUT = 60.0  # [s] for its first worker to connect
+MAX_QUEUED = 1000, 50_000  # blocks, and points, queued at the scheduler: enough for workers that connect later
 
 
 class ClusterLost(Exception):
-    """The scheduler of a cluster, or the way to it, has gone."""
+    """The connection to the scheduler of a cluster was lost."""
 
 
-def computed(
+def computed_blocks(
     plan: Plan, job: Job, numbers: Iterable[int], jobs: int, scheduler: str | None
 ) -> Generator[Block, None, None]:
-    """Compute blocks of a plan by their numbers; they come as they are done, in any order."""
+    """Compute blocks of a plan by their numbers; yields them as they complete, in any order."""
     tasks = ((k, plan.blocks[k].tolist(), [plan.samples.row(i) for i in plan.blocks[k]]) for k in numbers)
     if scheduler is not None:
         yield from _on_cluster(job, tasks, scheduler, plan.block)
@@ -40,16 +40,16 @@ def computed(
 def _in_processes(job: Job, tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
     from joblib import delayed
 
-    # closed at once when the sweep is given up, so that no process goes on
-    with closing(pool(jobs)(delayed(compute_block)(job, *task) for task in tasks)) as found:
-        yield from found
+    # closed at once when the sweep is interrupted, so that no process continues
+    with closing(pool(jobs)(delayed(compute_block)(job, *task) for task in tasks)) as blocks:
+        yield from blocks
 
 
 def _on_cluster(job: Job, tasks: Iterable[tuple[Any, ...]], address: str, size: int) -> Iterator[Block]:
     """Blocks from the workers of a Dask scheduler, `size` points in each.
 
-    Not by joblib's way to Dask: that one computes in this process as long as there is one worker only, keeps no more
-    blocks waiting than the first workers could take, and waits for ever where a worker cannot read what it gets.
+    joblib's Dask backend is not used: with a single worker it computes in this process, it queues no more blocks than
+    the first workers could take, and it hangs if a worker cannot unpickle its task.
     """
     try:
         from dask.distributed import Client, KilledWorker, as_completed
@@ -58,27 +58,27 @@ def _on_cluster(job: Job, tasks: Iterable[tuple[Any, ...]], address: str, size: 
         raise InputError("scheduler", "the package dask[distributed]", "none that can be imported", hint) from None
 
     try:
-        client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
+        client: Any = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:  # a scheduler that does not answer is a TimeoutError, which is an OSError
         why = " ".join(str(error).split())[:120]
         raise InputError("scheduler", "the address of a Dask scheduler that answers", f"'{address}' ({why})",
                          "as in tcp://host:8786") from None  # fmt: skip
-    with _quiet(), client:
+    with _silenced_dask(), client:
         try:
-            client.wait_for_workers(1, timeout=WORKERS_COME)
+            client.wait_for_workers(1, timeout=WORKER_TIMEOUT)
         except TimeoutError:
-            got = f"'{address}' without any for {WORKERS_COME:g} s"
+            got = f"'{address}' without any for {WORKER_TIMEOUT:g} s"
             raise InputError("scheduler", "a cluster with workers", got, "start dask worker") from None
-        try:  # a worker that cannot read what it gets ends without a word
+        try:  # a worker that cannot unpickle its task ends silently
             n_workers = len(client.run(eval, "__import__('sorosim.sweeps.task').__version__"))
         except ImportError as error:
-            raise _unable(error) from None
-        # a task of its own, so that it is sent to a worker once, and again where that one has gone
-        sent = client.submit(_received, job, pure=False)
-        futures = (client.submit(compute_block, sent, *task, pure=False) for task in tasks)
-        queued = max(AHEAD * n_workers, min(QUEUED[0], QUEUED[1] // size))
-        under_way = as_completed(islice(futures, queued), loop=client.loop)
-        for future in under_way:
+            raise _worker_error(error) from None
+        # a task of its own, so that it is sent to each worker once, and again if that worker is lost
+        remote_job = client.submit(_identity, job, pure=False)
+        futures = (client.submit(compute_block, remote_job, *task, pure=False) for task in tasks)
+        queued = max(PREFETCH * n_workers, min(MAX_QUEUED[0], MAX_QUEUED[1] // size))
+        running = as_completed(islice(futures, queued), loop=client.loop)
+        for future in running:
             try:
                 block = future.result()
             except KilledWorker as error:
@@ -87,25 +87,25 @@ def _on_cluster(job: Job, tasks: Iterable[tuple[Any, ...]], address: str, size: 
                 raise ClusterLost(address) from error
             except SorosimError:
                 raise
-            except Exception as error:  # whatever a point raises is caught there
-                raise _unable(error) from None
-            under_way.update(islice(futures, 1))
+            except Exception as error:  # errors of points are caught in compute_block
+                raise _worker_error(error) from None
+            running.update(islice(futures, 1))
             yield block
 
 
-def _unable(error: Exception) -> InputError:
+def _worker_error(error: Exception) -> InputError:
     got = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
     hint = "install the same packages and plug-ins on all of them"
     return InputError("scheduler", "workers that can compute blocks", got, hint)
 
 
-def _received(job: Job) -> Job:
+def _identity(job: Job) -> Job:
     return job
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Dask from printing tracebacks of its own when a sweep is given up: what matters is raised."""
+def _silenced_dask() -> Iterator[None]:
+    """Keep Dask from logging tracebacks when a sweep is interrupted; errors are raised here."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]
     try:

@@ -1,4 +1,4 @@
-"""Processes of this machine. They may be started before anything heavy is imported here, as they import it, too."""
+"""Worker processes of this machine. They can be started early, while this process still imports what it needs."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import contextlib
 from threading import Thread
 from typing import Any
 
-AHEAD = 2  # blocks that wait for each process, so that none of them waits
+PREFETCH = 2  # blocks queued for each process, so that none is idle
 
 
-def starting(jobs: int) -> Thread:
-    """Start processes already, while there is other work: they need a second to import what they compute with."""
+def prewarm(jobs: int) -> Thread:
+    """Start the worker processes in the background: each needs a second for its imports."""
 
     def start() -> None:
         from joblib import delayed
 
-        with contextlib.suppress(Exception):  # whatever it is, it is told when they are needed
-            list(pool(jobs)(delayed(ready)() for _ in range(jobs)))
+        with contextlib.suppress(Exception):  # raised again when the pool is used
+            list(pool(jobs)(delayed(import_worker_code)() for _ in range(jobs)))
 
     thread = Thread(target=start, daemon=True)
     thread.start()
     return thread
 
 
-def ready() -> None:
-    """Called in a process that will compute: then it imports what it needs."""
+def import_worker_code() -> None:
+    """Runs in a worker process: import the code of its tasks."""
     import sorosim.sweeps.task  # noqa: F401
 
 
 def pool(jobs: int) -> Any:
-    """What computes in so many processes; they stay for the next one that asks."""
+    """A joblib pool of so many processes, which are reused by the next pool of this size."""
     from joblib import Parallel, parallel_config
 
-    # the settings are those of the calls inside; they must not stay while blocks are handed over
+    # the settings hold for calls in the workers; in this process they end here
     with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        return Parallel(batch_size=1, pre_dispatch=f"{AHEAD}*n_jobs", return_as="generator_unordered")
+        return Parallel(batch_size=1, pre_dispatch=f"{PREFETCH}*n_jobs", return_as="generator_unordered")

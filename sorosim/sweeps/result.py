@@ -1,4 +1,4 @@
-"""The result of a sweep, and what a user asks of it."""
+"""The result of a sweep."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sorosim.io.writing import journal_of
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot
-from sorosim.sweeps.assemble import empty, joined
+from sorosim.sweeps.blocks import empty, joined
 from sorosim.sweeps.plan import Plan, plan_from_data
 from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_name
 
@@ -31,7 +31,7 @@ STATUS = {OK: "ok", FAILED: "failed", PENDING: "pending"}
 
 @dataclass(frozen=True, eq=False)
 class SweepResult:
-    """What was found at the points of a sweep.
+    """Results at the points of a sweep.
 
     A point that failed is kept with its reason; its numbers are NaN. ``len`` is the number of points.
     """
@@ -78,7 +78,7 @@ class SweepResult:
 
     @cached_property
     def status(self) -> NDArray[np.str_]:
-        """Of each point (n,): ok, failed, or pending where the sweep did not come to it."""
+        """Of each point (n,): ok, failed, or pending (not computed yet)."""
         return np.array([STATUS[int(one)] for one in self.arrays["status"]], dtype="U7")
 
     @property
@@ -93,7 +93,7 @@ class SweepResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the sweep has come to all of its points."""
+        """Whether all points were computed."""
         return bool((self.arrays["status"] != PENDING).all())
 
     # -- what was found --------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class SweepResult:
 
     @property
     def numbers(self) -> dict[str, NDArray[Any]]:
-        """Those of `columns` that were found, without parameters and words."""
+        """The computed ones of `columns`, without parameters and words."""
         from sorosim.sweeps.tables import numbers
 
         return numbers(self)
@@ -153,7 +153,7 @@ class SweepResult:
         return load_text(self.plan.text, self.robot.name, set=settings) if settings else self.robot
 
     def equilibrium(self, i: int) -> Equilibrium:
-        """The equilibrium of a point, to play, to draw, to go on from.
+        """The equilibrium of a point, to play, to draw, or to start from.
 
         Its coordinates and multipliers are those of the sweep; the rest is computed again from there.
 
@@ -168,8 +168,8 @@ class SweepResult:
         robot = self.robot_at(point)
         u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         q = np.array(self.q[point, : robot.ndof])
-        found = statics(robot, u, driven, q, stable=False)
-        return replace(found, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
+        solution = statics(robot, u, driven, q, stable=False)
+        return replace(solution, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
 
     def run(self, i: int) -> Run:
         """The run of a point: the one that was kept, else computed again.
@@ -196,7 +196,7 @@ class SweepResult:
 
     def save(self, path: str | Path) -> None:
         """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.sweeps.assemble import content_of
+        from sorosim.sweeps.blocks import content_of
 
         save_sweep(content_of(self), path)
 
@@ -261,7 +261,7 @@ def sweep_folder(path: str | Path) -> Path:
 
 
 def open_sweep(path: str | Path) -> SweepResult:
-    """Read the result of a sweep; of one that was killed, or is under way, what there is of it.
+    """Read the result of a sweep; of one that was killed or is still running, the completed points.
 
     Raises
     ------

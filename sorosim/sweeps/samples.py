@@ -136,10 +136,10 @@ def _cells(values: Array, numbers: IntArray, size: int) -> list[IntArray]:
 
 def _chain(values: Array, numbers: IntArray) -> IntArray:
     """From the first point always to the nearest that is left."""
-    here = values[numbers]
-    left = np.zeros(len(numbers))  # infinite for points that were visited
+    points = values[numbers]
+    visited = np.zeros(len(numbers))  # infinite for points that were visited
     out = [0]
     for _ in range(1, len(numbers)):
-        left[out[-1]] = np.inf
-        out.append(int(np.argmin(np.sum((here - here[out[-1]]) ** 2, axis=1) + left)))
+        visited[out[-1]] = np.inf
+        out.append(int(np.argmin(np.sum((points - points[out[-1]]) ** 2, axis=1) + visited)))
     return numbers[out]

@@ -1,4 +1,4 @@
-"""Numbers that a whole run comes down to: the largest height of a tip, the mean force of a motor."""
+"""Reductions of a run to one number: the largest height of a tip, the mean force of a motor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENERGIES = ("kinetic", "elastic", "gravity", "total", "work", "dissipated")
 
 
 def quantities_of(robot: Robot, driven: Sequence[str], outputs: Sequence[Any]) -> list[str]:
-    """Names of what a run of a robot can be asked for."""
+    """Names of the quantities of a run."""
     channels = [f"{name}.{x}" for name, one in robot.instruments.readers.items() for x in one.channels]
     return [
         *(f"{place.label}.{axis}" for place in outputs for axis in AXES),

@@ -23,10 +23,10 @@ POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 def columns(sweep: Any) -> dict[str, NDArray[Any]]:
     """What `SweepResult.columns` gives."""
     samples = sweep.plan.samples
-    found: dict[str, NDArray[Any]] = {
+    result: dict[str, NDArray[Any]] = {
         name: as_column(x) for name, x in zip(samples.names, samples.columns, strict=True)
     }
-    return found | {"status": sweep.status} | numbers(sweep) | {"message": np.array(sweep.messages, dtype=str)}
+    return result | {"status": sweep.status} | numbers(sweep) | {"message": np.array(sweep.messages, dtype=str)}
 
 
 def as_column(values: Any) -> NDArray[Any]:
@@ -38,21 +38,21 @@ def as_column(values: Any) -> NDArray[Any]:
 def numbers(sweep: Any) -> dict[str, NDArray[Any]]:
     """What was found that is one number a point."""
     arrays, plan = sweep.arrays, sweep.plan
-    found: dict[str, NDArray[Any]] = {}
+    result: dict[str, NDArray[Any]] = {}
     for label, g in sweep.poses.items():
         table = np.column_stack([g[:, :3, 3], [quaternion_of(R) for R in g[:, :3, :3]]]).reshape(len(sweep), -1)
-        found |= {f"{label}.{part}": table[:, k] for k, part in enumerate(POSE)}
-    found |= {f"energy.{name}": arrays["energy"][:, k] for k, name in enumerate(ENERGIES)}
+        result |= {f"{label}.{part}": table[:, k] for k, part in enumerate(POSE)}
+    result |= {f"energy.{name}": arrays["energy"][:, k] for k, name in enumerate(ENERGIES)}
     units = plan.robot.driven_units(plan.driven)
     for (name, force), unit in zip(sweep.driven.items(), units, strict=True):
-        found[f"{'force' if unit == 'N' else 'moment'}({name})"] = force
-    found |= {name: arrays["readings"][:, k] for k, name in enumerate(plan.channels)}
+        result[f"{'force' if unit == 'N' else 'moment'}({name})"] = force
+    result |= {name: arrays["readings"][:, k] for k, name in enumerate(plan.channels)}
     if plan.command == STATICS:
-        found |= {name: arrays[name] for name in ("stable", "residual", "n_evaluations", "warm")}
+        result |= {name: arrays[name] for name in ("stable", "residual", "n_evaluations", "warm")}
     else:
-        found |= {name: arrays["summary"][:, k] for k, name in enumerate(plan.summary)}
-        found |= {"t": arrays["t"], "n_evaluations": arrays["n_evaluations"], "energy.balance": arrays["balance"]}
-    return found
+        result |= {name: arrays["summary"][:, k] for k, name in enumerate(plan.summary)}
+        result |= {"t": arrays["t"], "n_evaluations": arrays["n_evaluations"], "energy.balance": arrays["balance"]}
+    return result
 
 
 def write_csv(sweep: Any, path: str | Path) -> None:

@@ -1,6 +1,6 @@
-"""What is computed at the points of a sweep, a block of neighbours at a time, in whatever process.
+"""The computation at the points of a sweep, one block of neighbours at a time, in any process.
 
-What comes about depends on the block alone: on its points, their order, and that the first of them starts cold.
+The result depends on the block alone: on its points and their order; the first of them has no initial guess.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done at every point; it travels to the processes that do it."""
+    """What to compute at every point; it is pickled to the worker processes."""
 
     robot: bytes  # pickled; empty where every point has a robot of its own
     text: str  # of the robot's file, from which those are made
     parameters: tuple[Parameter, ...]
-    held: tuple[tuple[Parameter, Value], ...]  # inputs and driven coordinates with a value for all points
+    constants: tuple[tuple[Parameter, Value], ...]  # inputs and driven coordinates with a value for all points
     command: str
     options: Mapping[str, Any]
     outputs: tuple[Output, ...]
@@ -63,15 +63,15 @@ class Job:
     version: str = field(default=__version__)
 
 
-class Found(NamedTuple):
-    """An equilibrium, and what its robot's file was changed by."""
+class SolvedPoint(NamedTuple):
+    """The equilibrium of a point, and the values of the robot's file there as JSON."""
 
     equilibrium: Equilibrium
     settings: str
 
 
 class Block(NamedTuple):
-    """What was found at the points of a block."""
+    """Results at the points of a block."""
 
     number: int
     arrays: dict[str, NDArray[Any]]  # one row a point
@@ -83,50 +83,50 @@ def compute_block(job: Job, number: int, points: Sequence[int], rows: Sequence[M
     if job.version != __version__:
         hint = "install the same one everywhere"
         raise InputError("worker", f"sorosim {job.version} on every worker", f"version {__version__}", hint)
-    last: Found | None = None
-    found, messages = [], []
+    previous: SolvedPoint | None = None
+    rows_of_cells, messages = [], []
     with one_blas_thread():
         for point, row in zip(points, rows, strict=True):
-            cells, message, last = _point(job, point, row, last)
-            found.append(cells)
+            cells, message, previous = _point(job, point, row, previous)
+            rows_of_cells.append(cells)
             messages.append(message)
-    return Block(number, stacked(found), messages)
+    return Block(number, stack_rows(rows_of_cells), messages)
 
 
 def _point(
-    job: Job, point: int, row: Mapping[str, Value], last: Found | None
-) -> tuple[dict[str, Any], str, Found | None]:
-    """What is found at a point, what is to be said about it, and the equilibrium to start the next one from."""
-    blank = nothing(job)
-    cells: dict[str, Any] = {"status": FAILED, **blank}
-    with warnings.catch_warnings(record=True) as said:
+    job: Job, point: int, row: Mapping[str, Value], last: SolvedPoint | None
+) -> tuple[dict[str, Any], str, SolvedPoint | None]:
+    """The cells of a point, its message, and the equilibrium that may start the next point."""
+    empty = empty_cells(job)
+    cells: dict[str, Any] = {"status": FAILED, **empty}
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             settings = json.dumps(settings_of(job.parameters, row))
             robot = _robot(job.robot, job.text, settings)
             if job.command == STATICS:
-                near = None if last is None else _near(job, robot, last.equilibrium, settings == last.settings)
-                eq, warm = _rest(job, robot, row, near)
-                cells = {"status": OK, **_fitting(blank, {"warm": warm, **_of_rest(job, eq)})}
-                message, last = eq.message, Found(eq, settings)
+                near = None if last is None else _initial_guess(job, robot, last.equilibrium, settings == last.settings)
+                eq, warm = _solve_statics(job, robot, row, near)
+                cells = {"status": OK, **_check_shapes(empty, {"warm": warm, **_statics_cells(job, eq)})}
+                message, last = eq.message, SolvedPoint(eq, settings)
             else:
-                run = _motion(job, robot, row, point)
-                message, cells = run.message, {"status": OK, **_fitting(blank, _of_run(job, run))}
+                run = _solve_motion(job, robot, row, point)
+                message, cells = run.message, {"status": OK, **_check_shapes(empty, _run_cells(job, run))}
         except ConvergenceError as error:
             message = str(error)
             if isinstance(error.partial, Run) and len(error.partial.t):
                 cells["t"] = error.partial.t[-1]
         except SorosimError as error:
             message = str(error)
-        except Exception as error:  # of a plug-in, say: the other points are none the worse for it
+        except Exception as error:  # of a plug-in, say: the other points are still computed
             message = f"{type(error).__name__}: {error}"
-    told = [str(one.message) for one in said if issubclass(one.category, SorosimWarning)]
-    return cells, "; ".join([message, *dict.fromkeys(told)]), last
+    notes = [str(one.message) for one in caught if issubclass(one.category, SorosimWarning)]
+    return cells, "; ".join([message, *dict.fromkeys(notes)]), last
 
 
 @lru_cache(maxsize=8)
 def _robot(pickled: bytes, text: str, settings: str) -> Robot:
-    """The robot of a point; the last few are kept."""
+    """The robot of a point; the last few are cached."""
     if pickled:
         robot: Robot = pickle.loads(pickled)
         return robot
@@ -138,8 +138,8 @@ def _robot(pickled: bytes, text: str, settings: str) -> Robot:
 # -- statics
 
 
-def _rest(job: Job, robot: Robot, row: Mapping[str, Value], near: Any) -> tuple[Equilibrium, bool]:
-    """The equilibrium of a point, and whether it was found from its neighbour; if not so, then from the cold."""
+def _solve_statics(job: Job, robot: Robot, row: Mapping[str, Value], near: Any) -> tuple[Equilibrium, bool]:
+    """The equilibrium of a point, and whether the initial guess led to it; if not, it was solved without one."""
     u, driven = prescribed(job, robot, row)
     if near is not None:
         try:
@@ -149,8 +149,8 @@ def _rest(job: Job, robot: Robot, row: Mapping[str, Value], near: Any) -> tuple[
     return statics(robot, u, driven), False
 
 
-def _near(job: Job, robot: Robot, last: Equilibrium, same: bool) -> Any:
-    """Where to start a point from, after that of a neighbour with the same robot or another; None: from the cold."""
+def _initial_guess(job: Job, robot: Robot, last: Equilibrium, same: bool) -> Any:
+    """Initial guess from the equilibrium of the point before, whose robot is the same or another; None: cold start."""
     if job.start == "cold" or last.robot.coordinate_names != robot.coordinate_names:
         return None
     touches = robot.engine.loading.touches  # surfaces must not pass through each other on the way
@@ -159,7 +159,7 @@ def _near(job: Job, robot: Robot, last: Equilibrium, same: bool) -> Any:
     return None if touches else last.q
 
 
-def _of_rest(job: Job, eq: Equilibrium) -> dict[str, Any]:
+def _statics_cells(job: Job, eq: Equilibrium) -> dict[str, Any]:
     zero = np.zeros(eq.robot.ndof)
     return {
         "q": eq.q, "lam": eq.lam, "driven": np.array(list(eq.driven.values())), "residual": eq.residual_norm,
@@ -171,7 +171,7 @@ def _of_rest(job: Job, eq: Equilibrium) -> dict[str, Any]:
 # -- dynamics
 
 
-def _motion(job: Job, robot: Robot, row: Mapping[str, Value], point: int) -> Run:
+def _solve_motion(job: Job, robot: Robot, row: Mapping[str, Value], point: int) -> Run:
     u, driven = prescribed(job, robot, row)
     out = Path(job.runs) / run_name(point) if job.runs else None
     return simulate(robot, u=u, driven=driven, out=out, **job.options)
@@ -182,9 +182,9 @@ def run_name(point: int) -> str:
     return f"point_{point:06d}.h5"
 
 
-def _of_run(job: Job, run: Run) -> dict[str, Any]:
+def _run_cells(job: Job, run: Run) -> dict[str, Any]:
     robot, q, qd, last = run.robot, run.q[-1], run.qd[-1], run[-1]
-    readings = {name: kept.values[-1] for name, kept in run.readings.items()}
+    readings = {name: reading.values[-1] for name, reading in run.readings.items()}
     values = [reduced(run, how, what, job.outputs) for how, what in job.summary.values()]
     return {
         "q": q, "qd": qd, "lam": run.lam[-1], "driven": np.array([force[0] for force in last.driven.values()]),
@@ -198,15 +198,15 @@ def _of_run(job: Job, run: Run) -> dict[str, Any]:
 
 
 def prescribed(job: Job, robot: Robot, row: Mapping[str, Value]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Inputs and driven coordinates of a point; what the sweep does not say stands in the robot's file."""
+    """Inputs and driven coordinates of a point: those of the sweep, else those of the robot's file."""
     block = robot.description.statics if job.command == STATICS else robot.description.simulate
-    said = [*job.held, *((one, row[one.name]) for one in job.parameters)]
-    u = {**block.get("u", {})} | {one.target: _signal(one, value) for one, value in said if one.kind == INPUT}
-    moved = {one.target: _signal(one, value) for one, value in said if one.kind == DRIVEN}
+    values = [*job.constants, *((one, row[one.name]) for one in job.parameters)]
+    u = {**block.get("u", {})} | {one.target: _signal(one, value) for one, value in values if one.kind == INPUT}
+    motions = {one.target: _signal(one, value) for one, value in values if one.kind == DRIVEN}
     coordinate = robot.engine.layout.coordinate
-    named = {coordinate(name, "driven") for name in moved}
-    rest = {name: x for name, x in block.get("driven", {}).items() if coordinate(name, "driven") not in named}
-    return u, rest | moved
+    given_here = {coordinate(name, "driven") for name in motions}
+    rest = {name: x for name, x in block.get("driven", {}).items() if coordinate(name, "driven") not in given_here}
+    return u, rest | motions
 
 
 def _signal(one: Parameter, value: Value) -> Any:
@@ -225,8 +225,8 @@ def _flat(readings: Mapping[str, Array]) -> Array:
     return np.concatenate([np.zeros(0), *readings.values()])
 
 
-def nothing(job: Job) -> dict[str, Any]:
-    """The cells of a point of which nothing is known."""
+def empty_cells(job: Job) -> dict[str, Any]:
+    """The cells of a point without a result."""
     nan = np.full
     cells: dict[str, Any] = {
         "q": np.zeros(0), "lam": np.zeros(0), "driven": nan(job.n_driven, np.nan),
@@ -239,8 +239,8 @@ def nothing(job: Job) -> dict[str, Any]:
     return cells | {"qd": np.zeros(0), "t": np.nan, "n_evaluations": 0, "balance": np.nan, "summary": summary}
 
 
-def _fitting(blank: Mapping[str, Any], cells: dict[str, Any]) -> dict[str, Any]:
-    """The cells of a point, which stand in one table with those of all others."""
+def _check_shapes(blank: Mapping[str, Any], cells: dict[str, Any]) -> dict[str, Any]:
+    """Refuse cells of another shape than those of the other points."""
     for name, cell in cells.items():
         if name not in RAGGED and np.shape(cell) != np.shape(blank[name]):
             got = f"{np.size(cell)} instead of {np.size(blank[name])} numbers of '{name}'"
@@ -248,20 +248,20 @@ def _fitting(blank: Mapping[str, Any], cells: dict[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def stacked(cells: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
-    """Rows of points as arrays; coordinates of robots with fewer of them are followed by NaN."""
+def stack_rows(cells: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
+    """Rows of points as arrays; coordinates of robots with fewer of them are padded with NaN."""
     out: dict[str, NDArray[Any]] = {"ndof": np.array([len(one["q"]) for one in cells])}
     for name in cells[0]:
         values = [np.asarray(one[name]) for one in cells]
-        out[name] = np.stack(padded(values)) if name in RAGGED else np.array(values)
+        out[name] = np.stack(pad_rows(values)) if name in RAGGED else np.array(values)
     return out
 
 
 RAGGED = ("q", "qd", "lam")
 
 
-def padded(values: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """The same values, NaN behind those that are short."""
+def pad_rows(values: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The same rows, padded with NaN to one width."""
     width = max(value.shape[-1] for value in values)
     return [
         np.concatenate([value, np.full((*value.shape[:-1], width - value.shape[-1]), np.nan)], axis=-1)

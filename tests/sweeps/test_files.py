@@ -135,7 +135,7 @@ def interrupt_after(monkeypatch, out, n):
 
 def test_ctrl_c_keeps_what_there_is(here, monkeypatch):
     error = interrupt_after(monkeypatch, "sweep.h5", 7)
-    assert str(error) == "interrupted at 14 of 18 points; what there is is in sweep.h5, and resume goes on with it"
+    assert str(error) == "interrupted at 14 of 18 points; completed points are in sweep.h5; resume continues from there"
     part = sorosim.open("sweep.h5")
     assert_same(part, error.partial)
     assert (part.status == "pending").sum() == 4
@@ -330,7 +330,7 @@ def test_workers_without_sorosim_are_told(here):
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_one_line(here, monkeypatch):
     distributed = pytest.importorskip("dask.distributed")
-    monkeypatch.setattr("sorosim.sweeps.pool.WORKERS_COME", 0.2)
+    monkeypatch.setattr("sorosim.sweeps.pool.WORKER_TIMEOUT", 0.2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         with pytest.raises(sorosim.InputError, match=r"scheduler: expected a cluster with workers, got .* without any"):
@@ -341,14 +341,14 @@ def test_as_many_processes_as_this_one_may_use(here, monkeypatch):
     """Queues and containers give a part of a machine only, which `os.cpu_count` does not know."""
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     used = []
-    monkeypatch.setattr("sorosim.sweeps.driver.computed", lambda *_: used.append(_[3]) or (x for x in ()))
+    monkeypatch.setattr("sorosim.sweeps.driver.computed_blocks", lambda *_: used.append(_[3]) or (x for x in ()))
     sorosim.sweep("sweep.yaml", jobs=-1)
     assert used == [1]
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     pytest.importorskip("dask.distributed")
-    monkeypatch.setattr("sorosim.sweeps.pool.PATIENCE", 0.5)
+    monkeypatch.setattr("sorosim.sweeps.pool.CONNECT_TIMEOUT", 0.5)
     with pytest.raises(sorosim.InputError, match="scheduler: expected the address of a Dask scheduler that answers"):
         sorosim.sweep("sweep.yaml", scheduler="tcp://127.0.0.1:9", out="sweep.h5")
     assert not journal_of("sweep.h5").exists()
