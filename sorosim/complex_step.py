@@ -47,5 +47,5 @@ def varying() -> Iterator[None]:
 
 
 def derivative(array: Any) -> NDArray[np.float64]:
-    """Derivative that an array carries; zero for what is real."""
+    """Derivative that an array carries; zero for real ones."""
     return np.asarray(np.imag(array) / STEP, dtype=float)

@@ -54,7 +54,7 @@ class Place:
 
 
 class Located(Protocol):
-    """What knows the places of a description."""
+    """An object with the places of a description."""
 
     def place(self, path: Path, at_key: bool = False) -> Place: ...
 
@@ -232,7 +232,7 @@ def named_character(found: re.Match[str]) -> str:
 
 
 class _Plain:
-    """Converts data and notes what is no data."""
+    """Converts data and notes values that are not plain data."""
 
     def __init__(self, depth: int) -> None:
         self.depth, self.left, self.found = depth, 100_000, list[Problem]()
@@ -270,7 +270,7 @@ T = TypeVar("T")
 
 @dataclass
 class Collector:
-    """Tries the parts of a description one by one and keeps what is wrong with them."""
+    """Checks the parts of a description one by one and collects the mistakes."""
 
     data: Any
     problems: list[Problem] = field(default_factory=list)

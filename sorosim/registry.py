@@ -1,4 +1,4 @@
-"""Plug-ins: what packages of users add by entry points, and what a program registers itself.
+"""Plug-ins: kinds that packages add by entry points, and kinds that a program registers.
 
 A file names a registered type, never a path of Python: loading one runs no code that is not installed.
 """

@@ -1,4 +1,4 @@
-"""The robot: a description, its arrays, and what a user asks of them."""
+"""The robot: a description, its arrays, and the public methods."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Robot:
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the description; arrays are made anew
         return Robot, (self.description,)
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -235,8 +235,8 @@ class Robot:
 
         Between computational points it is a partial Magnus step from the point before (docs/theory.md, 2).
         """
-        found: Array = self.poses(q, link, [s])[0]
-        return found
+        g: Array = self.poses(q, link, [s])[0]
+        return g
 
     def poses(self, q: ArrayLike, link: str, s: Sequence[float] | Array) -> Array:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
@@ -248,8 +248,8 @@ class Robot:
         """Body-frame Jacobian (6, ndof) of a rod's section at s, or of a rigid link's frame: eta = J qd."""
         places = self.engine.places((arguments.place(self.engine, link, s),))
         _, J = self.engine.poses_at(places, self.coordinates(q), jacobian=True)
-        found: Array = J[0]
-        return found
+        body_J: Array = J[0]
+        return body_J
 
     def joint_wrench(self, q: ArrayLike, link: str, tau: ArrayLike) -> Array:
         """Moments and forces along a joint's directions in its moved frame, from generalised forces.
@@ -495,7 +495,7 @@ class Robot:
         Parameters
         ----------
         q : (ndof,) array_like
-            An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` knows all that is to be given here.
+            An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` passes all arguments.
         u : mapping or array_like
             Inputs there, held. Loads that depend on time are those at t = 0.
         free : sequence of int, or mask (ndof,), optional
@@ -532,11 +532,11 @@ class Robot:
         position, inputs = self.coordinates(q), self.inputs(u)
         rates, turning = arguments.steady_rates(self.engine, qd)
         rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
-        given = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
-        found = linearize(self.engine, position, rates, inputs, rows, given)
+        tangent = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
+        matrices = linearize(self.engine, position, rates, inputs, rows, tangent)
         looped = self.engine.closed.m > 0
-        names = [f"z[{i}]" for i in range(found.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
-        return Linearization(*found[:5], position, rates, inputs, found.multiplier, rows, tuple(names), self)
+        names = [f"z[{i}]" for i in range(matrices.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
+        return Linearization(*matrices[:5], position, rates, inputs, matrices.multiplier, rows, tuple(names), self)
 
     # -- sensors ---------------------------------------------------------------------------------------------------
 
@@ -571,15 +571,15 @@ class Robot:
         (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
         if qdd is None:
             _, given, known = self._given(position, rates, time, driven)
-            found = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
-            accelerations, fitting = found.qdd, found.closure.multiplier
+            evaluation = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
+            accelerations, fitting = evaluation.qdd, evaluation.closure.multiplier
         else:
             own = None if driven is None else Partition.of(self.engine.layout, driven, self.description.actuators)
             accelerations, partition = self.coordinates(qdd, "qdd"), own or self._driven[0]
             motion = position, rates, accelerations, inputs, time
             fitting = least_squares_multipliers(self.engine, *motion, partition.free) if lam is None else np.zeros(0)
         multipliers = fitting if lam is None else vector("lam", lam, self.n_multipliers)
-        state = State(self.instruments.bench, time, position, rates, accelerations, inputs, multipliers)
+        state = State(self.instruments.sites, time, position, rates, accelerations, inputs, multipliers)
         return dict(self.instruments.measured(state))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-NO_WAY = "it goes into what knows real numbers only"
+NOT_DIFFERENTIABLE = "it goes into what knows real numbers only"
 
 
 class HybridSensitivity(NamedTuple):
@@ -56,12 +56,12 @@ def scalars(robot: Robot) -> dict[str, float]:
     dict
         Path in the file -> value in SI units. Of a robot that was built in Python the file is what `to_yaml` writes.
     """
-    found = scalars_of(robot)
-    return {name: found.value(name) for name in found.paths}
+    file = scalars_of(robot)
+    return {name: file.value(name) for name in file.paths}
 
 
 def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
-    """Derivatives of what a robot does by scalars of its file.
+    """Derivatives of a robot's motion and equilibria by scalars of its file.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Sensitivities:
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the names; arrays are made anew
         return Sensitivities, (self.robot, self.names)
 
-    # -- what is held is the state ---------------------------------------------------------------------------------
+    # -- at a constant state ---------------------------------------------------------------------------------------
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
         """Derivatives (ndof, n) of `Robot.inverse_dynamics`, the motion held. [N m or N, per unit of the scalar]"""
@@ -129,11 +129,11 @@ class Sensitivities:
         robot = self.robot
         state = robot.coordinates(q), robot.coordinates(qd, "qd"), np.zeros(robot.ndof)
         open_ = self._vary(*state, robot.inputs(u), t)
-        found = self._columns([one.internal for one in open_])
+        derivatives = self._columns([one.internal for one in open_])
         if robot.n_multipliers:  # springs, dampers and motors in loops are among the forces of those
             closed = self._vary(*state, robot.inputs(u), t, np.zeros(robot.n_multipliers))
-            found += self._columns([a.inverse - b.inverse for a, b in zip(open_, closed, strict=True)])
-        return found
+            derivatives += self._columns([a.inverse - b.inverse for a, b in zip(open_, closed, strict=True)])
+        return derivatives
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
@@ -146,10 +146,10 @@ class Sensitivities:
         robot, engine = self.robot, self.robot.engine
         state, qdd, known = robot._given(q, qd, t, driven)
         inputs, time, free = robot.inputs(u), robot._time(t), np.flatnonzero(~known)
-        found = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
-        multiplier = np.array(found.closure.multiplier)
-        out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, found.qdd, inputs, time, multiplier=multiplier)
-        varied = self._vary(*state, found.qdd, inputs, time, multiplier)
+        evaluation = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
+        multiplier = np.array(evaluation.closure.multiplier)
+        out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, evaluation.qdd, inputs, time, multiplier=multiplier)
+        varied = self._vary(*state, evaluation.qdd, inputs, time, multiplier)
         A = out.closure.matrix[CONSTRAINT][:, free]
         forces = -self._columns([one.inverse - one.internal for one in varied])[free]
         rows = -self._columns([one.loops[ACCELERATION] for one in varied], len(A))
@@ -163,10 +163,10 @@ class Sensitivities:
         """Derivatives of `Robot.hybrid_dynamics`, what is given there held."""
         robot = self.robot
         position, rates = robot.coordinates(q), robot.coordinates(qd, "qd")
-        found = robot.hybrid_dynamics(position, rates, qdd, tau, known, t)
+        solution = robot.hybrid_dynamics(position, rates, qdd, tau, known, t)
         mask = np.zeros(robot.ndof, dtype=np.bool_)
         mask[indices("known", known, robot.ndof)] = True
-        forces, M = self.inverse_dynamics(position, rates, found.qdd, t), robot.mass_matrix(position)
+        forces, M = self.inverse_dynamics(position, rates, solution.qdd, t), robot.mass_matrix(position)
         out = np.zeros_like(forces)
         out[~mask] = (
             scipy.linalg.solve(M[np.ix_(~mask, ~mask)], -forces[~mask], assume_a="pos") if not mask.all() else 0.0
@@ -215,31 +215,34 @@ class Sensitivities:
     def _vary(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
     ) -> list[Variation]:  # fmt: skip
-        found = [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self._engines]
-        for name, one in zip(self.names, found, strict=True):
+        variations = [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self._engines]
+        for name, one in zip(self.names, variations, strict=True):
             if not all(np.isfinite(part).all() for part in one):
                 raise InputError(
                     "parameters", "a state in which derivatives are finite", f"one in which '{name}' has none"
                 )
-        return found
+        return variations
 
-    def _columns(self, found: Sequence[Array], n: int | None = None) -> Array:
-        return np.stack(found, axis=1) if found else np.zeros((self.robot.ndof if n is None else n, 0))
+    def _columns(self, columns: Sequence[Array], n: int | None = None) -> Array:
+        return np.stack(columns, axis=1) if columns else np.zeros((self.robot.ndof if n is None else n, 0))
 
 
 def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     """The engine with a scalar that carries a derivative."""
     try:
         with varying(), np.errstate(all="ignore"):
-            found = file.varied(name)
-            loads = {key: load for key, load in all_loads(found).items() if not isinstance(load, Contact)}
-            engine = Engine(found.links, np.array(found.gravity), found.actuators, loads, found.loops, robot.engine)
+            description = file.varied(name)
+            loads = {key: load for key, load in all_loads(description).items() if not isinstance(load, Contact)}
+            parts = description.links, np.array(description.gravity), description.actuators, loads, description.loops
+            engine = Engine(*parts, robot.engine)
     except SorosimError as error:
         foreign = isinstance(error, PlugInError) or not isinstance(error.__cause__, SorosimError | None)
-        why = NO_WAY if foreign else " ".join(str(error).split())
+        why = NOT_DIFFERENTIABLE if foreign else " ".join(str(error).split())
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
-    except Exception as error:  # whatever code that knows real numbers only makes of others
-        raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({NO_WAY})") from error
+    except Exception as error:  # any error of code that takes real numbers only
+        raise InputError(
+            "parameters", "a scalar by which can be differentiated", f"'{name}' ({NOT_DIFFERENTIABLE})"
+        ) from error
     if robot.engine.loading.touches:
         _check_surfaces(robot, file, name)
     out = VariedEngine(robot.engine, engine)
@@ -272,8 +275,8 @@ def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Arr
     right = scale[:, None] * np.vstack([forces, size * rows[chosen]])
     try:
         with np.errstate(all="ignore"):
-            found = scale[:, None] * scipy.linalg.solve(scale[:, None] * matrix * scale, right)
+            solution = scale[:, None] * scipy.linalg.solve(scale[:, None] * matrix * scale, right)
     except scipy.linalg.LinAlgError:
         raise InputError("parameters", "a state that changes smoothly with them", "a singular one") from None
-    y[chosen] = size * found[n:]
-    return found[:n], y
+    y[chosen] = size * solution[n:]
+    return solution[:n], y

@@ -1,4 +1,4 @@
-"""Checks of what public functions are given: once, at the door, before any computing."""
+"""Checks of the arguments of public functions, before any computing."""
 
 from __future__ import annotations
 

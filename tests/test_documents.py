@@ -292,3 +292,20 @@ def test_sections_of_the_theory_that_the_code_cites_exist():
     assert len(cited) > 30
     for file, section in cited:
         assert section in sections, f"{file} cites docs/theory.md, {section}"
+
+
+def test_names_of_the_glossary_are_in_the_files_it_gives():
+    page = (REPO / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?!term )(.+?) \|.*\| `([\w/]+\.py)`: (.*) \|$", page, re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| (?!term )", page, re.MULTILINE))
+    for term, file, names in rows:
+        source = (REPO / "sorosim" / file).read_text(encoding="utf-8")
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"\b{name}\b", source), f"{term}: no {name} in {file}"
+
+
+def test_terms_of_the_glossary_are_in_alphabetical_order():
+    page = (REPO / "docs" / "glossary.md").read_text(encoding="utf-8")
+    for group in page.split("\n## ")[1:]:
+        terms = [term.lower() for term in re.findall(r"^\| (?!term )(.+?) \|", group, re.MULTILINE)]
+        assert terms == sorted(terms), group.splitlines()[0]

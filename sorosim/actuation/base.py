@@ -1,7 +1,7 @@
 """The contract of an actuator that acts inside rods.
 
 1. An actuator is a frozen description. `rods` names the rods in whose sections it acts, `unit` is that of its input.
-2. `bind(sections)` is told the sections, those at the Gauss points of its rods, once, and returns a `BoundActuator`.
+2. `bind(sections)` gets the sections at the Gauss points of its rods, once, and returns a `BoundActuator`.
 3. A bound actuator sees its input and the strains of its n sections. It returns the internal wrench y (n, 6) that it
    puts on each, conjugate to the strains (torsion, bending y and z, elongation, shear y and z), [N m, N]: positive
    bending drives positive curvature. And its derivatives by strain, rate of strain and input.
@@ -48,7 +48,7 @@ class ActuatorValues(NamedTuple):
 
 
 class BoundActuator(Protocol):
-    """An actuator that knows its sections."""
+    """An actuator bound to its sections."""
 
     def evaluate(self, u: float, xi: Array, xid: Array) -> ActuatorValues:
         """Wrenches and derivatives from the input, strains (n, 6) and their rates (n, 6)."""
@@ -79,12 +79,12 @@ def actuate_checked(
 ) -> ActuatorValues:
     """Evaluate an actuator, refusing what the kernels could not take (ModelError)."""
     n = len(sections.X)
-    found: ActuatorValues = evaluated(
+    values: ActuatorValues = evaluated(
         f"actuators.{name}", actuator, (u, xi, xid), ActuatorValues,
         ((n, 6), (n, 6, 6), (n, 6, 6), (n, 6)),
         lambda k: f"s = {sections.s[k]:.4g} of rod '{sections.rod[k]}', input {u:g}",
     )  # fmt: skip
-    return found
+    return values
 
 
 def input_unit(actuator: Any, joint_of: Callable[[str, str], Any]) -> str | None:

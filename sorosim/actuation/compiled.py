@@ -32,8 +32,8 @@ from sorosim.model.compile import Layout, LinkLayout, Piece
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# a tendon that turns by less than this part of a radian on its way feels friction less than in proportion
-FADING = 1e-3
+# total angle of a tendon [rad] below which its friction fades smoothly
+SMOOTHING_ANGLE = 1e-3
 
 
 class InPython(NamedTuple):
@@ -63,24 +63,24 @@ def compile_fibres(
     values: list[Array] = []
     basis: list[Array] = []
     places: list[_Place] = []
-    size = point = n_given = 0
+    size = point = n_python = 0
     for link in layout.links.values():
         if link.link.rod is None:
             continue
         for piece in link.pieces:
             inside = piece.gauss(link)
             X, w = link.X[inside], link.weight[inside]
-            found = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
-            if not found:
+            entries = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
+            if not entries:
                 continue
             P = piece.division.basis(X - piece.start)
             xi = piece.division.reference.values(X - piece.start, piece.division.length)
             for k in range(len(X)):
-                for i, kind, of_point in found:
-                    given = -1
+                for i, kind, of_point in entries:
+                    python_row = -1
                     if kind == PYTHON_ROW:
-                        given, n_given = n_given, n_given + 1
-                    rows.append((i, piece.block, size, point, kind, given))
+                        python_row, n_python = n_python, n_python + 1
+                    rows.append((i, piece.block, size, point, kind, python_row))
                     values.append(of_point[k].copy())
                     values[-1][WEIGHT] = w[k]
                     # a wrench has six numbers where a route has its own
@@ -97,7 +97,7 @@ def compile_fibres(
         if hasattr(actuator, "input"):
             inputs[i] = actuator.input(rest_length(row, value, i))
     flat = np.concatenate([np.zeros(0, dtype=kind), *basis])
-    fibres = Fibres(row, value, flat, inputs, *_rubbing(actuators, row, places))
+    fibres = Fibres(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
     return fibres, _in_python(actuators, names, row, places)
 
 
@@ -119,12 +119,12 @@ def rest_length(row: IntArray, value: Array, actuator: int) -> float:
     return length
 
 
-def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Place]) -> tuple[Any, ...]:
-    """Tendons with friction: their rows from the pulled end on, and how to differentiate and integrate along them."""
-    table: list[tuple[int, ...]] = []
+def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Place]) -> tuple[Any, ...]:
+    """Rows of tendons with friction, from the pulled end on, and operators to differentiate and integrate along them."""
+    rows_of_tendons: list[tuple[int, ...]] = []
     friction: list[tuple[float, float]] = []
     lines: list[int] = []
-    spread: list[Array] = [np.zeros(0, dtype=number_type())]
+    operators: list[Array] = [np.zeros(0, dtype=number_type())]
     size = 0
     for i, tendon in actuators.items():
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
@@ -132,21 +132,22 @@ def _rubbing(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Plac
         order = {run.rod: k for k, run in enumerate(tendon.runs)}
         own = [int(k) for k in np.flatnonzero(row[:, FIBRE_ACTUATOR] == i)]
         own.sort(key=lambda k: (order[places[k].rod], places[k].X))
-        derive, reach = _along([places[k] for k in own])
-        table.append((i, len(lines), len(own), size))
+        derive, reach = _panel_operators([places[k] for k in own])
+        rows_of_tendons.append((i, len(lines), len(own), size))
         length = sum({places[k].rod: places[k].length for k in own}.values())
-        friction.append((tendon.friction, FADING / length))
+        friction.append((tendon.friction, SMOOTHING_ANGLE / length))
         lines += own
-        spread += [derive.ravel(), reach.ravel()]
+        operators += [derive.ravel(), reach.ravel()]
         size += derive.size + reach.size
     return (
-        np.array(table, dtype=np.int64).reshape(-1, 4), np.array(friction, dtype=number_type()).reshape(-1, 2),
-        np.array(lines, dtype=np.int64), np.concatenate(spread),
+        np.array(rows_of_tendons, dtype=np.int64).reshape(-1, 4),
+        np.array(friction, dtype=number_type()).reshape(-1, 2),
+        np.array(lines, dtype=np.int64), np.concatenate(operators),
     )  # fmt: skip
 
 
-def _along(places: Sequence[_Place]) -> tuple[Array, Array]:
-    """Derivative by arclength and integral from the first end (n, n), exact for what the Gauss points can tell."""
+def _panel_operators(places: Sequence[_Place]) -> tuple[Array, Array]:
+    """Operators (n, n) of d/dX and of the integral from the first end, by the polynomials through the Gauss points."""
     n = len(places)
     derive, reach = np.zeros((2, n, n), dtype=number_type())
     passed = np.zeros(n, dtype=number_type())  # weights of the integral over the panels behind

@@ -26,7 +26,7 @@ def joint_kind(entry: Mapping[str, Any]) -> Any:
 
 
 def moves(entry: Mapping[str, Any]) -> bool:
-    """Whether the joint of a link of a file moves; of a wrong one, nobody knows."""
+    """Whether the joint of a link of a file has coordinates; true if its entry is wrong."""
     kind = joint_kind(entry)
     return kind is None or bool(kind.coordinates)
 

@@ -16,7 +16,7 @@ from sorosim.registry import JOINTS
 
 
 def can_be_driven(entry: Mapping[str, Any]) -> bool:
-    """Whether a motor may act in the joint of a loop of a file; of a wrong one, nobody knows."""
+    """Whether a motor may act in the joint of a loop of a file; true if its entry is wrong."""
     kind = joint_kind(entry)
     return kind is None or kind.takes_springs_in_loop()
 

@@ -31,7 +31,7 @@ RADIUS = "r"
 def place_values(where: str, value: Expression, layout: LinkLayout, piece: Piece, X: Array) -> Array:
     """Jets (n, 3) by X of an expression of place and of the section's sizes, at arclengths X (n,) in a division."""
     rod = layout.link.rod
-    assert rod is not None  # for the type checker: who asks has looked
+    assert rod is not None  # for the type checker: callers have checked it
     known = place_jets(X, rod.length)
     sizes = piece.division.section.size_jets(X - piece.start, piece.division.length)
     known |= sizes

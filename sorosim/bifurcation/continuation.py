@@ -15,7 +15,7 @@ from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import present
 from sorosim.bifurcation.tracing import SpecialPoint, joined, trace
-from sorosim.equations.failure import of_statics
+from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import by_link, statics
 from sorosim.errors import ConvergenceError, InputError, Interrupted
@@ -175,7 +175,7 @@ def _too_small(family: EquilibriumFamily, out: Continuation, row: int) -> Conver
     values = " and ".join(f"{name} = {value:.6g}" for name, value in path.values(p).items())
     # forces balance there, but a rod may be strained, or a rigid-body mode appear
     system = StaticSystem(path.robot(p), path.inputs(p), path.driven(p))
-    report = of_statics(system, system.start(out.q[row]))
+    report = diagnose_statics(system, system.start(out.q[row]))
     words = f"{out.message}, at {values}{family.failure}{report.words}"
     hint = f"{report.advice}; or try a smaller min_step" if report.advice else "try a smaller min_step"
     return ConvergenceError(f"continuation of '{path.base.name}': {words}; {hint}", out, report)

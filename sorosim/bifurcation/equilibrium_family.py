@@ -12,8 +12,8 @@ from sorosim.bifurcation.parameter_path import ParameterPath, StaticEquations
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
 from sorosim.equations.system import StaticSystem, independent_rows
-from sorosim.equilibria.assembly import closed_gently
-from sorosim.equilibria.statics import jumps
+from sorosim.equilibria.assembly import close_if_possible
+from sorosim.equilibria.statics import tunnelling_test
 from sorosim.errors import FileError, ModelError
 from sorosim.linear.growth import Growth, eigenpairs, growing
 from sorosim.results.result import Equilibrium
@@ -46,7 +46,7 @@ class EquilibriumFamily:
         self.free, self.n_free = self.partition.free, len(self.partition.free)
         self.system = StaticSystem(robot, path.inputs(p), driven, begin=(q, path.inputs(p)))
         if robot.loop_names:
-            _, (error, X), _ = closed_gently(robot, q, self.free)
+            _, (error, X), _ = close_if_possible(robot, q, self.free)
             self.system.scale_constraints(error, X)
             self.system.rows = independent_rows(robot, X, error)
         self.angles = self._angle_unknowns()
@@ -68,7 +68,9 @@ class EquilibriumFamily:
         """What the solvers need to know."""
         touches = self.robot.engine.loading.touches
         unwrapped = self.unwrapped if len(self.angles) else None
-        return ContinuationProblem(self.evaluate, self.metric, self.growth, jumps(self) if touches else None, unwrapped)
+        return ContinuationProblem(
+            self.evaluate, self.metric, self.growth, tunnelling_test(self) if touches else None, unwrapped
+        )
 
     def _angle_unknowns(self) -> NDArray[np.int64]:
         """Unknowns that are angles modulo 2 pi."""

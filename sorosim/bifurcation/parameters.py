@@ -1,4 +1,4 @@
-"""Names of what a continuation changes: their values and units."""
+"""Names of continuation parameters: their values and units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_UNIT = "kg^3*m^7"
 
 
 def check_name(robot: Robot, name: Any) -> str:
-    """Name of what changes, refusing what the robot does not have (InputError)."""
+    """Refuse a parameter name that the robot does not have (InputError)."""
     if not isinstance(name, str):
         expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
         raise InputError("along", expected, type(name).__name__)
@@ -51,7 +51,7 @@ def check_name(robot: Robot, name: Any) -> str:
 
 
 def present(robot: Robot, name: str, u: Array, driven: Mapping[str, float]) -> float:
-    """What the name stands for now; of driven coordinates that are not held, where the robot begins."""
+    """Present value of the named parameter; of coordinates that are not driven, the initial one."""
     if name.startswith(INPUT):
         return float(u[robot.actuator_names.index(name[len(INPUT) :])])
     if name.startswith(DRIVEN):
@@ -71,21 +71,21 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
         if name.startswith(DRIVEN):
             layout = robot.engine.layout
             return quantity(value, layout.dimensions[layout.coordinate(name[len(DRIVEN) :], where)])
-        found = in_si(value)
+        converted = in_si(value)
     except ModelError as error:
         raise InputError(where, error.expected, error.got, error.hint) from None
     file = scalars_of(robot)
     _same_kind(file, name, value, where)
     try:
-        _ = file.at({name: value}).description  # it knows which unit belongs there
+        _ = file.at({name: value}).description  # the declaration checks the unit
     except (ModelError, FileError) as error:
         raise InputError(where, f"a value that '{name}' can have", f"'{value}' ({error})") from None
-    return found
+    return converted
 
 
-@lru_cache(maxsize=32)  # every branch asks
+@lru_cache(maxsize=32)  # called for every branch
 def unit_of(robot: Robot, name: str) -> str:
-    """SI unit of what the name stands for, "" of a plain number."""
+    """SI unit of the named parameter, "" of a plain number."""
     layout = robot.engine.layout
     if name.startswith(INPUT):
         return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
@@ -95,8 +95,8 @@ def unit_of(robot: Robot, name: str) -> str:
     # what takes any unit has none: a parameter that nothing uses
     known = (NO_UNIT, *dict.fromkeys(dimension.unit for dimension in DIMENSIONS.values()))
     fits = (unit for unit in known if unit and _takes(file, name, unit))
-    found = next(fits, NO_UNIT)
-    return "" if found == NO_UNIT else found.replace("*", " ")
+    unit = next(fits, NO_UNIT)
+    return "" if unit == NO_UNIT else unit.replace("*", " ")
 
 
 def _takes(file: Scalars, name: str, unit: str) -> bool:

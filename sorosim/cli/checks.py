@@ -21,7 +21,7 @@ MARKS = {"ok": "[green]ok[/]", "note": "[cyan]note[/]", "odd": "[yellow]odd[/]",
 
 
 def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = False) -> None:
-    """Look a robot over before it runs: units, masses, loops, actuators, accuracy, and what it does at rest.
+    """Check a robot before it runs: units, masses, loops, actuators, accuracy, and its equilibrium.
 
     Example: sorosim check my_robot.yaml
     """

@@ -24,7 +24,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
 
     begin, zero = time.monotonic(), [0.0] * robot.ndof
     with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):
-        with suppress(ModelError):  # a singular mass matrix: the command itself says so where it matters
+        with suppress(ModelError):  # a singular mass matrix: the command itself reports it
             robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
         sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method="bdf")  # what follows the steps of integrators

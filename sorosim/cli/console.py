@@ -50,7 +50,7 @@ def _plain(value: Any) -> Any:
 
 
 class StatusLines:
-    """Lines about what is under way, at most one in each interval [s]; `n_lines` were shown."""
+    """Progress lines, at most one in each interval [s]; `n_lines` were shown."""
 
     def __init__(self, show: Callable[[str], Any], interval: float, first_after: float) -> None:
         self.show, self.interval, self.n_lines, self.last = show, interval, 0, ""
@@ -77,7 +77,7 @@ def status_lines(first_after: float = 0.0) -> Iterator[StatusLines]:
 def progress(verb: str) -> Iterator[Report]:
     """A bar on a terminal; elsewhere a line now and then. Templates take done, total and rate (done per second)."""
     quiet = StatusLines(lambda text: line(text, err), QUIET_INTERVAL, QUIET_INTERVAL)
-    begin: list[float] = []  # what was done when, at the first report
+    begin: list[float] = []  # progress and time at the first report
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn()
     bar = Progress(*columns, TextColumn("left"), console=err, transient=True, disable=not err.is_terminal)
     with bar:

@@ -56,7 +56,7 @@ def info(
     changes: SetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say what is in a robot's file or in a result.
+    """Show the content of a robot's file or of a result.
 
     Example: sorosim info cable_manipulator
     """
@@ -105,7 +105,7 @@ def _result_info(source: str, json: bool) -> None:
 
 
 def robots(json: JsonOption = False) -> None:
-    """List the bundled robots, and what they are.
+    """List the bundled robots, with a line about each.
 
     Example: sorosim robots
     """

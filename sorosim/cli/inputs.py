@@ -33,7 +33,7 @@ def values(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[A
 
 
 def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
-    """Inputs with which a run goes on; None where the command line has none."""
+    """Inputs of a resumed run; None if the command line has none."""
     from sorosim.signals import as_signal
     from sorosim.units.table import unit_factor
 

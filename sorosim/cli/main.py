@@ -73,7 +73,7 @@ def _usage_error(error: Any) -> str:
 def main() -> None:
     """Run the command line; errors are one line and an exit code."""
     warnings.showwarning = _show_warning
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops us, the results are kept
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # results are kept after any signal
     try:
         status = app(standalone_mode=False, prog_name="sorosim")
     except SorosimError as error:

@@ -104,7 +104,7 @@ def _linearize(robot: Any, inputs: Any, driven: Any, rates: list[str] | None) ->
 
 
 def _rows(lin: Any, shown: Any) -> list[dict[str, Any]]:
-    """What the table says, as plain data."""
+    """The table as plain data."""
     from sorosim.results.modes import shares
 
     modes = lin.damped

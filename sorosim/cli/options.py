@@ -1,4 +1,4 @@
-"""Arguments and options of the commands: factories of options by what they take, and the options that several share."""
+"""Arguments and options of the commands: factories by the type of the value, and options that commands share."""
 
 from __future__ import annotations
 

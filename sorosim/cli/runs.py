@@ -43,7 +43,7 @@ def _save_start(error: Any, robot: Any, path: Path) -> None:
 
 
 def _integrate(run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_end: float | None) -> None:
-    """Call `run(progress)`; whatever happens, say what is in the file."""
+    """Call `run(progress)`; report the content of the file, also after an error."""
     from sorosim.results.result import Run
 
     try:
@@ -94,7 +94,7 @@ def simulate(
 ) -> None:
     """Move a robot and write the result.
 
-    A run that is killed leaves its journal beside the result file; the other commands open it, and 'resume' goes on.
+    A killed run leaves its journal beside the result file; the other commands open it, and 'resume' continues it.
 
     Example: sorosim simulate cable_manipulator --t-end 5 --u "cable1=5*(1-cos(pi*t))" --out run.h5
     """

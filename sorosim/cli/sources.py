@@ -19,7 +19,7 @@ def is_result(name: str) -> bool:
         return True
     import h5py
 
-    return bool(h5py.is_hdf5(name))  # whatever its name; False of what is not there
+    return bool(h5py.is_hdf5(name))  # by content, not by name; False of a missing file
 
 
 def load_robot(robot: str, changes: list[str] | None = None) -> Any:
@@ -41,7 +41,7 @@ def at_rest(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
 
 
 def result_kind(result: Any) -> tuple[str, str]:
-    """What a result is, in words, and what can be done with it where another kind is expected."""
+    """The kind of a result in words, and the commands that take it, for errors about another kind."""
     from sorosim.bifurcation.diagram import Continuation
     from sorosim.results.result import Run
     from sorosim.sweeps.result import SweepResult

@@ -30,7 +30,7 @@ def sweep(
 ) -> None:
     """Find equilibria or motions at many points, and write the result.
 
-    A sweep that is stopped or killed goes on with --resume, to the same bits.
+    A sweep that was interrupted or killed continues with --resume; results are bitwise the same.
 
     Example: sorosim sweep workspace.yaml --jobs 2
     """
@@ -39,7 +39,7 @@ def sweep(
 
     begin, path = time.monotonic(), output or Path(f"{Path(file).stem}.h5")
     if jobs > 1 and scheduler is None and Path(file).is_file():
-        prewarm(jobs)  # they import what they need while this process does
+        prewarm(jobs)  # the workers import while this process does
     if compile_engine(sorosim.load("pendulum")):
         begin = time.monotonic()
     try:

@@ -24,7 +24,7 @@ from sorosim.compiled.decorators import LazyKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
 _IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
-START_TIMEOUT = 60.0  # s that such a process may take to begin: sys.executable may be anything
+START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be no Python
 ALL_FEATURES = frozenset({"*"})
 _report: Report | None = None
 _more_features: frozenset[str] = frozenset()
@@ -116,7 +116,7 @@ class _Pool:
         self.ended = False
 
     def run(self, calls: list[Specialization]) -> None:
-        """Compile; what a process fails at is left to its first call, which says why."""
+        """Compile; a function that fails to compile is left to its first call, which raises the error."""
         begin, done, known = time.monotonic(), 0, set[Specialization]()
         running: set[Future[None]] = set()
         with ExitStack() as after, ThreadPoolExecutor(self.n) as threads:
@@ -164,7 +164,7 @@ class _Pool:
             worker.kill()
         deadline = threading.Timer(START_TIMEOUT, worker.kill)
         deadline.start()
-        with suppress(Exception):  # pickle raises what it likes on what is none
+        with suppress(Exception):  # pickle raises any error on other data
             pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe
         deadline.cancel()
         return worker
@@ -205,7 +205,7 @@ def reporting(report: Report, features: frozenset[str] = frozenset()) -> Iterato
 
 
 def run_worker() -> None:
-    """Compile what standard input asks for; answer each request on standard output."""
+    """Compile the functions requested on standard input; answer on standard output."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Where compiled code is kept, and what was compiled; processes that compile at once wait for each other.
+"""The cache of compiled code, and a record of what was compiled; locks let each function compile once.
 
 numba does not notice that a cached caller's callee, in another file, has changed. So the cache lives in a folder
 whose name is a digest of all sources that hold compiled code: after any edit the folder is a new one.
@@ -71,7 +71,7 @@ CACHE_FOLDER = _folder()
 
 
 def _is_read_only() -> bool:
-    """Whether nothing can be written there, as in an image of a machine: what is there is read all the same."""
+    """Whether the folder is read-only, as in a container image; its code is still used."""
     try:
         with tempfile.TemporaryFile(dir=CACHE_FOLDER):
             return False

@@ -191,7 +191,7 @@ def _address_of(text: int, size: int) -> int:
         try:
             address = find_kernel(name).address(argument_types)
             break
-        except KeyboardInterrupt:  # compiled code cannot go on without the address: be interrupted after it
+        except KeyboardInterrupt:  # compiled code needs the address: raise the interrupt after it
             interrupted = True
         except Exception:
             traceback.print_exc()
@@ -231,7 +231,7 @@ def _recording(dispatcher: Any) -> Any:
         note_compiled((name, argument_types), _local.calls)
         try:
             save(argument_types, compiled)
-        except Exception:  # a damaged index is begun anew; on a full or read-only disk it is compiled, and not kept
+        except Exception:  # a damaged index is replaced; on a full or read-only disk the code is compiled, not cached
             with suppress(Exception):
                 dispatcher._cache.flush()
                 save(argument_types, compiled)

@@ -72,7 +72,7 @@ class _ReferenceModel(models.StructModel):  # type: ignore[misc]
         value = ir.Constant(self.get_value_type(), ir.Undefined)
         for i in range(len(self._models) - 1):
             field = builder.load(cgutils.gep_inbounds(builder, fields, 0, i))
-            # what the fields are never changes while compiled code runs, only what the arrays hold
+            # the fields are constant while compiled code runs; only the content of the arrays changes
             field.set_metadata("invariant.load", builder.module.add_metadata([]))
             value = builder.insert_value(value, field, i)
         return builder.insert_value(value, address, len(self._models) - 1)

@@ -240,6 +240,6 @@ def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callabl
             chain.add(name)
             name = links[name].parent
     nodes = [loop.b.node(layout), *(layout.links[name].nodes[end] for name in chains[0] ^ chains[1] for end in (0, -1))]
-    here = built(loop.a.node(layout))[:3, 3]
-    found = max(float(np.linalg.norm((built(int(node))[:3, 3] - here).real)) for node in nodes)
-    return found if found > 0.0 else 1.0
+    origin = built(loop.a.node(layout))[:3, 3]
+    largest = max(float(np.linalg.norm((built(int(node))[:3, 3] - origin).real)) for node in nodes)
+    return largest if largest > 0.0 else 1.0

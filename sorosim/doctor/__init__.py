@@ -1,4 +1,4 @@
-"""The doctor: what a careful colleague would say of a robot before it runs.
+"""The doctor: plausibility checks of a robot before it runs.
 
 Each module examines one kind of thing. A check is a function of a `CheckContext` that yields `Finding`s; a new one is
 listed in CHECKS, and what it may find in `findings.yaml`.
@@ -72,5 +72,5 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
                 hint = f"{error.hint}; or look" if error.hint else "look"
                 words = f"{error.got}: expected {error.expected}"
                 findings.append(finding("refused", error.where or name, words=words, hint=hint))
-    # what is no number is left out: JSON has no word for it
+    # NaN and infinity are left out: JSON has none
     return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

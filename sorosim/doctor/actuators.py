@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
-TURNS = 4.0 * np.pi  # rad: servos that turn farther were probably told degrees
+TURNS = 4.0 * np.pi  # rad: servo inputs beyond it are probably degrees
 FAR = 3.0  # of the size of the robot, for servos that slide
 LARGE_SHORTENING = 0.5  # of the length of a tendon
 # times the effort by which weight could hold a joint back; tiny robots are moved by fields that dwarf it
@@ -40,7 +40,9 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
     sizes = np.linalg.norm(B, axis=0)
     for name, size in zip(names, sizes, strict=True):
         if size <= NOTHING * sizes.max(initial=0.0):
-            yield finding("actuator.idle", f"actuators.{name}", 0.0, remedy=_why_idle(context, all_of_them[name]))
+            yield finding(
+                "actuator.idle", f"actuators.{name}", 0.0, remedy=_why_ineffective(context, all_of_them[name])
+            )
     for j, name in enumerate(names):
         for i in range(j):
             if sizes[i] * sizes[j] > 0.0 and np.linalg.norm(B[:, i] / sizes[i] - B[:, j] / sizes[j]) < SAME:
@@ -88,7 +90,7 @@ def _input_matrix(context: CheckContext, seed: int) -> Array:
     return B
 
 
-def _why_idle(context: CheckContext, actuator: Any) -> str:
+def _why_ineffective(context: CheckContext, actuator: Any) -> str:
     if isinstance(actuator, JointForce):
         return "its joint is driven: the force there is unknown; leave one of the two out"
     question = "is the strain that it works on locked" + (

@@ -1,4 +1,4 @@
-"""Gravity, rigid bodies, where parts are put, and masses: numbers of another unit, and what has no mass at all."""
+"""Gravity, rigid bodies, placement, and masses: numbers in a wrong unit, and parts without mass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
-MICRO = 1e-3  # m/s^2: what is less is that of small asteroids and of orbits, and no slip of a unit
+MICRO = 1e-3  # m/s^2: smaller gravity is that of asteroids and orbits, not a wrong unit
 SLANTED = 1e-3, 0.1  # rad
 RANGE, BULK = 1e6, 50.0  # of masses of links, and kg for a robot of a metre
 AIRY = 0.05, 10.0  # kg/m^3 of gases, and of what floats in them
@@ -104,7 +104,7 @@ def _wrapped(angle: Any) -> Any:
 
 
 def degrees_as_radians(R: Array) -> float:
-    """The degrees that someone wrote where radians were read, of a rotation matrix (3, 3); 0: none.
+    """The degrees that were probably meant where radians were read, of a rotation matrix (3, 3); 0: none.
 
     A turn by 90 rad about some axis, or about one axis after another as `rpy` has it, is one by 116.62 degrees. Angles
     are matched to nine digits; no other rotation gets there by chance.
@@ -133,7 +133,7 @@ def _written(angle: float) -> float | None:
 
 
 def masses(context: CheckContext) -> Iterator[Finding]:
-    """Masses of links beside each other, and coordinates without inertia."""
+    """Ratios of the masses of links, and coordinates without inertia."""
     robot = context.robot
     masses = {link.name: link_mass(robot, link.name) for link in robot.links}
     masses = {name: mass for name, mass in masses.items() if mass > 0.0}

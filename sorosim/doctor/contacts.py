@@ -39,14 +39,14 @@ def contacts(context: CheckContext) -> Iterator[Finding]:
             yield finding("contact.not_round", where, rods=", ".join(rods))
         try:
             gap = robot.contact_gaps(robot.initial_q, reach)[name]
-        except ModelError:  # too many to look at
+        except ModelError:  # too many contacts to evaluate
             continue
         if gap >= reach:
             yield finding("contact.apart", where, gap, reach=reach)
 
 
 def _law(context: CheckContext, where: str, law: ContactLaw, contact: BoundContact) -> Iterator[Finding]:
-    """Friction, damping, onset and speeds of a contact, beside the speed at the end of a fall by the robot's size."""
+    """Friction, damping, onset and speeds of a contact, against the speed after a fall by the robot's size."""
     fall = float(np.sqrt(2.0 * (context.gravity or EARTH) * context.extent))
     yield from judged("contact.friction", where, law.friction)
     if law.friction:

@@ -1,4 +1,4 @@
-"""The robot under examination, and quantities that several checks need: computed once, when first asked for."""
+"""The robot under examination, and quantities that several checks need, computed at first use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INPUT_SIZES = {"Pa": 1e4}  # of random inputs, by their unit; 1 for others
 
 
 class Coordinate(NamedTuple):
-    """A coordinate of a joint, with what is usual for its dimension."""
+    """A coordinate of a joint, with usual values for its dimension."""
 
     column: int
     name: str
@@ -176,7 +176,7 @@ class CheckContext:
 
     @property
     def driven_motions(self) -> Mapping[str, Any]:
-        """What the file drives in a run."""
+        """Driven coordinates of the file's run."""
         driven: Mapping[str, Any] = self.robot.description.simulate.get("driven") or {}
         return driven
 
@@ -187,7 +187,7 @@ class CheckContext:
 
     @cached_property
     def can_be_driven(self) -> bool:
-        """Whether what the file drives can be driven at all; other checks need that."""
+        """Whether the motions of the file's driven coordinates are valid; other checks need that."""
         try:
             Partition.of(self.robot.engine.layout, self.driven_motions, self.robot.description.actuators)
             driven_motion(self.driven_motions)

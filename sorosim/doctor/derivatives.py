@@ -70,7 +70,7 @@ def _error(
     analytic: Array, function: Callable[[Array], Array], at: Array, steps: Array, directions: Array, limit: float
 ) -> float:
     """Relative error of a derivative against differences, by the first step that is fine enough."""
-    # what is small against the function itself, differences cannot resolve
+    # derivatives small against the function are below the resolution of differences
     size = max(float(np.abs(analytic).max(initial=0.0)), float(np.abs(function(at)).max(initial=0.0)), 1e-300)
     error = np.inf
     for h in steps:  # forces that bend within millimetres need finer differences; a wrong derivative misses all

@@ -78,7 +78,7 @@ def discretisation(context: CheckContext) -> Iterator[Finding]:
 
 
 def _still_finer(robot: Robot, fine_state: Equilibrium) -> Equilibrium:
-    """Twice as many orders more, from what is known of the finer robot; that itself where nothing is found.
+    """The equilibrium at order + 4, started from the finer robot's (order + 2); that one if the search fails.
 
     Two orders more tell too little where they do not reach what the robot tends to: of low orders most.
     """

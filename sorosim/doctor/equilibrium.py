@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 DIGITS = 1e-9  # of the size of the robot, below which a place is zero
 SLOW = 1e-2  # 1/s: what grows no faster stands still within any run
 STRAIN = 0.3  # up to which a linear law is good
-CREEP_TIME, CREEP = 100.0, 3.0  # s, and lengths of the run, within which what is overdamped should come to rest
+CREEP_TIME, CREEP = 100.0, 3.0  # s, and lengths of the run, within which overdamped motions should decay
 FAR = 1e-3  # of the size of the robot, from the equilibrium
 
 
@@ -130,7 +130,7 @@ def _start(context: CheckContext, state: Equilibrium) -> Iterator[Finding]:
 def locked(context: CheckContext) -> Iterator[Finding]:
     """What each locked strain of each rod would do under the forces at rest without inputs.
 
-    By E xi = F, to first order, with the wrench F that every section hands on to what is beyond it. Shear is left to
+    By E xi = F, to first order, with the wrench F that every section transmits. Shear is left to
     the check of slenderness, which knows it without a load.
     """
     state = context.equilibrium

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
-# in the order of their weight: all is well; worth knowing; probably not meant; cannot be right
+# by rising severity: correct; a remark; probably unintended; an error
 OK, NOTE, ODD, WRONG = "ok", "note", "odd", "wrong"
 LEVELS = OK, NOTE, ODD, WRONG
 
 
 class Finding(NamedTuple):
-    """One thing that the doctor looked at."""
+    """The result of one check."""
 
     level: str  # OK, NOTE, ODD or WRONG
     where: str  # the object, as a path of names

@@ -163,7 +163,7 @@ def _against_loops(context: CheckContext, where: str, partition: Partition) -> I
     if rank == rank_free:
         return
     free = set(range(robot.ndof)) - set(partition.driven)
-    # one after the other: what still can be driven beside the ones before
+    # one after the other: coordinates that can be driven together with those before
     blocked, beside = [], list(partition.driven)
     for name, index in zip(names, partition.driven, strict=True):
         beside.remove(index)

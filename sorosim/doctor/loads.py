@@ -30,7 +30,7 @@ IN_GRAMS = 1.0, 1.02, 1.025, 1.03  # of water and of the sea in g/cm^3
 LIQUID = 100.0  # kg/m^3
 CURRENT = {True: 10.0, False: 150.0}  # m/s that liquids, and gases, hardly reach
 COEFFICIENTS = "drag", "rotary_drag", "lift", "added_mass"
-SMALL = 5e-3  # m: coefficients of drag of what is smaller rise above all bounds, where it is slow
+SMALL = 5e-3  # m: drag coefficients of smaller parts are unbounded at low speed
 
 
 def loads(context: CheckContext) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Quadrature: what the Gauss points of each rod miss of its integrals, and of the effects of actuators and loads."""
+"""Quadrature errors of the Gauss points of each rod, of its integrals and of the forces of actuators and loads."""
 
 from __future__ import annotations
 

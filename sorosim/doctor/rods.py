@@ -24,7 +24,7 @@ STIFF_AND_LIGHT = {ODD: (150e9, 1500.0), NOTE: (30e9, 1300.0)}
 SOFT = 1e9  # Pa
 THIN = 2e3  # thicknesses
 GAP = 1e-6  # of its length between one rod and another that it is taken for a part of
-STRAIGHT = 0.3  # rad by which one rod may go on from another that it is taken for a part of
+STRAIGHT = 0.3  # rad between two rods in series, below which they count as one
 SLANTED = 1.0  # shear of an unloaded rod
 SHEAR_FACTOR = 0.9  # of a round section
 SPIKE, END = 3.0, 6.0  # an entry of a table by so many times what its neighbours say, inside and at its ends
@@ -77,7 +77,7 @@ def rods(context: CheckContext) -> Iterator[Finding]:
         L = place.division.length
         if level_of("rod.length", L) != OK:
             better = f"{L / 1e3:g} m if it was meant in mm" if L > 1.0 else f"{L * 1e3:g} m if a prefix is too much"
-            # what is as small all over is meant so
+            # small everywhere: intended
             small = L < 1.0 and 2.0 < L / place.thickness.max() < THIN
             yield finding("rod.length", place.where, L, NOTE if small else ODD, better=better)
         yield from _slender(place, whole[place.link.name])
@@ -99,7 +99,7 @@ def _whole_lengths(context: CheckContext) -> dict[str, float]:
     """Length of the rod that each link with a rod is a part of: with what it is fixed to in a line, tip to base [m]."""
     links = {link.name: link for link in context.robot.links}
     before: dict[str, str] = {}
-    for link in links.values():  # of several that go on from one tip none is its part
+    for link in links.values():  # of several rods that continue from one tip none counts as its continuation
         parent = links.get(link.parent)
         if link.rod is None or parent is None or parent.rod is None or link.joint.n or link.s < 1.0:
             continue

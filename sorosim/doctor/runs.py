@@ -1,4 +1,4 @@
-"""The `simulate` block against the robot: outputs, end, tolerances, steps and signals beside its periods."""
+"""The `simulate` block against the robot's periods: outputs, end, tolerances, steps and signals."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ STEPS_A_PERIOD = 10.0  # of fixed steps
 MISSED = 0.2  # of the range of a signal that outputs do not show
 FINER = 16  # times as many samples of signals as outputs
 MOST_SAMPLES = 200_000
-LATER = 1000.0  # runs, in which a signal with times in ms comes to what it was meant to be
+LATER = 1000.0  # runs after which a signal with times in ms would have reached its end
 EARLY = 0.05  # of the range that it has then, within the run
 BOUND = 1.5  # times the range of a thousand runs, that of ten thousand is: it has bounds
 
 
 def runs(context: CheckContext) -> Iterator[Finding]:
-    """What the file says of runs."""
+    """Checks of the file's `simulate` block."""
     block = context.robot.description.simulate
     if not block:
         return
@@ -61,7 +61,7 @@ def runs(context: CheckContext) -> Iterator[Finding]:
 
 
 def _periods(context: CheckContext, options: Mapping[str, Any], t_end: float, dt_out: float) -> Iterator[Finding]:
-    """Outputs, end and steps beside the slowest period."""
+    """Outputs, end and steps against the slowest period."""
     longest = 1.0 / float(context.frequencies.min())
     if longest / ROWS_NOTE < dt_out <= t_end:
         level = ODD if dt_out > longest / ROWS_ODD and context.damping_ratio < SWINGS else NOTE
@@ -118,7 +118,7 @@ def _fast(where: str, sample: Callable[[Array], Array], t_end: float, dt_out: fl
     if n < 1:
         return
     coarse: Array = np.linspace(0.0, t_end, n + 1)
-    if t_end / dt_out > n:  # too many outputs to look at them all: so many at the beginning
+    if t_end / dt_out > n:  # at most so many outputs are checked, from the beginning
         coarse = dt_out * np.arange(n + 1, dtype=float)
     fine = np.interp(np.arange(FINER * n + 1) / FINER, np.arange(n + 1), coarse)
     exact = sample(fine)

@@ -1,1 +1,1 @@
-"""What a robot answers about forces and accelerations."""
+"""Forward, inverse and hybrid dynamics, energies, linearisation: plain functions of an engine."""

@@ -1,4 +1,4 @@
-"""Checks of what public functions are given, by the sizes and names of an engine: plain arrays come out."""
+"""Checks of the arguments of public functions against an engine; they return plain arrays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def actuator_inputs(engine: Engine, u: ArrayLike | Mapping[str, float] | None, w
 
 
 def steady_rates(engine: Engine, qd: ArrayLike | Mapping[str, float] | None) -> tuple[Array, Mask]:
-    """Rates (ndof,), and which coordinates have one, be it zero."""
+    """Rates (ndof,), and a mask of the coordinates whose rate is prescribed (zero included)."""
     rates, turning = engine.zero_rates, np.zeros(engine.ndof, dtype=np.bool_)
     if not isinstance(qd, Mapping):
         rates = rates if qd is None else vector("qd", qd, engine.ndof)

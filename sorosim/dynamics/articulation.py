@@ -50,8 +50,8 @@ class Articulation:
         """Room of this thread."""
         if not hasattr(self._local, "workspace"):
             self._local.workspace = _Workspace(self.engine)
-        found: _Workspace = self._local.workspace
-        return found
+        own: _Workspace = self._local.workspace
+        return own
 
     def motion(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: NDArray[np.bool_], tau: Array | None = None
@@ -61,18 +61,18 @@ class Articulation:
         Raises ModelError naming the coordinate that moves no mass.
         """
         engine, workspace = self.engine, self.workspace
-        given = np.where(known, qdd, 0.0)
-        found = engine.evaluate(task.PREPARE, q, qd, given, u, t)
-        force = found.tau if tau is None else np.array(tau, dtype=float)
+        known_qdd = np.where(known, qdd, 0.0)
+        evaluation = engine.evaluate(task.PREPARE, q, qd, known_qdd, u, t)
+        force = evaluation.tau if tau is None else np.array(tau, dtype=float)
         arguments: tuple[Any, ...] = (
-            engine.tree, known, engine.workspace, workspace.parts, workspace.wrench, workspace.force, given, force
+            engine.tree, known, engine.workspace, workspace.parts, workspace.wrench, workspace.force, known_qdd, force
         )  # fmt: skip
         if self._forward is None:
             self._forward = entry(forward_articulated, *arguments)
         failed = self._forward(*arguments)
         if failed >= 0:
             raise engine.singular_mass_error(failed)
-        return HybridDynamics(given, force)
+        return HybridDynamics(known_qdd, force)
 
     def solve(self, known: NDArray[np.bool_], B: Array) -> Array:
         """M_ff^-1 B (ndof, m) in the rows of free coordinates, zero elsewhere, at the state of the last `motion`."""

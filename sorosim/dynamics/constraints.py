@@ -22,8 +22,8 @@ def least_squares_multipliers(
     """The smallest Lagrange multipliers (m,) under which the coordinates `free` move so, as well as they can."""
     if not engine.closed.m:
         return np.zeros(0)
-    found, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.size
+    evaluation, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.size
     if not np.isfinite(qdd).all():
         return np.full(engine.closed.m, np.nan)
-    A = size[:, None] * found.closure.matrix[CONSTRAINT][:, free]
-    return np.asarray(size * scipy.linalg.lstsq(A.T, found.tau[free], cond=RANK_TOLERANCE)[0])
+    A = size[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free]
+    return np.asarray(size * scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0])

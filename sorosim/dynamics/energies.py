@@ -89,8 +89,8 @@ class Exchanges:
         self._stack = np.zeros((self.loading.depth, 3))
 
     @property
-    def beside_tree(self) -> bool:
-        """Whether anything but actuators and damping of the tree exchanges energy."""
+    def outside_tree(self) -> bool:
+        """Whether forces other than actuators and damping of the tree exchange energy."""
         return self._loops or bool(self.loading.loads)
 
     def __call__(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> Exchange:
@@ -98,11 +98,11 @@ class Exchanges:
 
         reaction : (k, ndof) generalised forces of what drives coordinates.
         """
-        found, n = self.beside(t, q, qd, u, reaction), self.engine.ndof
+        exchange, n = self.beside(t, q, qd, u, reaction), self.engine.ndof
         work, loss = self.of_tree(q, qd, u)
-        found.work[:, :n] += work
-        found.loss[:, :n] += loss
-        return found
+        exchange.work[:, :n] += work
+        exchange.loss[:, :n] += loss
+        return exchange
 
     def of_tree(self, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
         """Generalised forces (k, ndof) of actuators, and those against damping."""
@@ -122,7 +122,7 @@ class Exchanges:
         return work, loss
 
     def beside(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> Exchange:
-        """What is beside the tree: of loads, laws of loops and driven coordinates."""
+        """Work and loss of loads, of springs and motors in loops, and of driven coordinates."""
         work, loss = np.zeros_like(q) if reaction is None else reaction.copy(), np.zeros_like(q)
         if self._loops:
             for k in range(len(q)):
@@ -188,11 +188,11 @@ def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: b
 
 def elastic_energy(engine: Engine, q: Array) -> float:
     """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
-    found, loops = float(forces.elastic_energy(engine.tree, engine.elastic, q)), engine.loops
+    total, loops = float(forces.elastic_energy(engine.tree, engine.elastic, q)), engine.loops
     sprung = np.flatnonzero(loops.row[:, N_LAWS])
     if len(sprung):
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
         reached = engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), none).closure.law[sprung]
         stiffness, rest = (loops.value[sprung, at : at + 2] for at in (STIFFNESS, REST))
-        found += 0.5 * float(np.sum(stiffness * (reached - rest) ** 2))
-    return found
+        total += 0.5 * float(np.sum(stiffness * (reached - rest) ** 2))
+    return total

@@ -54,11 +54,11 @@ class Fixman:
         Raises InputError for a robot that the method does not hold for.
         """
         key = known.tobytes()
-        found = self._skeletons.get(key)
-        if found is None:  # a cache of one; several threads may fill it, each for itself
-            found = make_skeleton(self.engine, known)
-            self._skeletons = {key: found}
-        return found
+        cached = self._skeletons.get(key)
+        if cached is None:  # a cache of one; several threads may fill it, each for itself
+            cached = make_skeleton(self.engine, known)
+            self._skeletons = {key: cached}
+        return cached
 
     def solve(self, q: Array, known: NDArray[np.bool_], B: Array) -> Array:
         """M_ff^{-1} B (ndof, m) in the rows of free coordinates, zero elsewhere."""
@@ -159,10 +159,10 @@ def _factor(skeleton: Skeleton, K: Array) -> Callable[[Array], Array]:
     H = lower + scipy.sparse.tril(lower, -1).T
     try:
         # leaves first and symmetric: no pivoting, no fill
-        found = scipy.sparse.linalg.splu(H.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        lu = scipy.sparse.linalg.splu(H.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:
         raise _singular() from None
-    return lambda right: np.asarray(found.solve(right))
+    return lambda right: np.asarray(lu.solve(right))
 
 
 def _singular() -> ModelError:
@@ -189,6 +189,6 @@ def _solved(skeleton: Skeleton, bodies: Bodies, factor: Callable[[Array], Array]
             break
         before = size
     soft = np.arange(6) < skeleton.n_soft[:, None]
-    found = bodies.R_inverse @ (_relative(skeleton, bodies.K, z) * soft[:, :, None])
-    out: Array = found[skeleton.body, skeleton.slot]
+    z_soft = bodies.R_inverse @ (_relative(skeleton, bodies.K, z) * soft[:, :, None])
+    out: Array = z_soft[skeleton.body, skeleton.slot]
     return out

@@ -103,10 +103,10 @@ def hybrid_derivatives(
     """Hybrid dynamics and its derivatives by q, qd and what is prescribed: accelerations `known`, elsewhere forces."""
     u, n, free = np.zeros(engine.n_actuators), engine.ndof, np.flatnonzero(~known)
     if algorithm == "articulated":
-        found = hybrid_by_articulated(engine, q, qd, qdd, tau, t, known).qdd
+        accelerations = hybrid_by_articulated(engine, q, qd, qdd, tau, t, known).qdd
     else:
-        found = engine.evaluate(task.HYBRID, q, qd, qdd, u, t, known=known, tau=tau).qdd
-    inverse = engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, found, u, t)
+        accelerations = engine.evaluate(task.HYBRID, q, qd, qdd, u, t, known=known, tau=tau).qdd
+    inverse = engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, accelerations, u, t)
     M = inverse.mass
     # M_ff dqdd_f = dtau_f - dID_f - M_fk dqdd_k
     right = np.hstack([-inverse.dq, -inverse.dqd, np.eye(n) * ~known - M * known])
@@ -120,7 +120,7 @@ def hybrid_derivatives(
     forces = (np.hstack([inverse.dq, inverse.dqd, np.zeros((n, n))]) + M @ solved) * known[:, None]
     forces[:, 2 * n :] += np.diag(~known)
     parts = [X[:, k * n : (k + 1) * n] for X in (solved, forces) for k in range(3)]
-    return HybridDynamicsDerivatives(found, inverse.tau, *parts)
+    return HybridDynamicsDerivatives(accelerations, inverse.tau, *parts)
 
 
 # -- which algorithm ---------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def check_inertia(engine: Engine, q: Array, rows: NDArray[np.int64], mass: Array
         hint = "the same pose has other coordinates, without the turn"
         raise ModelError(first, "coordinates that are not singular", "a rotation by a whole turn", hint)
     factor, failed = dpotrf(mass)
-    if len(mass) < len(rows):  # closed loops may well move what moves no mass by itself
+    if len(mass) < len(rows):  # with loops closed, a coordinate without mass of its own may move mass
         if failed:
             raise ModelError("mass matrix", "one that is positive definite with loops closed", "a singular one")
         return

@@ -19,7 +19,7 @@ from sorosim.kernels.loops import CONSTRAINT, RATE
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# an equilibrium may be off by these parts of the largest force, and of what moves coordinates by 1 rad or m
+# residuals of an equilibrium, over the largest force, and over the force that moves a coordinate by 1 rad or m
 OFF_BALANCE, NEGLIGIBLE = 1e-6, 1e-8
 # steady rates may violate constraints by this part, and matrices change by this part, before a warning
 RATE_TOLERANCE, CHANGES = 1e-9, 1e-6

@@ -55,8 +55,8 @@ def derivatives_by_inverse(
     articulation, n = engine.companion(Articulation), engine.ndof
     qdd = articulation.motion(q, qd, qdd, u, t, known).qdd
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
-    found = articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
-    return ForwardDynamicsDerivatives(qdd, found[:, :n], found[:, n : 2 * n], found[:, 2 * n :])
+    derivatives = articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
+    return ForwardDynamicsDerivatives(qdd, derivatives[:, :n], derivatives[:, n : 2 * n], derivatives[:, 2 * n :])
 
 
 def solve_by_fixman(engine: Engine, q: Array, B: Array) -> Array:

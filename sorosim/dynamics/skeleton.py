@@ -166,10 +166,10 @@ def _order(parents: dict[int, int]) -> tuple[list[int], bool]:
     for i, parent in parents.items():
         children.setdefault(parent, []).append(i)
     serial = all(len(own) == 1 for parent, own in children.items() if parent >= 0)
-    order, waiting = [], list(children.get(-1, ()))
-    while waiting:
-        order.append(waiting.pop())
-        waiting += children.get(order[-1], [])
+    order, open_children = [], list(children.get(-1, ()))
+    while open_children:
+        order.append(open_children.pop())
+        open_children += children.get(order[-1], [])
     return (order if serial else order[::-1]), serial
 
 

@@ -54,7 +54,7 @@ class VariedEngine:
         ]  # fmt: skip
 
     def check(self, name: str) -> None:
-        """Refuse what has no derivative that is known."""
+        """Refuse a scalar without a known derivative."""
         if not all(np.isfinite(derivative(array)).all() for array in self.arrays):
             raise InputError("parameters", "a scalar by which the arrays of the robot have derivatives", f"'{name}'")
         laws = self.varied.loading.packed.laws
@@ -95,7 +95,7 @@ class VariedEngine:
         return np.concatenate([_axial(change[:, :, :3]), change[:, :, 3]], axis=1)
 
     def _external(self, q: Array, qd: Array, u: Array, t: float) -> External:
-        """What acts from outside and from Python inside, after a sweep of the varied tree."""
+        """External wrenches, and internal ones of actuators in Python, after a sweep of the varied tree."""
         engine, real, varied = self.engine, self.engine.external, self.varied
         # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
         n = len(engine.tree.segment) if engine.loading or varied.loading else 0

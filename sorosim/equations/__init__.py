@@ -1,1 +1,1 @@
-"""The residuals and Jacobians that solvers are given, and what is worst in them where a solver gives up."""
+"""Residuals and Jacobians for the solvers, and the diagnosis of solvers that fail."""

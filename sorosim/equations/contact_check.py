@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 SHARE = 0.01
 # a contact is called hard where it is so many times stiffer than the robot is at the place
 HARD = 10.0
-# times what a contact needs: beyond, its stiffness is a mistake
+# stiffness over the necessary one, above which it is a mistake
 NEEDLESS = 1e4
 # penetration above this part of half of the thickness of what touches is deep
 DEEP = 0.25
@@ -43,7 +43,7 @@ def contacts_of(robot: Robot) -> dict[str, BoundContact]:
 
 
 def thinnest(contact: BoundContact) -> float:
-    """Half of the thickness of what may touch, where it is thinnest [m]; infinite if nothing has one."""
+    """Half of the least thickness of the surfaces of a contact [m]; infinite if no surface has a thickness."""
     return min(skin.thickness for skin in contact.group.skins)
 
 
@@ -51,16 +51,16 @@ def deep_contacts(robot: Robot, q: Array) -> list[str]:
     """Contacts that are deep at coordinates q, in words, the deepest of each load."""
     if not robot.engine.loading.touches:
         return []
-    found, known = robot.contacts(q), contacts_of(robot)
+    contacts, known = robot.contacts(q), contacts_of(robot)
     words = []
     for name, contact in known.items():
-        mine = np.flatnonzero([load == name for load in found.load])
-        if not len(mine):
+        rows = np.flatnonzero([load == name for load in contacts.load])
+        if not len(rows):
             continue
-        worst = int(mine[np.argmin(found.gap[mine])])
-        if -found.gap[worst] > DEEP * thinnest(contact):
-            depth = 1e3 * -found.gap[worst]
-            words.append(f"loads.{name}: {found.a[worst]} is {depth:.3g} mm inside {found.b[worst]}")
+        worst = int(rows[np.argmin(contacts.gap[rows])])
+        if -contacts.gap[worst] > DEEP * thinnest(contact):
+            depth = 1e3 * -contacts.gap[worst]
+            words.append(f"loads.{name}: {contacts.a[worst]} is {depth:.3g} mm inside {contacts.b[worst]}")
     return words
 
 
@@ -95,13 +95,13 @@ def estimate(robot: Robot, name: str) -> Stiffness:
 
 def needlessly_stiff(robot: Robot) -> str:
     """The contact that is stiffest beyond any need, by a factor of 1e4 or more, in words; "" if none is."""
-    found = [(name, estimate(robot, name)) for name in contacts_of(robot)]
-    needs = [max(k.least, k.most if np.isfinite(k.most) else 0.0) for _, k in found]
-    ratios = [k.given / need for (_, k), need in zip(found, needs, strict=True)]
+    estimates = [(name, estimate(robot, name)) for name in contacts_of(robot)]
+    needs = [max(k.least, k.most if np.isfinite(k.most) else 0.0) for _, k in estimates]
+    ratios = [k.given / need for (_, k), need in zip(estimates, needs, strict=True)]
     if not max(ratios, default=0.0) > NEEDLESS:
         return ""
     worst = int(np.argmax(ratios))
-    (name, k), unit = found[worst], f"N/m^{found[worst][1].exponent:g}"
+    (name, k), unit = estimates[worst], f"N/m^{estimates[worst][1].exponent:g}"
     return f"loads.{name}: stiffness {k.given:.2g} {unit} makes steps short, about {needs[worst]:.1g} {unit} is enough"
 
 

@@ -27,9 +27,9 @@ BALANCED = 1e-9  # relative residuals below are rounding
 UNBALANCED = 1e-5  # and those of Newton's method in a step that fails for another reason
 FAILED = 1e-8  # parts of the extent of a loop, or rad, by which steps leave it open
 STRAINED = 0.3  # beyond it the linear law of materials is a guess
-BLOW_UP = 100.0  # times what an input was a hundredth of the time before: it blows up
+BLOW_UP = 100.0  # growth of an input over the last hundredth of the time, above which it blows up
 EARLIER = 0.99
-LOOK_AHEAD = 1e-6  # part of the time at which to look for what is infinite or NaN soon
+LOOK_AHEAD = 1e-6  # look this part of the time ahead for values that become infinite or NaN
 WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
 NOTHING = 1e-12  # of the largest stiffness
 GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
@@ -37,7 +37,7 @@ UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
 
 class Failure(NamedTuple):
-    """Where a solver stopped, and what is worst there."""
+    """Where a solver stopped: the largest residual there and its cause."""
 
     where: str  # coordinate or loop with the largest residual; of a motion else the coordinate that changes fastest
     link: str  # of the coordinate; where all is balanced, one that is strained too much
@@ -60,25 +60,25 @@ class Trial(NamedTuple):
     multiplier: Array  # (m,)
 
 
-NOWHERE = Failure("", "", 0.0, "", 0.0)
+NO_FAILURE = Failure("", "", 0.0, "", 0.0)
 
 
-def of_statics(system: StaticSystem, x: Array) -> Failure:
-    """What is unbalanced at the full load where a search for an equilibrium, or a steady motion, stopped.
+def diagnose_statics(system: StaticSystem, x: Array) -> Failure:
+    """The largest residual at full load where a search for an equilibrium, or a steady motion, stopped.
 
     x: the unknowns there.
     """
     robot, q, multiplier = system.robot, system.q(x), system.multipliers(x)
     with np.errstate(all="ignore"):
         try:
-            found = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
+            evaluation = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
             acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
         except (ModelError, PlugInError) as error:
-            return NOWHERE._replace(words=f"; where it stopped: {error}")
-        acting += np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
-        forces = _unbalanced(robot, found.tau, acting, _rounding(found.dq, q), system.partition.free)
-        loops = worst_loop(robot, found.closure.value[ERROR]) if len(multiplier) else NOWHERE
-        (weak, opposed), (strain, strained_link) = _weakest_direction(system, found.dq), strained(robot, q)
+            return NO_FAILURE._replace(words=f"; where it stopped: {error}")
+        acting += np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
+        forces = _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.dq, q), system.partition.free)
+        loops = worst_loop(robot, evaluation.closure.value[ERROR]) if len(multiplier) else NO_FAILURE
+        (weak, opposed), (strain, strained_link) = _weakest_direction(system, evaluation.dq), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
     if not worst.where:
         worst = worst._replace(link=strained_link)
@@ -94,11 +94,11 @@ def of_statics(system: StaticSystem, x: Array) -> Failure:
     return worst._replace(words=text, advice=advice)
 
 
-def of_motion(
+def diagnose_motion(
     system: OdeSystem, last: tuple[float, Array], step: float, trial: Trial | None, bad: tuple[float, Array] | None,
     tolerances: tuple[float, float], stalled: bool = False,
 ) -> Failure:  # fmt: skip
-    """What is worst where a motion stopped.
+    """The largest residual, or the fastest coordinate, where an integration stopped.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ def of_motion(
     stalled : bool
         Whether steps did not fail, but became too many: then the motion that they follow is named.
     """
-    (t, x), robot, worst = last, system.robot, NOWHERE
+    (t, x), robot, worst = last, system.robot, NO_FAILURE
     with np.errstate(all="ignore"):
         q = system.coordinates(t, x)[0]
         places = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
         if trial is not None:
             worst = _newton(system, trial)
             if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
-                places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NOWHERE
+                places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NO_FAILURE
         places.append(last)
         if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
             # not every method reports where it tried: an input may have no value from here on
@@ -135,7 +135,7 @@ def of_motion(
         loops, singular = "", ""
         if robot.n_multipliers and np.isfinite(q).all():
             loops = _described(worst_loop(robot, robot.loop_rows(q).error), FAILED)
-            singular = f"the loops {system.watch.singular}" if system.watch.singular else ""
+            singular = f"the loops {system.loop_monitor.singular}" if system.loop_monitor.singular else ""
     words = [
         part for part in (_described(worst, UNBALANCED), *nan, *growing, rates, grows, strain, loops, singular) if part
     ]
@@ -143,23 +143,23 @@ def of_motion(
         fastest, rates = limiting
         words = [part for part in (rates, strain, loops, singular) if part]
     if worst.relative <= UNBALANCED:
-        worst = NOWHERE._replace(where=fastest, link=link_of(robot, fastest))
+        worst = NO_FAILURE._replace(where=fastest, link=link_of(robot, fastest))
     advice = _advice(bool(nan), bool(growing), bool(singular), bool(strain), bool(grows))
     known = step if np.isfinite(step) else None
     text = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
     return worst._replace(t=t, step=known, words=text, advice=advice)
 
 
-def with_last(system: OdeSystem, found: OdeSolution, dt_out: float) -> OdeSolution:
-    """A solution with a row more: the state to which the integrator came since its last one, if it is a state."""
-    if found.last is None or not len(found.t):
-        return found
-    t, x = found.last
+def append_last_state(system: OdeSystem, solution: OdeSolution, dt_out: float) -> OdeSolution:
+    """The solution with one more row, the last state that the integrator reached, if that is finite."""
+    if solution.last is None or not len(solution.t):
+        return solution
+    t, x = solution.last
     try:
-        fine = t > found.t[-1] + 1e-9 * dt_out and np.isfinite(np.concatenate([x, *system.forces(t, x)])).all()
+        finite = t > solution.t[-1] + 1e-9 * dt_out and np.isfinite(np.concatenate([x, *system.forces(t, x)])).all()
     except (ModelError, PlugInError):
-        return found
-    return replace(found, t=np.append(found.t, t), x=np.vstack([found.x, x])) if fine else found
+        return solution
+    return replace(solution, t=np.append(solution.t, t), x=np.vstack([solution.x, x])) if finite else solution
 
 
 def _advice(nan: bool, growing: bool, singular: bool, strain: bool, grows: bool) -> str:
@@ -208,7 +208,7 @@ def _unbalanced(
             relative[mine[np.abs(residual[mine]) <= rounding[mine].max()]] = 0.0
     relative = np.where(np.isfinite(relative), relative, np.inf)
     if not len(free) or not relative.max(initial=0.0) > BALANCED:
-        return NOWHERE
+        return NO_FAILURE
     k = int(np.argmax(relative))
     name = robot.coordinate_names[k]
     unit = UNITS.get(str(dimensions[k]), "J")
@@ -218,7 +218,7 @@ def _unbalanced(
 def worst_loop(robot: Robot, error: Array) -> Failure:
     """The loop that is open most, relative to its extent, or in rad."""
     closed = robot.engine.closed
-    worst = NOWHERE
+    worst = NO_FAILURE
     for name, rows in closed.rows.items():
         for turns in (False, True):
             gap = float(np.linalg.norm(error[rows][closed.turns[rows] == turns]))
@@ -275,13 +275,13 @@ def _newton(system: OdeSystem, trial: Trial) -> Failure:
     """What Newton's method left unbalanced at the end of a step."""
     robot = system.robot
     try:
-        found = system.residual(task.RESIDUAL_DERIVATIVES, trial.t, trial.q, trial.qd, trial.qdd, trial.multiplier)
+        evaluation = system.residual(task.RESIDUAL_DERIVATIVES, trial.t, trial.q, trial.qd, trial.qdd, trial.multiplier)
         acting = _acting(robot, trial.q, trial.qd, trial.qdd, np.array(system.inputs.value(trial.t)), trial.t)
     except SorosimError:
-        return NOWHERE
+        return NO_FAILURE
     if len(trial.multiplier):
-        acting = acting + np.abs(found.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
-    return _unbalanced(robot, found.tau, acting, _rounding(found.dq, trial.q), system.partition.free)
+        acting = acting + np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
+    return _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.dq, trial.q), system.partition.free)
 
 
 def _nonfinite(

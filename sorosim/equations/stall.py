@@ -1,4 +1,4 @@
-"""Why a run stalls: what is implausible in its state, and which motion its steps follow."""
+"""Why a run stalls: implausible values in its state, and the motion that limits its steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IMPLAUSIBLE_STRAIN = 3.0  # strain that hardly any rod survives
 
 
 def implausible(robot: Robot, q: Array) -> str:
-    """What in a state no real robot has: an absurd strain, a needlessly stiff contact; in words, "" if nothing."""
+    """Implausible values of a state, an absurd strain or a needlessly stiff contact, in words; "" if there are none."""
     if not np.isfinite(q).all():
         return ""
     strain, place = largest_strain(robot, q)
@@ -56,7 +56,7 @@ def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[flo
 
 
 def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
-    """Of what most of the force along a coordinate is."""
+    """The kind of force that dominates along a coordinate, in words."""
     robot, engine = system.robot, system.robot.engine
     q, qd, qdd = system.coordinates(t, x)
     u, none, unit = np.asarray(system.inputs.value(t)), np.zeros(engine.n_actuators), np.zeros(robot.ndof)

@@ -17,7 +17,7 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.engine import Engine, Evaluation
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
 from sorosim.engine.loading import SlipState, StickState
-from sorosim.equations.loop_watch import LoopWatch
+from sorosim.equations.loop_monitor import LoopMonitor
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, rank_tolerance
@@ -99,9 +99,9 @@ class StaticSystem:
         free = self.partition.free
         if not self.robot.n_multipliers:
             return q[free]
-        found = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
-        A = (self.weight[:, None] * found.closure.matrix[CONSTRAINT][:, free])[self.rows]
-        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, found.tau[free], cond=RANK_TOLERANCE)[0]])
+        evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
+        A = (self.weight[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free])[self.rows]
+        return np.concatenate([q[free], scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0]])
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest multipliers with the same generalised forces."""
@@ -135,14 +135,14 @@ class StaticSystem:
             return None
         return SlipState((q - self.sticking[0]) / STICK_TIME, self.sticking[1])
 
-    def tangent(self, found: Evaluation, q: Array) -> Array:
+    def tangent(self, evaluation: Evaluation, q: Array) -> Array:
         """Derivative of the residual by q, with that of the rates which friction sees in their place."""
         sliding = self.sliding(q)
         if sliding is None:
-            return found.dq
-        # the evaluation stands still: of the contacts it has what they are without rates of their nodes
+            return evaluation.dq
+        # the evaluation is at rest: replace its contact forces by those at the sliding rates
         still, moving = (self._contact_forces(q, rates, sliding) for rates in (self._zero, sliding.rates))
-        return np.asarray(found.dq - still.dq + moving.dq + moving.dqd / STICK_TIME)
+        return np.asarray(evaluation.dq - still.dq + moving.dq + moving.dqd / STICK_TIME)
 
     def _contact_forces(self, q: Array, qd: Array, sliding: SlipState) -> Evaluation:
         """What balances contacts alone, which see `sliding`, and its derivatives where the nodes move with qd."""
@@ -157,14 +157,14 @@ class StaticSystem:
 
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
-        found = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
-        return self._assembled(found, load)
+        evaluation = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
+        return self._assembled(evaluation, load)
 
-    def _assembled(self, found: Evaluation, load: float) -> Array:
+    def _assembled(self, evaluation: Evaluation, load: float) -> Array:
         if not self.robot.n_multipliers:
-            return found.tau[self.partition.free]
-        errors = self.weight * (found.closure.value[ERROR] - (1.0 - load) * self._gap)
-        return np.concatenate([found.tau[self.partition.free], errors[self.rows]])
+            return evaluation.tau[self.partition.free]
+        errors = self.weight * (evaluation.closure.value[ERROR] - (1.0 - load) * self._gap)
+        return np.concatenate([evaluation.tau[self.partition.free], errors[self.rows]])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
         """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
@@ -172,15 +172,15 @@ class StaticSystem:
 
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         """Residual of the unknowns and its derivative by them."""
-        found = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
+        evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
         free, m = self.partition.free, self.robot.n_multipliers
-        K = self.tangent(found, self.q(x, load))
+        K = self.tangent(evaluation, self.q(x, load))
         K = K if self.n_free == self.robot.ndof else K[np.ix_(free, free)]
         if m:
-            matrix, rows = found.closure.matrix, self.rows
+            matrix, rows = evaluation.closure.matrix, self.rows
             A, E = ((self.weight[:, None] * matrix[block][:, free])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
             K = np.block([[K, -A.T], [E, (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))]])
-        return self._assembled(found, load), K
+        return self._assembled(evaluation, load), K
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
@@ -206,7 +206,7 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDAr
 
 
 def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """U of K + M/(1 s)^2 = U^T U: what has no spring moves as far as its inertia lets it in a second."""
+    """Cholesky factor U of the metric K + M/(1 s)^2 = U^T U; inertia regularises coordinates without stiffness."""
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
     U = mass_weight(robot, q, free)
@@ -217,7 +217,7 @@ def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
 
 
 def mass_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
-    """U of the mass matrix U^T U of the free coordinates; where one of them moves no mass, of its diagonal."""
+    """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal."""
     M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
     M = M[np.ix_(free, free)]
     try:
@@ -252,7 +252,7 @@ class OdeSystem:
         # what solvers with multipliers of their own found at rows: time -> accelerations, multipliers, and whether rows
         # of loops depend on each other there, so that the multipliers may not be the smallest
         self.rows: dict[float, tuple[Array, Array, bool]] = {}
-        self.watch = LoopWatch(robot)
+        self.loop_monitor = LoopMonitor(robot)
         self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
 
     def state(self, q: Array, qd: Array) -> Array:
@@ -271,13 +271,13 @@ class OdeSystem:
         return out[0], out[1], out[2]
 
     def begin(self, t: float, x: Array) -> None:
-        """Look at a state in which the loops are closed: how many of their rows are independent."""
+        """Determine the rank of the constraint rows, in a state with closed loops."""
         q, qd, qdd = self.coordinates(t, x)
         rank = int(self.forward(task.FORWARD, t, q, qd, qdd).regularity[0])
         self.closing[2] = rank
         every = len(independent_rows(self.robot, self.robot.loop_rows(q).A)) if self.robot.n_multipliers else 0
         if rank < every:
-            self.watch.driven_beside_loops()
+            self.loop_monitor.expect_driven_conflict()
 
     def rhs(self, t: float, x: Array) -> Array:
         """dx/dt (2 n_free,)."""
@@ -289,13 +289,13 @@ class OdeSystem:
     def jacobian(self, t: float, x: Array) -> Array:
         """d(dx/dt)/dx (2 n_free, 2 n_free)."""
         q, qd, qdd = self.coordinates(t, x)
-        found, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
+        evaluation, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
         out = self._shifted_unit.copy()
         if n == self.robot.ndof:
-            out[n:, :n], out[n:, n:] = found.dq, found.dqd
+            out[n:, :n], out[n:, n:] = evaluation.dq, evaluation.dqd
         else:
             free = np.ix_(self.partition.free, self.partition.free)
-            out[n:, :n], out[n:, n:] = found.dq[free], found.dqd[free]
+            out[n:, :n], out[n:, n:] = evaluation.dq[free], evaluation.dqd[free]
         return out
 
     def forces(self, t: float, x: Array) -> tuple[Array, Array]:
@@ -306,15 +306,15 @@ class OdeSystem:
         if t in self.rows:
             qdd, multiplier, dependent = self.rows[t]
             if dependent:
-                found = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
-                A = found.closure.matrix[CONSTRAINT][:, self.partition.free]
+                evaluation = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
+                A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
                 multiplier = smallest_multipliers(self.robot, A, multiplier)
         else:
             multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
-        found = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier)
+        evaluation = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier)
         if len(multiplier):
-            self.watch.gaps(t, found)
-        return found.tau[self.partition.driven], multiplier
+            self.loop_monitor.check_errors(t, evaluation)
+        return evaluation.tau[self.partition.driven], multiplier
 
     def residual(self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Evaluation:
         """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
@@ -324,15 +324,15 @@ class OdeSystem:
     def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
         u, known, engine = self.inputs.value(t), self.partition.mask, self.robot.engine
-        found = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
+        evaluation = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
         if self.robot.n_multipliers:
-            self.watch.regular(t, engine.closure[1])
-        return found
+            self.loop_monitor.check_rank(t, engine.closure[1])
+        return evaluation
 
     # -- large rotations -------------------------------------------------------------------------------------------
 
     def rotation_left(self, t: float, x: Array) -> float:
-        """How far the largest rotation is from where its coordinates are changed, negative [rad]."""
+        """Largest rotation minus the limit at which its coordinates are changed [rad], negative below it."""
         return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
 
     def rotation_ends(self, t: float, x: Array) -> float:

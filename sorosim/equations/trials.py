@@ -1,4 +1,4 @@
-"""Rates, residuals and Jacobians for solvers, at whatever states they try."""
+"""Rates, residuals and Jacobians for solvers: NaN instead of an error at states where the model has none."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Trials:
         return rate
 
     def at(self, t: float) -> None:
-        """The integrator is at t: some report it by their rows only."""
+        """Report the time t of the integrator."""
         self.t = t
         if self.progress is not None:
             self.progress(t)
@@ -110,7 +110,7 @@ class StaticTrials:
         return Descent(system.n_free, lambda x: elastic_weight(robot, system.q(x), free), reach)
 
     def stability(self, x: Array) -> str:
-        """What becomes of small motions about an equilibrium, where forces have no potential."""
+        """Stability of an equilibrium by the eigenvalues of its motion, for forces without a potential."""
         system = self.system
         try:
             linear = system.robot.linearize(system.q(x), system.u, free=system.partition.free)

@@ -102,13 +102,13 @@ def close(
     with one_blas_thread(), np.errstate(all="ignore"):
         closing = _Closing(robot, q, free, elastic_weight(robot, q, free))
         z, how = closing.run()
-        found, moved = closing.q(z), float(np.linalg.norm(z))
-        rates = _closed_rates(robot, found, qd, free if free_rates is None else free_rates)
-        return Assembly(found, rates, moved, f"{how}, moved by {moved:.3g} sqrt(J)")
+        closed_q, moved = closing.q(z), float(np.linalg.norm(z))
+        rates = _closed_rates(robot, closed_q, qd, free if free_rates is None else free_rates)
+        return Assembly(closed_q, rates, moved, f"{how}, moved by {moved:.3g} sqrt(J)")
 
 
-def closed_gently(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, tuple[Array, Array], str]:
-    """As `close`, whose shape is near an equilibrium; q itself, if the loops cannot be closed.
+def close_if_possible(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, tuple[Array, Array], str]:
+    """As `close`; returns q itself if the loops cannot be closed. The closed state is near an equilibrium.
 
     Returns it, the errors (m,) there and their derivative (m, n_free) by displacements in the metric, and why it
     failed.
@@ -134,8 +134,8 @@ def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
 
 def _smallest(X: Array, b: Array) -> Array:
     """The smallest z with X z = b, or nearly so."""
-    found: Array = scipy.linalg.lstsq(X, b, cond=RANK_TOLERANCE, check_finite=False)[0]
-    return found
+    z: Array = scipy.linalg.lstsq(X, b, cond=RANK_TOLERANCE, check_finite=False)[0]
+    return z
 
 
 class _Closing:
@@ -156,8 +156,8 @@ class _Closing:
 
     def errors(self, z: Array) -> Array:
         """Errors (m,) of all loops."""
-        found: Array = self.error(z).value[ERROR]
-        return found
+        error: Array = self.error(z).value[ERROR]
+        return error
 
     def slope(self, z: Array) -> Array:
         """Their derivative (m, n_free)."""
@@ -176,7 +176,7 @@ class _Closing:
         if not n or np.abs(self.robot.engine.loops.size * self.errors(z)).max(initial=0.0) <= CLOSED:
             how = "was closed already"
         else:
-            # a coordinate or so, whatever its sqrt(J)
+            # about one coordinate, in any unit
             z, how, scale = self.descend(z), "closed", float(np.linalg.norm(self.U) / np.sqrt(n))
             for _ in range(MAX_SADDLES):
                 if not open_loops(self.robot, self.q(z)) or (away := self.below(z)) is None:
@@ -255,8 +255,8 @@ class _Closing:
 def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Array:
     """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
     zero = np.zeros_like(q)
-    found = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
-    A, U, rates = found.closure.matrix[CONSTRAINT], mass_weight(robot, q, free), qd.copy()
+    evaluation = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+    A, U, rates = evaluation.closure.matrix[CONSTRAINT], mass_weight(robot, q, free), qd.copy()
     if not np.any(A @ qd):
         return rates
     X = scipy.linalg.solve_triangular(U, A[:, free].T, trans="T").T

@@ -14,11 +14,11 @@ from sorosim.equations import failure
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.system import StaticSystem
 from sorosim.equations.trials import StaticTrials
-from sorosim.equilibria.assembly import closed_gently, open_loops
+from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.solvers.equilibrium import StaticSolution, settle_equilibrium, solve_equilibrium
+from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
 from sorosim.validation import choice, number
 
@@ -86,7 +86,7 @@ def statics(
     Raises
     ------
     ConvergenceError
-        None was found; ``partial`` is where the load continuation stopped.
+        No equilibrium was found; ``partial`` is where the load continuation stopped.
     InputError
         A wrong name, length or value.
 
@@ -108,67 +108,73 @@ def statics(
     """
     check_robot(robot)
     inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
-    held = robot.description.statics.get("driven") if driven is None else driven
-    given = {name: number(f"driven.{name}", value) for name, value in by_link(held).items()}
+    driven_values = robot.description.statics.get("driven") if driven is None else driven
+    driven_numbers = {name: number(f"driven.{name}", value) for name, value in by_link(driven_values).items()}
     start, begin = _start_point(robot, q0)
-    follows = begin is not None
+    follow_curve = begin is not None
     stable = bool(robot.description.statics.get("stable", True) if stable is None else stable)
     system = StaticSystem(
-        robot, inputs, given, _stick_state(robot, sticking), None if begin is None else (start, begin)
+        robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
     n, free, touches = system.n_free, system.partition.free, robot.engine.loading.touches
-    opened = ""
-    if not follows:
+    open_at_start = ""
+    if not follow_curve:
         start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     jumped = ""
     if robot.loop_names:
-        given_start = start
-        start, errors, opened = closed_gently(robot, start, system.partition.free)
+        requested_start = start
+        start, errors, open_at_start = close_if_possible(robot, start, system.partition.free)
         system.scale_constraints(*errors)
-        if touches and (too_far := jumps(system)) and too_far(given_start[free], 1.0, start[free], 1.0):
+        if (
+            touches
+            and (may_tunnel := tunnelling_test(system))
+            and may_tunnel(requested_start[free], 1.0, start[free], 1.0)
+        ):
             jumped = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     trials = StaticTrials(system)
-    x0 = system.start(start, 0.0 if follows else 1.0)
-    unloaded = x0 if follows else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
+    x0 = system.start(start, 0.0 if follow_curve else 1.0)
+    unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     problem = StaticProblem(
-        trials.residual, trials.jacobian, unloaded, analytic, follows=follows or (q0 is None and touches),
+        trials.residual, trials.jacobian, unloaded, analytic, follow_curve=follow_curve or (q0 is None and touches),
         descent=trials.descent(),
         stable=stable,
         stability=trials.stability,
         # surfaces must not pass through each other on the way
-        releases=stable and touches and not follows and sticking is None,
-        too_far=jumps(system) if touches else None,
+        descend_first=stable and touches and not follow_curve and sticking is None,
+        may_tunnel=tunnelling_test(system) if touches else None,
         rounding=_rounding_of_weight(system, start),
     )  # fmt: skip
-    found = solve_equilibrium(problem, x0)
-    found = _without_turns(system, problem, found, start)
-    if sticking is None:  # what sticks resists the way from where it stuck: that has no potential
-        found = _without_turns(system, problem, settle_equilibrium(problem, found, x0), start)
-    if not follows:
-        found = replace(found, message=found.message + _far_from_start(robot, start, system.q(found.x)) + jumped)
-    q, multiplier = system.q(found.x), system.multipliers(found.x)
+    solution = solve_equilibrium(problem, x0)
+    solution = _without_turns(system, problem, solution, start)
+    if sticking is None:  # sticking friction has no potential
+        solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
+    if not follow_curve:
+        solution = replace(
+            solution, message=solution.message + _far_from_start(robot, start, system.q(solution.x)) + jumped
+        )
+    q, multiplier = system.q(solution.x), system.multipliers(solution.x)
     forces = system.full_residual(q, multiplier)[system.partition.driven]
     # of a failure the residual is that of a lower load
-    residual = found.residual if found.success else system.residual(found.x, 1.0)
+    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
     norm = float(np.abs(residual[:n]).max(initial=0.0))
     equilibrium = Equilibrium(
-        robot, q, inputs, system.smallest(q, multiplier), dict(zip(given, map(float, forces), strict=True)), norm,
-        found.jacobian[:n, :n], found.n_residual + found.n_jacobian, found.message, system.partition.free,
-        system.sliding(q),
+        robot, q, inputs, system.smallest(q, multiplier), dict(zip(driven_numbers, map(float, forces), strict=True)),
+        norm, solution.jacobian[:n, :n], solution.n_residual + solution.n_jacobian, solution.message,
+        system.partition.free, system.sliding(q),
     )  # fmt: skip
-    why, hint = found.message, "start nearer to the solution (q0)"
+    why, hint = solution.message, "start nearer to the solution (q0)"
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
-    if not found.success and "past " in found.message:
-        hint += f", or follow the curve past its limit load: {_curve(robot, inputs, given)}"
-    if found.success and (left := open_loops(robot, q, LOOP_TOLERANCE)):
-        why, hint = f"the loops conflict, {left} stay open", "sorosim.assemble closes what can be closed"
-    elif found.success:
+    if not solution.success and "past " in solution.message:
+        hint += f", or follow the curve past its limit load: {_curve(robot, inputs, driven_numbers)}"
+    if solution.success and (still_open := open_loops(robot, q, LOOP_TOLERANCE)):
+        why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
+    elif solution.success:
         return equilibrium
-    report = failure.of_statics(system, found.x)
+    report = failure.diagnose_statics(system, solution.x)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
-    if opened:
-        raise ConvergenceError(f"statics: {opened}", equilibrium, report)
+    if open_at_start:
+        raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
     why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
 
@@ -178,48 +184,53 @@ def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
     nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
     a, b = (robot.engine.poses(nodes, x, zero)[0][:, :3, 3] for x in (start, q))
     extent = float(np.ptp(np.vstack([np.zeros(3), a]), axis=0).max(initial=0.0))
-    way = np.linalg.norm(a - b, axis=1)
-    if not way.max(initial=0.0) > FAR_FROM_START * extent > 0.0:
+    displacement = np.linalg.norm(a - b, axis=1)
+    if not displacement.max(initial=0.0) > FAR_FROM_START * extent > 0.0:
         return ""
-    worst = int(np.argmax(way))
+    worst = int(np.argmax(displacement))
     name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")
-    return f"; far from the start: '{name}' moved by {way[worst]:.3g} m"
+    return f"; far from the start: '{name}' moved by {displacement[worst]:.3g} m"
 
 
-def _without_turns(system: StaticSystem, problem: StaticProblem, found: StaticSolution, start: Array) -> StaticSolution:
-    """The same solution without whole turns.
+def _without_turns(
+    system: StaticSystem, problem: StaticProblem, solution: StaticSolution, start: Array
+) -> StaticSolution:
+    """The solution with whole turns of its angles removed.
 
-    A whole turn of a free or spherical joint looks like a solution, whatever the torque: solve it again from within.
+    A whole turn of a free or spherical joint looks like a solution under any torque: solve again from the angle without
+    it.
     """
     for _ in range(MAX_TURNS):
-        settled = system.without_turns(found.x, start[system.partition.free])
-        if not found.success or np.array_equal(settled, found.x):
+        unwound = system.without_turns(solution.x, start[system.partition.free])
+        if not solution.success or np.array_equal(unwound, solution.x):
             break
-        again = solve_equilibrium(problem, settled, near=True)
-        counts = found.n_residual + again.n_residual, found.n_jacobian + again.n_jacobian
-        kept = np.abs(again.x - settled)[: system.n_free].max() <= FIRST_POLISH
-        found = replace(again, n_residual=counts[0], n_jacobian=counts[1], first=found.first, released=found.released,
-                        message=found.message if kept else again.message)  # fmt: skip
-    return found
+        resolved = solve_equilibrium(problem, unwound, near=True)
+        counts = solution.n_residual + resolved.n_residual, solution.n_jacobian + resolved.n_jacobian
+        same_state = np.abs(resolved.x - unwound)[: system.n_free].max() <= FIRST_POLISH
+        solution = replace(
+            resolved, n_residual=counts[0], n_jacobian=counts[1], first=solution.first, released=solution.released,
+            message=solution.message if same_state else resolved.message,
+        )  # fmt: skip
+    return solution
 
 
-def _curve(robot: Robot, inputs: Array, held: Mapping[str, float]) -> str:
+def _curve(robot: Robot, inputs: Array, driven: Mapping[str, float]) -> str:
     """The call that follows equilibria from no inputs to these; what to call where loads alone act."""
     block = robot.description.statics
     ends = {f"u.{name}": float(u) for name, u in zip(robot.actuator_names, inputs, strict=True) if u}
     if not ends:
         return "sorosim.continuation along a load, named as in sorosim.scalars(robot), from begin=0.0"
-    beside = ", u={}" if block.get("u") else ""
-    if held or block.get("driven"):
-        beside += f", driven={dict(held)}"
+    further = ", u={}" if block.get("u") else ""
+    if driven or block.get("driven"):
+        further += f", driven={dict(driven)}"
     if len(ends) == 1:
         ((name, end),) = ends.items()
-        return f"sorosim.continuation(robot, {name!r}, {end!r}, begin=0.0{beside})"
-    return f"sorosim.continuation(robot, { {name: (0.0, end) for name, end in ends.items()} }{beside})"
+        return f"sorosim.continuation(robot, {name!r}, {end!r}, begin=0.0{further})"
+    return f"sorosim.continuation(robot, { {name: (0.0, end) for name, end in ends.items()} }{further})"
 
 
 def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
-    """What rounding may leave where loads hold the robot's weight up, as water does: sizes (n,) of residuals.
+    """Rounding errors (n,) of the residual where loads balance the robot's weight, as buoyancy does.
 
     By the inequality of Cauchy and Schwarz no part of a weight m g is larger than g sqrt(m M_ii).
     """
@@ -276,7 +287,7 @@ def follow(
     start : Equilibrium or Run
         A Run whose end is nearly at rest, as one in which something was gripped.
     u, driven
-        At the end; what is not given stays as it is.
+        At the end. Default: as at the start.
     steps : int
         How many at first; smaller ones follow sliding more exactly.
 
@@ -304,50 +315,52 @@ def follow(
     for name, value in names.items():
         begin = float(q0[robot.engine.layout.coordinate(name, "driven")])
         ends[name] = begin, begin if value is None else number(f"driven.{name}", value)
-    found: list[Equilibrium] = []
-    at, step, last = 0.0, 1.0 / n, start
-    while at < 1.0:
-        to = min(at + step, 1.0) if 1.0 - at - step > 1e-9 else 1.0
-        held = {name: a + to * (b - a) for name, (a, b) in ends.items()}
+    equilibria: list[Equilibrium] = []
+    done, step, last = 0.0, 1.0 / n, start
+    while done < 1.0:
+        target = min(done + step, 1.0) if 1.0 - done - step > 1e-9 else 1.0
+        driven_values = {name: a + target * (b - a) for name, (a, b) in ends.items()}
         try:
-            last = statics(robot, u0 + to * (u1 - u0), held, last, sticking=last)
+            last = statics(robot, u0 + target * (u1 - u0), driven_values, last, sticking=last)
         except ConvergenceError as error:
             step *= 0.5
             if step < SMALLEST_PART / n:
-                got = f"stopped at {100.0 * at:.4g} % of the way: {error}"
-                partial = found[-1] if found else error.partial
+                got = f"stopped at {100.0 * done:.4g} % of the way: {error}"
+                partial = equilibria[-1] if equilibria else error.partial
                 raise ConvergenceError(f"follow: {got}", partial, error.report) from None
             continue
-        found.append(last)
-        at, step = to, min(1.5 * step, 1.0 / n)
-    return found
+        equilibria.append(last)
+        done, step = target, min(1.5 * step, 1.0 / n)
+    return equilibria
 
 
-def jumps(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
-    """Whether something that may touch moves so far between two states that it could have passed through another.
+def tunnelling_test(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
+    """A test whether a surface may have tunnelled through another between two states; None without contacts.
 
     `system` has a robot, and coordinates q(x, load).
     """
     robot = system.robot
     contacts = contacts_of(robot).values()
-    least = min((thinnest(contact) for contact in contacts), default=np.inf)
-    if not np.isfinite(least):
+    clearance = min((thinnest(contact) for contact in contacts), default=np.inf)
+    if not np.isfinite(clearance):
         return None
     nodes = np.unique(np.concatenate([contact.nodes for contact in contacts]))
     zero = np.zeros(robot.ndof)
 
-    def too_far(x: Array, load: float, y: Array, other: float) -> bool:
-        states = system.q(x, load), system.q(y, other)
+    def may_tunnel(x: Array, load: float, y: Array, other_load: float) -> bool:
+        states = system.q(x, load), system.q(y, other_load)
         if not all(np.isfinite(q).all() for q in states):
             return True
         a, b = (robot.engine.poses(nodes, q, zero)[0][:, :3, 3] for q in states)
-        way = float(np.linalg.norm(a - b, axis=1).max())
-        if way <= least:
+        displacement = float(np.linalg.norm(a - b, axis=1).max())
+        if displacement <= clearance:
             return False
-        # nothing that is farther away than this can have been passed; both sides may have moved
+        # surfaces farther apart than this cannot have met; both sides may have moved
         try:
-            return any(min(robot.engine.contact_gaps(q, 2.0 * way).values()) < 2.0 * way for q in states)
-        except ModelError:  # too many to look at
+            return any(
+                min(robot.engine.contact_gaps(q, 2.0 * displacement).values()) < 2.0 * displacement for q in states
+            )
+        except ModelError:  # too many contacts to evaluate
             return True
 
-    return too_far
+    return may_tunnel

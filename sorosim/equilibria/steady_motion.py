@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.engine.engine import Evaluation
-from sorosim.equations.failure import of_statics
+from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equations.trials import StaticTrials
-from sorosim.equilibria.assembly import closed_gently
+from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import by_link, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.linear import Linearization
@@ -56,7 +56,7 @@ class SteadyMotion(Equilibrium):
         return self.robot.measure(self.q, self.qd, self.u, qdd=np.zeros(self.robot.ndof), lam=self.lam)
 
     def save(self, path: str | Path) -> None:
-        """No file keeps a steady motion; its linearised motion has one."""
+        """Not supported: save its linearised motion instead."""
         hint = "linearize().save(...) writes q, qd, u and the matrices"
         raise InputError("save", "an equilibrium or a run", "a steady motion", hint)
 
@@ -90,7 +90,7 @@ def steady(
     Raises
     ------
     ConvergenceError
-        None was found on the way; ``partial`` is where it stopped, ``report`` what is out of balance there.
+        The search failed; ``partial`` is where it stopped, ``report`` the largest residual there.
     InputError
         A wrong name, length or value; rates that violate the loop constraints.
 
@@ -102,36 +102,41 @@ def steady(
     check_robot(robot)
     if not isinstance(rates, Mapping):
         raise InputError("rates", "a mapping of link names to rates", type(rates).__name__)
-    speeds = {name: number(f"rates.{name}", rate) for name, rate in rates.items()}
+    rate_values = {name: number(f"rates.{name}", rate) for name, rate in rates.items()}
     layout = robot.engine.layout
-    held = dict(by_link(robot.description.statics.get("driven") if driven is None else driven))
-    taken = {layout.coordinate(name, "driven") for name in held}
-    for name in speeds:
-        if (index := layout.coordinate(name, "rates")) not in taken:
-            held[name] = float(robot.initial_q[index])
-    rest = statics(robot, u, held, q0, stable=False)  # what turns may be stable where what rests is not
-    system = SteadySystem(robot, rest, held, speeds)
+    driven_values = dict(by_link(robot.description.statics.get("driven") if driven is None else driven))
+    driven_indices = {layout.coordinate(name, "driven") for name in driven_values}
+    for name in rate_values:
+        if (index := layout.coordinate(name, "rates")) not in driven_indices:
+            driven_values[name] = float(robot.initial_q[index])
+    rest = statics(
+        robot, u, driven_values, q0, stable=False
+    )  # a steady motion may be stable though the robot at rest is not
+    system = SteadySystem(robot, rest, driven_values, rate_values)
     _check_loops(robot, rest.q, system.rates)
     if robot.loop_names:
-        _, errors, _ = closed_gently(robot, rest.q, system.partition.free)
+        _, errors, _ = close_if_possible(robot, rest.q, system.partition.free)
         system.scale_constraints(*errors)
     x0 = system.start(rest.q, 0.0)
     trials = StaticTrials(system)
-    problem = StaticProblem(trials.residual, trials.jacobian, x0, follows=True, jumps=False)
-    found = solve_equilibrium(problem, x0)
-    q, multiplier = system.q(found.x), system.multipliers(found.x)
+    problem = StaticProblem(trials.residual, trials.jacobian, x0, follow_curve=True, hybr_fallback=False)
+    solution = solve_equilibrium(problem, x0)
+    q, multiplier = system.q(solution.x), system.multipliers(solution.x)
     forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
     n = system.n_free
-    residual = found.residual if found.success else system.residual(found.x, 1.0)
-    said = found.message.replace("the load", "the rates").replace("full load", "full rates").replace("load", "rate")
+    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
+    message = (
+        solution.message.replace("the load", "the rates").replace("full load", "full rates").replace("load", "rate")
+    )
     motion = SteadyMotion(
-        robot, q, rest.u, system.smallest(q, multiplier), dict(zip(held, forces, strict=True)),
-        float(np.abs(residual[:n]).max(initial=0.0)), found.jacobian[:n, :n],
-        rest.n_evaluations + found.n_residual + found.n_jacobian, said, system.partition.free, rates=speeds,
+        robot, q, rest.u, system.smallest(q, multiplier), dict(zip(driven_values, forces, strict=True)),
+        float(np.abs(residual[:n]).max(initial=0.0)), solution.jacobian[:n, :n],
+        rest.n_evaluations + solution.n_residual + solution.n_jacobian, message, system.partition.free,
+        rates=rate_values,
     )  # fmt: skip
-    if not found.success:
-        report = of_statics(system, found.x)
-        what = f"steady motion of '{robot.name}': {said}{trials.why}{report.words}"
+    if not solution.success:
+        report = diagnose_statics(system, solution.x)
+        what = f"steady motion of '{robot.name}': {message}{trials.why}{report.words}"
         raise ConvergenceError(f"{what}; try lower rates first, and look at the units of the rates", motion, report)
     return motion
 
@@ -139,18 +144,18 @@ def steady(
 def _check_loops(robot: Robot, q: Array, qd: Array) -> None:
     """Refuse rates that violate the loop constraints, all other coordinates at rest."""
     rate = robot.engine.loops.size * np.abs(robot.loop_rows(q, qd).rate)
-    torn = [
+    violated = [
         name
         for name, rows in robot.engine.closed.rows.items()
         if (rate[rows] > RATE_TOLERANCE * np.abs(qd).max()).any()
     ]
-    if torn:
+    if violated:
         hint = "in a steady motion a loop turns as a whole; `simulate` moves joints inside of loops"
-        raise InputError("rates", "rates that keep the loops closed", f"rates that tear '{torn[0]}' open", hint)
+        raise InputError("rates", "rates that keep the loops closed", f"rates that tear '{violated[0]}' open", hint)
 
 
 class SteadySystem(StaticSystem):
-    """Balance of a robot whose driven coordinates move at constant rates; the load is what part of them they have."""
+    """Balance of forces at constant rates of the driven coordinates; the load parameter scales the rates."""
 
     def __init__(
         self, robot: Robot, rest: Equilibrium, driven: Mapping[str, float], rates: Mapping[str, float]

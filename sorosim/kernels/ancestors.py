@@ -1,4 +1,4 @@
-"""Columns of all that is before a node side by side: pairs of coordinates, one with all of its ancestors, in one loop.
+"""Columns of all ancestors of a node, side by side: products of one coordinate with all its ancestors, in one loop.
 
 The path of a block is cached along the sweep: the next block shares most of it, or all.
 """

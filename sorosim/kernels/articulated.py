@@ -53,7 +53,7 @@ def make_articulated(tree: Tree) -> Articulated:
 
 @kernel_inline
 def eliminate_single(tree, b, known, ws, parts):
-    """Part of a joint of one coordinate in `articulate`; returns whether it moves mass, or is known."""
+    """Part of a joint of one coordinate in `articulate`; returns whether it moves mass or is known."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
     M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], parts.IA_S[c], parts.U_IA_S[c]
     push(M, J, IA_S)

@@ -156,7 +156,7 @@ def nearest_on_core(surfaces, core, other, ws, contact):
 
 @kernel_in_place
 def across(t_a, t_b, n):
-    """A direction for axes that cross each other, or of points that are one: there is none that is nearer."""
+    """A normal for crossing axes or coincident points, whose nearest direction is undefined."""
     cross(t_a, t_b, n)
     size = sqrt(dot(n, n))
     if not size > TOGETHER * sqrt(dot(t_a, t_a) * dot(t_b, t_b)):
@@ -240,7 +240,7 @@ def contact_force(law, contact, weights):
 
 @kernel_in_place
 def previous_slip(contact, group, core, other):
-    """What a contact that stuck before adds to its velocity, zero for any other."""
+    """The velocity that a sticking contact adds, from its stored displacement; zero for others."""
     slip = contact.vectors[sf.STUCK]
     for i in range(3):
         slip[i] = 0.0

@@ -1,4 +1,4 @@
-"""Contacts of all surfaces: which may touch, and what the contacts add to derivatives (docs/theory.md, 12)."""
+"""Contacts of all surfaces: broad phase, forces, and their part of the derivatives (docs/theory.md, 12)."""
 
 from __future__ import annotations
 

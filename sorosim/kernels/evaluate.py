@@ -32,7 +32,7 @@ from sorosim.kernels.saddle import factor_constraints, solve_constrained, solve_
 from sorosim.kernels.small import clear, clear_matrix, copy
 from sorosim.kernels.surfaces import LINKED
 
-# what is wanted, and what is filled for it
+# the task, and the outputs it fills
 INTERNAL = 0  # tau: the internal force
 INTERNAL_DERIVATIVES = 1  # tau, dq, dqd, B
 INVERSE = 2  # tau: inverse dynamics

@@ -16,7 +16,7 @@ from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 
 @by_reference
 class External(NamedTuple):
-    """What acts on the nodes of a tree from outside, and on two of them between each other.
+    """External wrenches and tangents on the nodes of a tree, and couplings of pairs of nodes.
 
     A load between nodes A and B adds to both as a load of its own; what the wrench on A changes with the motion of B
     and the reverse are the blocks of its pair, 0 and 1.

@@ -1,4 +1,4 @@
-"""What a fluid does to a body in it: drag and lift, buoyancy, and what added mass has to do with currents.
+"""Forces of a fluid on a body: drag, lift, buoyancy, and the force of a current on the added mass.
 
 All of a body, or of a section with its share of length, in the axes of its own frame (docs/theory.md, 11).
 """
@@ -98,7 +98,7 @@ def add_cross(x, scale, i0, j0, out):
 
 @kernel_in_place
 def wetted(depth, reach):
-    """Part of a body that is under water, and its slope by the depth of its centre: a sphere's, of radius `reach`."""
+    """Submerged fraction of a sphere of radius `reach`, and its slope by the depth of the centre."""
     none = 0.0 * depth
     if depth.real >= reach.real:
         return none + 1.0, none

@@ -1,4 +1,4 @@
-"""What acts in joints beyond linear springs: dampers and friction on the relative twist, end stops, motors.
+"""Forces in joints beyond linear springs: dampers and friction on the relative twist, end stops, motors.
 
 The relative twist of a joint in its moved frame is nu = A(q) qd, A = P^T T(-P q) P with the joint's unit twists P;
 where the joint's motions commute A = 1. A force y conjugate to nu is the generalised force A^T y (docs/theory.md, 6).

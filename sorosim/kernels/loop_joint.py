@@ -1,4 +1,4 @@
-"""The joint that closes a loop: its own motion, taken out of the pose of frame A in frame B (docs/theory.md, 9)."""
+"""The joint that closes a loop: the pose of A in B split into the joint's motion and the error (docs/theory.md, 9)."""
 
 from __future__ import annotations
 

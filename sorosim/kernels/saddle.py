@@ -128,7 +128,7 @@ def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
             for i in range(k):
                 R[i, k], R[i, best] = R[i, best], R[i, k]
             order[k], order[best] = order[best], order[k]
-        # once more against those before: one pass leaves rounding of the size of what was taken
+        # reorthogonalise: one pass of Gram-Schmidt leaves rounding of the size of the removed part
         for i in range(k):
             again = dot(Q[i], Q[k])
             R[i, k] += again

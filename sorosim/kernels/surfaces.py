@@ -1,4 +1,4 @@
-"""Surfaces that touch each other, as arrays, and what an evaluation finds of their contacts (docs/theory.md, 12).
+"""Surfaces as arrays, and the workspace of their contacts (docs/theory.md, 12).
 
 A *core* is what a surface is a constant distance away from: a point or a segment, each with a radius, which varies
 linearly between the ends of a segment; or an ellipsoid. Its ends sit on one node or on two. It meets other cores, or

@@ -30,8 +30,8 @@ class Modes:
 
     One for each rigid-body mode, each pair of conjugate eigenvalues and each real eigenvalue, in this order: rigid-body
     modes; growth, the fastest first; oscillations by rising frequency; decay, the slowest first. An overdamped mode is
-    two real decays. What has a damping ratio above 0.99 stands with those, since nobody will see it oscillate: a period
-    leaves 1e-19 of it.
+    two real decays. A mode with a damping ratio above 0.99 counts among those, since its oscillation is
+    invisible: a period leaves 1e-19 of it.
     """
 
     eigenvalues: Complex  # (n,) [1/s], none with a negative imaginary part
@@ -49,15 +49,15 @@ class Modes:
     def damping_ratios(self) -> Array:
         """-Re/abs(eigenvalue) (n,): 0 undamped, 1 decays without oscillation, negative grows, NaN for rigid bodies."""
         size = np.abs(self.eigenvalues)
-        found: Array = np.divide(0.0 - self.eigenvalues.real, size, out=np.full(len(size), np.nan), where=size > 0.0)
-        return found
+        ratios: Array = np.divide(0.0 - self.eigenvalues.real, size, out=np.full(len(size), np.nan), where=size > 0.0)
+        return ratios
 
     @property
     def time_constants(self) -> Array:
         """Times (n,) in which they fall to 1/e [s]; infinite if they do not, negative if they grow."""
         decay = 0.0 - self.eigenvalues.real
-        found: Array = np.divide(1.0, decay, out=np.full(len(decay), np.inf), where=decay != 0.0)
-        return found
+        constants: Array = np.divide(1.0, decay, out=np.full(len(decay), np.inf), where=decay != 0.0)
+        return constants
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, is_symmetric, stiffne
 Array = NDArray[np.float64]
 
 # squares of frequencies that have met are apart by this part along the imaginary axis, the root of rounding
-MEET = 1e-6
+COALESCENCE = 1e-6
 
 
 class Growth(NamedTuple):
@@ -48,7 +48,7 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
     n = len(K)
     if not n:
         return Growth()
-    # what has no spring moves as far as its inertia lets it in a second
+    # scaled by stiffness and inertia, so that coordinates without stiffness count too
     d = 1.0 / np.sqrt(np.maximum((np.abs(K) + np.abs(M)).max(axis=1), np.finfo(float).tiny))
     scaled_K, scaled_D = d[:, None] * K * d, d[:, None] * D * d
     symmetric = is_symmetric(scaled_K) and is_symmetric(scaled_D)
@@ -58,12 +58,12 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
         return Growth(int((values < -NEUTRAL - noise).sum()))
     if not D.any():
         squares = -np.linalg.eigvals(scipy.linalg.cho_solve(scipy.linalg.cho_factor(M), K))
-        meets = np.abs(squares.imag) > MEET * np.abs(squares)
+        meets = np.abs(squares.imag) > COALESCENCE * np.abs(squares)
         return Growth(int((~meets & (squares.real > 0.0)).sum()), int(meets.sum()) // 2)
-    found = eigenpairs(M, D, K)[0]
-    size = np.abs(found)
-    grows = found.real > NOISE * size + 2 * n * EPS * size.max()
-    turns = np.abs(found.imag) > NOISE * size
+    eigenvalues = eigenpairs(M, D, K)[0]
+    size = np.abs(eigenvalues)
+    grows = eigenvalues.real > NOISE * size + 2 * n * EPS * size.max()
+    turns = np.abs(eigenvalues.imag) > NOISE * size
     return Growth(int((grows & ~turns).sum()), int((grows & turns).sum()) // 2)
 
 

@@ -117,8 +117,8 @@ class Linearization:
         """The modes of the damped, gyroscopic motion in all coordinates, in the order in which `mode` counts them."""
         values, shapes = self._spectrum
         n_rigid = int((self._natural[0] == 0.0).sum()) if is_symmetric(self._scaled[0]) else len(values)
-        found = sorted_modes(values, scipy.linalg.solve_triangular(self._U, shapes), self.M, n_rigid)
-        return replace(found, shapes=self.Z @ found.shapes)
+        modes = sorted_modes(values, scipy.linalg.solve_triangular(self._U, shapes), self.M, n_rigid)
+        return replace(modes, shapes=self.Z @ modes.shapes)
 
     @cached_property
     def stable(self) -> bool:
@@ -201,7 +201,7 @@ class Linearization:
         K, D = self._scaled
         return spectrum(D, K, *self._natural)
 
-    # -- what is made of it ----------------------------------------------------------------------------------------
+    # -- exports ---------------------------------------------------------------------------------------------------
 
     def reduce(self, n_modes: int) -> Linearization:
         """The motion of the slowest natural modes alone: z are their coordinates, and M the unit matrix.

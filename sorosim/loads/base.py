@@ -40,7 +40,7 @@ class LoadValues(NamedTuple):
 
 
 class BoundLoad(Protocol):
-    """A load that knows its nodes.
+    """A load bound to its nodes.
 
     It may have further members: ``frames`` (n, 4, 4), poses of its points on their nodes; ``others`` (n,), nodes of the
     bodies it sees the points from, -1 the world, and ``other_frames`` (n, 4, 4); ``added_inertia`` (n, 6, 6), inertia
@@ -162,7 +162,7 @@ def _check_nodes(where: str, given: Any, known: set[int]) -> None:
 
 
 def check_places(name: str, load: Any, links: Sequence[str]) -> None:
-    """Refuse what is no load, or acts where there is no link (ModelError)."""
+    """Refuse an object that is no load, or a load on an unknown link (ModelError)."""
     where = f"loads.{name}"
     if isinstance(load, type) or not hasattr(load, "places") or not hasattr(load, "bind"):
         raise ModelError(where, "a load", type(load).__name__)

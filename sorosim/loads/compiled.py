@@ -72,7 +72,7 @@ class CompiledLaw:
 
     @property
     def losses(self) -> CompiledLaw:
-        """The law of what is lost."""
+        """The dissipative part of the law."""
         contacts = [group.lost for group in self.contacts if group.dissipates]
         return replace(self, rows=self.lost, lost=(), contacts=contacts)
 

@@ -1,4 +1,4 @@
-"""Contact between surfaces: of rods, of rigid bodies, and of what stands around."""
+"""Contact between surfaces of rods, rigid bodies and obstacles."""
 
 from __future__ import annotations
 
@@ -164,9 +164,9 @@ class _Pairs(ListOf):
             if not isinstance(pair, list | tuple) or len(pair) != 2:
                 got = f"{len(pair)} names" if isinstance(pair, list | tuple) else shown(pair)
                 (at / i).fail("a pair of names of links", got)
-        found = tuple(tuple(name.read(one, at / i / j) for j, one in enumerate(pair)) for i, pair in enumerate(value)
+        pairs = tuple(tuple(name.read(one, at / i / j) for j, one in enumerate(pair)) for i, pair in enumerate(value)
                       if isinstance(pair, list | tuple))  # fmt: skip
-        return found if len(at.scope.problems) == n_problems else WRONG
+        return pairs if len(at.scope.problems) == n_problems else WRONG
 
     def write(self, value: Any, writer: Writer) -> Any:
         return [list(pair) for pair in value]
@@ -237,8 +237,8 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
             raise ModelError("between", "one surface or several", "none")
         for name, side in (("between", self.between), ("and", self.others or ())):
             own = [one.link for one in side if one.shape is None]
-            if twice := sorted({link for link in own if own.count(link) > 1}):
-                raise ModelError(name, "surfaces that differ", f"'{twice[0]}' twice")
+            if repeated := sorted({link for link in own if own.count(link) > 1}):
+                raise ModelError(name, "surfaces that differ", f"'{repeated[0]}' twice")
         self._check_links()
 
     def data(self, writer: Writer) -> Any:
@@ -258,8 +258,8 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         if not first | second:
             raise ModelError("", "a link of the robot", "only shapes in the world")
         for i, pair in enumerate(self.apart):
-            if strange := sorted(set(pair) - first - second):
-                got, hint = f"'{strange[0]}'", nearest(strange[0], sorted(first | second))
+            if unknown := sorted(set(pair) - first - second):
+                got, hint = f"'{unknown[0]}'", nearest(unknown[0], sorted(first | second))
                 raise ModelError(f"apart[{i}]", "links whose surfaces are in this contact", got, hint)
 
     @property
@@ -299,22 +299,22 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         n, among = len(skins), self.others is None
         out = np.zeros((n, n), dtype=np.int64)
         listed = {frozenset(pair) for pair in self.apart}
-        for i, mine in enumerate(skins):
-            for j, theirs in enumerate(skins):
+        for i, skin in enumerate(skins):
+            for j, other in enumerate(skins):
                 if i == j:
-                    out[i, j] = not mine.is_rod or frozenset((mine.link,)) in listed
-                elif mine.link == theirs.link or frozenset((mine.link, theirs.link)) in listed:
+                    out[i, j] = not skin.is_rod or frozenset((skin.link,)) in listed
+                elif skin.link == other.link or frozenset((skin.link, other.link)) in listed:
                     out[i, j] = 1
-                elif among and WORLD not in (mine.link, theirs.link):
-                    a, b = (layout.links[skin.link].link for skin in (mine, theirs))
-                    joint = a.parent == theirs.link or b.parent == mine.link
-                    out[i, j] = joint or frozenset((mine.link, theirs.link)) in layout.joined
+                elif among and WORLD not in (skin.link, other.link):
+                    a, b = (layout.links[one.link].link for one in (skin, other))
+                    joint = a.parent == other.link or b.parent == skin.link
+                    out[i, j] = joint or frozenset((skin.link, other.link)) in layout.joined
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class BoundContact:
-    """A contact that knows its nodes; its law is compiled."""
+    """A contact bound to its nodes; its law is compiled."""
 
     group: ContactGroup
 

@@ -67,7 +67,7 @@ class Skin:
     is_rod: bool
     cores: tuple[Core, ...]
     solids: tuple[SolidPart, ...]
-    thickness: float  # half of it where it is thinnest; infinite for what has no inside
+    thickness: float  # half of the least thickness; infinite for sheets
     needs: int = EVERYTHING  # what can be opposite
 
     @property
@@ -123,7 +123,7 @@ class ContactGroup:
 
     @property
     def lost(self) -> ContactGroup:
-        """The same, what is lost alone."""
+        """The same with the dissipative part of the law only."""
         law = self.law.copy()
         law[surfaces.LAW_DISSIPATIVE_ONLY] = 1.0
         return ContactGroup(self.a, self.b, law, self.apart)
@@ -230,20 +230,20 @@ def _mesh(shape: Mesh, node: int, at: Array) -> Part:
     depth = -hull.equations @ np.append(inside, 1.0)
     rounding = ROUNDED * float(depth.min())
     # the polyhedron whose faces are that much further inside
-    further = np.array([0.0, 0.0, 0.0, rounding])
-    inner = ConvexHull(HalfspaceIntersection(hull.equations + further, inside).intersections)
-    normals, corners = inner.equations[:, :3], inner.points[inner.simplices]
+    offset = np.array([0.0, 0.0, 0.0, rounding])
+    shrunk = ConvexHull(HalfspaceIntersection(hull.equations + offset, inside).intersections)
+    normals, corners = shrunk.equations[:, :3], shrunk.points[shrunk.simplices]
     # edges between faces of one plane are none
-    pairs = {tuple(sorted((t, int(n)))) for t, row in enumerate(inner.neighbors) for n in row
+    pairs = {tuple(sorted((t, int(n)))) for t, row in enumerate(shrunk.neighbors) for n in row
              if normals[t] @ normals[n] < 1.0 - 1e-9}  # fmt: skip
-    edges = [tuple(set(inner.simplices[t].tolist()) & set(inner.simplices[n].tolist())) for t, n in sorted(pairs)]
-    order = {int(v): k for k, v in enumerate(inner.vertices)}
+    edges = [tuple(set(shrunk.simplices[t].tolist()) & set(shrunk.simplices[n].tolist())) for t, n in sorted(pairs)]
+    order = {int(v): k for k, v in enumerate(shrunk.vertices)}
     triangles = np.hstack([normals, corners.reshape(-1, 9)])
     radius = float(np.linalg.norm(hull.points[hull.vertices] - inside, axis=1).max())
     values = np.array([len(triangles), rounding, *triangles.ravel()])
     part = SolidPart(solids.POLYHEDRON, node, values, at, np.array([*inside, radius]), CLOSED)
     lines = [(order[a], order[b]) for a, b in edges]
-    return Part(_polyhedron(node, at, inner.points[inner.vertices], lines, rounding), [part], float(depth.min()))
+    return Part(_polyhedron(node, at, shrunk.points[shrunk.vertices], lines, rounding), [part], float(depth.min()))
 
 
 def _pipe(shape: Pipe, node: int, at: Array) -> Part:
@@ -280,15 +280,15 @@ def _height_field(shape: HeightField, node: int, at: Array) -> Part:
 
 def _spline_coefficients(values: Array, axis: int, n: int) -> Array:
     """Coefficients (n + 2) of uniform cubic B-splines through n values, without curvature at the ends."""
-    moved: Array = np.moveaxis(values, axis, 0)
+    swapped: Array = np.moveaxis(values, axis, 0)
     A = np.zeros((n + 2, n + 2))
     for i in range(n):
         A[i + 1, i : i + 3] = 1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0
     A[0, :3] = A[-1, -3:] = 1.0, -2.0, 1.0
-    right = np.zeros((n + 2, *moved.shape[1:]))
-    right[1:-1] = moved
-    found = np.asarray(np.linalg.solve(A, right), dtype=np.float64)
-    return np.moveaxis(found, 0, axis)
+    right = np.zeros((n + 2, *swapped.shape[1:]))
+    right[1:-1] = swapped
+    coefficients = np.asarray(np.linalg.solve(A, right), dtype=np.float64)
+    return np.moveaxis(coefficients, 0, axis)
 
 
 _SKINS: dict[str, Callable[..., Part]] = {
@@ -323,8 +323,8 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool) -
 
 def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
     body = link.link.body
-    given = body.parts if isinstance(body, Assembly) else ()
-    parts = [(part.shape, surface.at @ part.at) for part in given if isinstance(part, Solid)]
+    members = body.parts if isinstance(body, Assembly) else ()
+    parts = [(part.shape, surface.at @ part.at) for part in members if isinstance(part, Solid)]
     if not parts:
         hint = "give the surface a shape: {link: ..., sphere: {radius: 2 cm}}"
         raise ModelError(where, "a link with shapes", f"'{surface.link}', known by numbers only", hint)

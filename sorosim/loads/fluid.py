@@ -18,7 +18,7 @@ from sorosim.kernels.signals import TAPE_SIGNAL
 from sorosim.lie.se3 import Ad_inv
 from sorosim.loads.base import DeclaredLoad, IntArray
 from sorosim.loads.compiled import CompiledLaw, LawRow, Medium
-from sorosim.loads.immersion import Immersed, Wet, wet_parts, wet_sections
+from sorosim.loads.immersion import FluidProperties, Immersed, body_fluid_properties, section_fluid_properties
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.pose import Direction
@@ -128,9 +128,9 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
                 raise ModelError("fluid.links", "the name of a link", f"'{name}'", hint)
             bound.add(name, layout.links[name], immersed)
         rows = bound.rows
-        lost = [row._replace(values=_drag_only(row.values)) for row in rows]
+        dissipative = [row._replace(values=_drag_only(row.values)) for row in rows]
         nodes = np.array([row.node for row in rows], dtype=np.int64)
-        law = CompiledLaw(rows, lost, self._medium(layout.gravity))
+        law = CompiledLaw(rows, dissipative, self._medium(layout.gravity))
         return BoundFluid(nodes, law, np.array(bound.inertia).reshape(-1, 6, 6))
 
     def upward(self, gravity: Sequence[float] | Array) -> tuple[float, ...]:
@@ -153,9 +153,9 @@ def _check_finite(where: str, entry: Expression) -> None:
     """Refuse a current that is finite nowhere (ModelError)."""
     with np.errstate(all="ignore"):
         values = (dict(zip(VARIABLES, (*place, 0.0), strict=True)) for place in PLACES)
-        tried = [entry(**{name: value[name] for name in entry.variables}) for value in values]
-    if not np.isfinite(tried).any():
-        got = f"{tried[0]} at the origin and elsewhere at t = 0 of {entry.text!r}"
+        speeds = [entry(**{name: value[name] for name in entry.variables}) for value in values]
+    if not np.isfinite(speeds).any():
+        got = f"{speeds[0]} at the origin and elsewhere at t = 0 of {entry.text!r}"
         raise ModelError(where, "a finite speed", got)
 
 
@@ -195,7 +195,7 @@ def _drag_only(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BoundFluid:
-    """A fluid that knows its nodes."""
+    """A fluid bound to its nodes."""
 
     nodes: IntArray
     law: CompiledLaw
@@ -216,8 +216,8 @@ class _Binding:
         if isinstance(body, RigidBody):
             if given.lift:
                 raise ModelError(f"fluid.links.{name}.lift", "no lift of a rigid body", f"{given.lift:g}")
-            for pose, wet in wet_parts(f"fluid.links.{name}", body, given):
-                self.point(int(link.nodes[0]), pose, wet)
+            for pose, properties in body_fluid_properties(f"fluid.links.{name}", body, given):
+                self.point(int(link.nodes[0]), pose, properties)
             return
         if body is None:
             raise ModelError(f"fluid.links.{name}", "a link with a body", "a frame without one")
@@ -226,22 +226,22 @@ class _Binding:
             raise ModelError(f"fluid.links.{name}.{key}", f"no {key} of a rod", "one")
         for piece in link.pieces:
             gauss = np.flatnonzero(piece.gauss(link))
-            wet = wet_sections(piece.division, link.X[gauss] - piece.start, given)
+            properties = section_fluid_properties(piece.division, link.X[gauss] - piece.start, given)
             for i, k in enumerate(gauss):
                 weight = link.weight[k]
-                here = [weight * x[i] for x in wet[:-1]]
-                self.point(int(link.nodes[k]), None, Wet._make([*here, wet.reach[i]]))
+                here = [weight * x[i] for x in properties[:-1]]
+                self.point(int(link.nodes[k]), None, FluidProperties._make([*here, properties.reach[i]]))
 
-    def point(self, node: int, pose: Array | None, wet: Wet) -> None:
+    def point(self, node: int, pose: Array | None, properties: FluidProperties) -> None:
         """Add one point."""
         rho, values = self.density, np.zeros(N_FLUID_VALUES, dtype=number_type())
-        values[DRAG : DRAG + 3] = rho * wet.drag
-        values[LIFT] = rho * wet.lift
-        values[ROTARY_DRAG : ROTARY_DRAG + 3] = rho * wet.rotary_drag
-        values[ADDED_MASS : ADDED_MASS + 3] = rho * wet.added_mass
-        values[DISPLACED], values[REACH] = rho * wet.volume, max(wet.reach, 1e-9)
+        values[DRAG : DRAG + 3] = rho * properties.drag
+        values[LIFT] = rho * properties.lift
+        values[ROTARY_DRAG : ROTARY_DRAG + 3] = rho * properties.rotary_drag
+        values[ADDED_MASS : ADDED_MASS + 3] = rho * properties.added_mass
+        values[DISPLACED], values[REACH] = rho * properties.volume, max(properties.reach, 1e-9)
         self.rows.append(LawRow(FLUID, node, values, frame=pose))
-        inertia = rho * np.diag(np.concatenate([wet.added_inertia, wet.added_mass]))
+        inertia = rho * np.diag(np.concatenate([properties.added_inertia, properties.added_mass]))
         if pose is not None:
             X = Ad_inv(pose)
             inertia = X.T @ inertia @ X

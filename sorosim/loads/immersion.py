@@ -79,7 +79,7 @@ class _Coefficients(Type):
 
 @dataclass(frozen=True, eq=False)
 class Immersed(Declared, title="Links in a fluid"):
-    """What is known of a link in a fluid; what is not given, its shape says.
+    """Properties of a link in a fluid. Default: those of its shape.
 
     Drag of a rod is by its perimeter along the tangent, and by the width that faces the flow across it; of a body by
     the areas that face the flow. Rotary drag:
@@ -107,8 +107,8 @@ class Immersed(Declared, title="Links in a fluid"):
     )  # fmt: skip
 
 
-class Wet(NamedTuple):
-    """A body, or sections per length, in a fluid of density 1; of n sections each has n rows."""
+class FluidProperties(NamedTuple):
+    """Fluid coefficients of a body, or of n sections per length, at density 1."""
 
     drag: Array  # (3,) rho/2 C A [m^2; m]
     lift: Array  # ()
@@ -119,7 +119,7 @@ class Wet(NamedTuple):
     reach: Array  # () half the depth over which it gets wet [m]
 
 
-def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
+def section_fluid_properties(piece: Division, X: ArrayLike, given: Immersed) -> FluidProperties:
     """Sections at arclengths X (n,) of a division."""
     section, L = piece.section, piece.length
     # so many that the perimeter of a circle, as a polygon, is right to 3e-6
@@ -148,7 +148,7 @@ def wet_sections(piece: Division, X: ArrayLike, given: Immersed) -> Wet:
     faces = np.stack([drag[0] * perimeter, drag[1] * wide_z, drag[2] * wide_y], axis=-1)
     zeros = np.zeros((len(wide_y), 3))
     area = section.properties(X, L).A
-    return Wet(0.5 * faces, 0.5 * given.lift * mean, zeros, added, zeros, area, 0.5 * mean)
+    return FluidProperties(0.5 * faces, 0.5 * given.lift * mean, zeros, added, zeros, area, 0.5 * mean)
 
 
 def _of_rectangle(thickness: Array) -> Array:
@@ -164,8 +164,8 @@ def _of_rectangle(thickness: Array) -> Array:
     return np.asarray(found)
 
 
-def wet_parts(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array, Wet]]:
-    """Poses (4, 4) of the parts of a rigid body at their centroids, and what they are in a fluid."""
+def body_fluid_properties(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array, FluidProperties]]:
+    """Poses (4, 4) of the parts of a rigid body at their centroids, and their fluid properties."""
     solids: list[Solid | RigidBody]
     if given.shape is not None:
         solids = [Solid(given.shape.shape, density=1.0, at=given.shape.at)]
@@ -179,11 +179,11 @@ def wet_parts(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array,
             raise ModelError(where, expected, f"'{name}', mass and inertia without a shape", hint)
         pose = np.array(solid.at)
         pose[:3, 3] += pose[:3, :3] @ solid.shape.moments.centroid
-        out.append((pose, _wet_shape(solid.shape, given)))
+        out.append((pose, _shape_fluid_properties(solid.shape, given)))
     return out
 
 
-def _wet_shape(shape: Shape, given: Immersed) -> Wet:
+def _shape_fluid_properties(shape: Shape, given: Immersed) -> FluidProperties:
     volume, _, _ = shape.moments
     half, faces = half_extents(shape), _faces(shape)
     drag = np.array(BODY_DRAG[type(shape)] if given.drag is None else given.drag)
@@ -197,7 +197,7 @@ def _wet_shape(shape: Shape, given: Immersed) -> Wet:
     else:
         rotary = _rotary_drag(shape, half, drag)
     reach = (volume / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
-    return Wet(0.5 * drag * faces, np.zeros(()), rotary, mass, inertia, np.array(volume), np.array(reach))
+    return FluidProperties(0.5 * drag * faces, np.zeros(()), rotary, mass, inertia, np.array(volume), np.array(reach))
 
 
 def half_extents(shape: Shape) -> Array:

@@ -1,4 +1,4 @@
-"""Damping proportional to mass: every material point is braked by a multiple of its momentum."""
+"""Damping proportional to mass: a force on every material point of -c times its momentum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sorosim.model.description import Description
 
 @dataclass(frozen=True)
 class MassDamping:
-    """f = -mass_damping * inertia * eta at the Gauss points of every rod whose material asks for it."""
+    """f = -mass_damping * inertia * eta at the Gauss points of every rod whose material has mass damping."""
 
     @property
     def places(self) -> Sequence[tuple[str, float]]:

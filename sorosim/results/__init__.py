@@ -1,1 +1,1 @@
-"""What solvers found, and how it shows itself."""
+"""Results of solvers: equilibria, runs, modes; their files and drawings."""

@@ -93,8 +93,8 @@ def readings_along(
                 values[name][k] = reader.read(state)
         for name, sensor in group.items():
             reader = readers[name]
-            erring = sensor.erring(values[name], numbers, reader, name)
-            readings[name] = Readings(times, erring, reader.channels, reader.units)
+            add_errors = sensor.add_errors(values[name], numbers, reader, name)
+            readings[name] = Readings(times, add_errors, reader.channels, reader.units)
     return {name: readings[name] for name in instruments.sensors}
 
 
@@ -151,7 +151,7 @@ class _Interpolant:
         """Accelerations (ndof,) at the time of a row."""
         try:
             qdd: Array = self._forward(row, q, qd, u).qdd
-        except (ModelError, PlugInError):  # a state that nothing could go on from, the last one of a run that failed
+        except (ModelError, PlugInError):  # the last state of a failed run has no accelerations
             qdd = np.full(self.robot.ndof, np.nan)
         return qdd
 
@@ -167,19 +167,19 @@ class _Interpolant:
         return start, (q, qd, self.accelerations(i + 1, q, qd, u))
 
     def state(self, t: float, accelerates: bool) -> State:
-        """The robot at a time of the run; at rows with accelerations only if they are asked for."""
-        i, bench = int(np.searchsorted(self.t, t)), self.robot.instruments.bench
+        """The robot at a time of the run; at rows without accelerations unless `accelerates`."""
+        i, sites = int(np.searchsorted(self.t, t)), self.robot.instruments.sites
         if self.t[i] == t:
             q, qd, u = self.q[i], self.qd[i], self.u[i]
             qdd = self.accelerations(i, q, qd, u) if accelerates else np.zeros(self.robot.ndof)
-            return State(bench, t, q, qd, qdd, u, self.lam[i])
+            return State(sites, t, q, qd, qdd, u, self.lam[i])
         i -= 1
         h = self.t[i + 1] - self.t[i]
         x = (t - self.t[i]) / h
         u = self.u[i] if self.sampled else self.u[i] + x * (self.u[i + 1] - self.u[i])
         knot = hermite(*self.knots(i), h, x)
         return State(
-            bench, t, *knot, u, partial(least_squares_multipliers, self.robot.engine, *knot, u, t, self.partition.free)
+            sites, t, *knot, u, partial(least_squares_multipliers, self.robot.engine, *knot, u, t, self.partition.free)
         )
 
 

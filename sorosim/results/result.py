@@ -42,7 +42,7 @@ class EnergyHistory(NamedTuple):
 
     @property
     def balance(self) -> Array:
-        """What work and dissipation do not account for in the change of `total` since the first time.
+        """Change of `total` since the first time, less work, plus dissipation: zero for an exact integration.
 
         It is the error of the integration: work and dissipation are integrated with its steps, whatever the output
         times are. In files of older versions, and where a run was not simulated, they are sums by Simpson's rule over
@@ -53,7 +53,7 @@ class EnergyHistory(NamedTuple):
 
     @property
     def turnover(self) -> float:
-        """Ranges of all parts, added up: what the error of the balance is compared with."""
+        """Sum of the ranges of all parts, the scale of the error of the balance."""
         return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
 
 

@@ -1,1 +1,1 @@
-"""Sensors: what can be measured on a robot, ideally and with errors; base.py is the contract."""
+"""Sensors: ideal measurements and their errors; base.py is the contract."""

@@ -1,9 +1,9 @@
 """The contract of a sensor.
 
-1. A sensor is a frozen description: what it looks at, how often, how it errs. `Sensor` is what all of them share.
-2. `bind(bench)` looks up what it needs, once, and returns a `Reader`; it refuses what the robot does not have.
-3. A reader tells its channels, in groups of one unit, and reads them off a `State`: of one time, without errors. It
-   keeps nothing: the same state gives the same values, from any thread.
+1. A sensor is a frozen description: its target, rate, noise and bias. `Sensor` is the base class.
+2. `bind(sites)` looks up its target, once, and returns a `Reader`; it refuses a target that the robot does not have.
+3. A reader has channels, in groups of one unit, and computes them from a `State` of one time, without errors. It
+   keeps no state: the same state gives the same values, from any thread.
 4. `accelerates` says whether a reading needs accelerations or wrenches, for which a run has to solve the dynamics anew.
 5. Errors are bias + noise, added to the channels; a sensor whose channels are no plain numbers adds them its own way.
 """
@@ -26,7 +26,7 @@ from sorosim.declare.types import inexpressible, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
-from sorosim.sensors.state import Bench, State
+from sorosim.sensors.state import SensorSites, State
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Reader:
-    """A sensor that knows its robot."""
+    """A sensor bound to its robot."""
 
     groups: tuple[Group, ...]
     read: Callable[[State], Array]  # (n_channels,)
@@ -107,7 +107,7 @@ class Errors(Type):
 
 @dataclass(frozen=True, eq=False)
 class Sensor(Declared):
-    """What all sensors share. What a kind looks at stands under its own key of a file, the rest beside it."""
+    """Base class of sensors. In a file the target stands under the key of the kind, the common keys beside it."""
 
     _: KW_ONLY
     rate: float | None = key(
@@ -171,7 +171,7 @@ class Sensor(Declared):
 
     @property
     def target(self) -> str:
-        """What it looks at, in words."""
+        """Its target, in words."""
         raise NotImplementedError
 
     @classmethod
@@ -179,8 +179,8 @@ class Sensor(Declared):
         """What noise and bias are given for."""
         return cls.groups
 
-    def bind(self, bench: Bench) -> Reader:
-        """Look up what it needs."""
+    def bind(self, sites: SensorSites) -> Reader:
+        """Look up its target."""
         raise NotImplementedError
 
     def check_errors(self, reader: Reader) -> None:
@@ -201,8 +201,8 @@ class Sensor(Declared):
         """How many numbers are drawn for each sample."""
         return len(self.error_names(reader))
 
-    def erring(self, values: Array, numbers: NDArray[np.int64], reader: Reader, name: str) -> Array:
-        """Ideal readings (n, n_channels) of the samples with these numbers, made as the sensor gives them.
+    def add_errors(self, values: Array, numbers: NDArray[np.int64], reader: Reader, name: str) -> Array:
+        """Readings (n, n_channels) with noise and bias, from ideal ones of the samples with these numbers.
 
         The noise of a sample depends on its number and the seed alone, not on how many there are.
         """
@@ -219,7 +219,7 @@ class Sensor(Declared):
 
 
 def seed_of(name: str) -> int:
-    """The seed of a sensor that has none of its own."""
+    """The default seed of a sensor, from its name."""
     return int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:8], "little")
 
 

@@ -9,7 +9,7 @@ from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.model.description import Description
 from sorosim.sensors.base import Array, Reader, Sensor
-from sorosim.sensors.state import Bench, State
+from sorosim.sensors.state import SensorSites, State
 from sorosim.validation import describe
 
 
@@ -19,16 +19,16 @@ class Instruments:
     Raises
     ------
     ModelError
-        What is no sensor, or looks at what the robot does not have.
+        Something that is no sensor, or has a target that the robot does not have.
     """
 
     def __init__(self, description: Description, engine: Engine) -> None:
         self.sensors: dict[str, Sensor] = {}
         self.readers: dict[str, Reader] = {}
-        self.bench = Bench(description, engine)
+        self.sites = SensorSites(description, engine)
         for name, sensor in description.sensors.items():
             self._bind(name, sensor)
-        self.bench.close()
+        self.sites.close()
 
     def _bind(self, name: Any, sensor: Any) -> None:
         if not isinstance(name, str) or not name:
@@ -36,7 +36,7 @@ class Instruments:
         if not isinstance(sensor, Sensor):
             raise ModelError(f"sensors.{name}", "a sensor of sorosim.sensors.kinds", describe(sensor))
         try:
-            self.readers[name] = sensor.bind(self.bench)
+            self.readers[name] = sensor.bind(self.sites)
             sensor.check_errors(self.readers[name])
         except ModelError as error:
             raise error.inside(f"sensors.{name}") from None

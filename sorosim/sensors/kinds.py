@@ -16,8 +16,8 @@ from sorosim.model.compile import MERGE
 from sorosim.model.pose import IDENTITY, FrameOnLink, OnLink, PlaceOnRod, PlaceType, place_fields
 from sorosim.model.span import RodName
 from sorosim.sensors.base import Array, Group, Reader, Sensor
-from sorosim.sensors.quaternion import continuous, quaternion_of, turned
-from sorosim.sensors.state import Bench, State
+from sorosim.sensors.quaternion import continuous, quaternion_of, rotated
+from sorosim.sensors.state import SensorSites, State
 
 
 def _three(letter: str) -> tuple[str, ...]:
@@ -57,11 +57,11 @@ class StrainSensor(Sensor, kind="strain"):
     def target(self) -> str:
         return f"of {self.link} at s = {self.s:g}"
 
-    def bind(self, bench: Bench) -> Reader:
-        rods = [name for name, link in bench.links.items() if link.rod is not None]
+    def bind(self, sites: SensorSites) -> Reader:
+        rods = [name for name, link in sites.links.items() if link.rod is not None]
         if self.link not in rods:
             raise ModelError("link", "the name of a link with a rod", f"'{self.link}'", nearest(self.link, rods))
-        layout = bench.layout(self.link)
+        layout = sites.layout(self.link)
         X = self.s * layout.X[-1]
         near = MERGE * layout.X[-1]
         piece = next(piece for piece in reversed(layout.pieces) if piece.start <= X + near)
@@ -107,8 +107,8 @@ class MountedSensor(Sensor):
         where = f"frame {self.frame}" if self.frame else f"s = {self.s:g}"
         return f"on {self.link}" + (f" at {where}" if self.frame or self.s != 1.0 else "")
 
-    def bind(self, bench: Bench) -> Reader:
-        site = bench.site(self.link, self.s, self.frame, self.at)
+    def bind(self, sites: SensorSites) -> Reader:
+        site = sites.site(self.link, self.s, self.frame, self.at)
         return Reader(self.groups, lambda state: self.reading(state, site))
 
     def reading(self, state: State, site: int) -> Array:
@@ -135,7 +135,7 @@ class PoseSensor(MountedSensor, kind="pose"):
 
     def with_error(self, values: Array, error: Array) -> Array:
         """Readings with errors; the sign of a quaternion follows the one before."""
-        q = turned(values[:, 3:], error[:, 3:]) if error[:, 3:].any() else values[:, 3:]
+        q = rotated(values[:, 3:], error[:, 3:]) if error[:, 3:].any() else values[:, 3:]
         return np.hstack([values[:, :3] + error[:, :3], continuous(q)])
 
 
@@ -188,8 +188,8 @@ class TendonSensor(Sensor, kind="tendon"):
     def target(self) -> str:
         return self.tendon
 
-    def bind(self, bench: Bench) -> Reader:
-        actuators = bench.description.actuators
+    def bind(self, sites: SensorSites) -> Reader:
+        actuators = sites.description.actuators
         if not isinstance(actuators.get(self.tendon), Tendon):
             known = [name for name, actuator in actuators.items() if isinstance(actuator, Tendon)]
             raise ModelError("tendon", "the name of a tendon", f"'{self.tendon}'", nearest(self.tendon, known))
@@ -214,8 +214,8 @@ class JointWrenchSensor(Sensor, kind="joint_wrench"):
     def target(self) -> str:
         return f"of {self.link}"
 
-    def bind(self, bench: Bench) -> Reader:
-        node = int(bench.layout(self.link).nodes[0])
+    def bind(self, sites: SensorSites) -> Reader:
+        node = int(sites.layout(self.link).nodes[0])
         return Reader(self.groups, lambda state: state.transmitted(node))
 
 
@@ -231,8 +231,8 @@ class LoopWrenchSensor(Sensor, kind="loop_wrench"):
     def target(self) -> str:
         return f"of {self.loop}"
 
-    def bind(self, bench: Bench) -> Reader:
-        loops = list(bench.description.loops)
+    def bind(self, sites: SensorSites) -> Reader:
+        loops = list(sites.description.loops)
         if self.loop not in loops:
             raise ModelError("loop", "the name of a loop", f"'{self.loop}'", nearest(self.loop, loops))
         k = loops.index(self.loop)
@@ -251,11 +251,11 @@ class LoadSensor(Sensor, kind="load"):
     def target(self) -> str:
         return self.load
 
-    def bind(self, bench: Bench) -> Reader:
-        loads = bench.description.loads
+    def bind(self, sites: SensorSites) -> Reader:
+        loads = sites.description.loads
         if self.load not in loads:
             raise ModelError("load", "the name of a load", f"'{self.load}'", nearest(self.load, loads))
-        n = len(bench.engine.loading.nodes_of(self.load))
+        n = len(sites.engine.loading.nodes_of(self.load))
         groups: tuple[Group, ...] = self.groups
         if n != 1:
             groups = tuple(

@@ -22,7 +22,7 @@ def quaternion_of(R: Array) -> Array:
     return np.asarray(q / np.linalg.norm(q) * (-1.0 if q[0] < 0.0 else 1.0))
 
 
-def turned(q: Array, w: Array) -> Array:
+def rotated(q: Array, w: Array) -> Array:
     """Quaternions (n, 4) turned further by rotation vectors w (n, 3) in the turned axes [rad]."""
     half = 0.5 * np.linalg.norm(w, axis=1, keepdims=True)
     c, v = np.cos(half), 0.5 * np.sinc(half / np.pi) * w

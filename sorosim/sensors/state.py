@@ -1,4 +1,4 @@
-"""What sensors look at: a robot in one state, swept once for all of them.
+"""A robot in one state, swept once for all of its sensors.
 
 Places between the computational points are reached by a partial Magnus step (docs/theory.md, 2), with its rates: the
 tree is lengthened by massless segments that end there. The robot itself does not know them, so that a sensor never
@@ -42,8 +42,8 @@ def cross(a: Array, b: Array) -> Array:
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
-class Bench:
-    """A robot prepared for its sensors. They ask it for sites while they are bound; `close` ends that.
+class SensorSites:
+    """Frames in which a robot's sensors are mounted: requested while sensors are bound, until `close`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Bench:
         return len(self._mounts) - 1
 
     def close(self) -> None:
-        """All sensors have their sites: lengthen the tree."""
+        """Add massless segments to the tree that end at the sites."""
         tree = self.engine.tree
         places = self.engine.places(tuple(self._places))
         self._nodes = places.pieces[:, 0].copy()
@@ -125,7 +125,7 @@ class State:
 
     Parameters
     ----------
-    bench : Bench
+    sites : SensorSites
     t : float
         [s]
     q, qd, qdd : (ndof,) array
@@ -135,9 +135,9 @@ class State:
     """
 
     def __init__(
-        self, bench: Bench, t: float, q: Array, qd: Array, qdd: Array, u: Array, lam: Array | Callable[[], Array]
+        self, sites: SensorSites, t: float, q: Array, qd: Array, qdd: Array, u: Array, lam: Array | Callable[[], Array]
     ) -> None:  # fmt: skip
-        self.bench, self.engine = bench, bench.engine
+        self.sites, self.engine = sites, sites.engine
         self.t, self.u, self._lam = t, u, lam
         self.q, self.qd, self.qdd = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd))
 
@@ -149,7 +149,7 @@ class State:
     @cached_property
     def frames(self) -> list[Frame]:
         """Motion of all sites, by their numbers."""
-        return self.bench.frames(self.q, self.qd, self.qdd)
+        return self.sites.frames(self.q, self.qd, self.qdd)
 
     @cached_property
     def tendon_lengths(self) -> Array:

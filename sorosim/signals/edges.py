@@ -1,4 +1,4 @@
-"""Where signals change their nature: begin to move, come to rest, jump, or have rates that jump.
+"""Discontinuities of signals: where they begin or stop changing, jump, or have rates that jump.
 
 Integrators judge a step by what they meet in it. A robot at rest gives them no reason for a short one, and a motion
 that begins later is stepped over; so they start anew at its beginning.
@@ -82,7 +82,7 @@ def edges(signals: Sequence[Signal], t_end: float, dt_out: float) -> Array:
         if isinstance(signal, TableSignal):
             found += _edges_of_table(signal)[:MAX_EDGES]
         elif not isinstance(signal, ConstantSignal | CallableSignal):
-            looked, own = _Look(signal), []
+            looked, own = _SignalProbe(signal), []
             for first in range(0, n, CHUNK):
                 own += looked.edges(cell * np.arange(first, min(first + CHUNK, n) + 1, dtype=float))
                 if len(own) >= MAX_EDGES:
@@ -101,7 +101,7 @@ def _edges_of_table(table: TableSignal) -> list[float]:
 
 
 def rough_time(signal: Signal, times: Array) -> tuple[str, float] | None:
-    """What forbids a signal as a motion from the first of times (n,) to the last, and when; None: nothing.
+    """Why a signal is not smooth enough for a motion between the first and the last of times (n,), and when; else None.
 
     Of tables that is exact. Expressions are sampled between the times, too, wherever their rates do not explain how
     their values change, or their accelerations how their rates do.
@@ -111,7 +111,7 @@ def rough_time(signal: Signal, times: Array) -> tuple[str, float] | None:
         return None if t is None else ("a rate that jumps", t)
     if isinstance(signal, ConstantSignal | CallableSignal):
         return None
-    looked = _Look(signal)
+    looked = _SignalProbe(signal)
     jets = looked.jets(times)
     finite = np.isfinite(jets)
     if not finite.all():
@@ -141,8 +141,8 @@ def _rate_jump_of_table(table: TableSignal, begin: float, end: float) -> float |
     return float(found[0]) if len(found) else None
 
 
-class _Look:
-    """A compiled signal and what there is to see of it."""
+class _SignalProbe:
+    """Samples a compiled signal and locates its discontinuities."""
 
     def __init__(self, signal: Signal) -> None:
         self.arrays, _ = compile_signals([signal])

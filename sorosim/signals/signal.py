@@ -183,7 +183,7 @@ class CallableSignal(Signal):
 
 
 def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None) -> Signal:
-    """Turn what a user may write for a function of time into a :class:`Signal`.
+    """Convert a number, expression, table or function to a :class:`Signal`.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 # a balance may be off by this many times the square root of rtol, of the energy moved
 EXPLAINED = 3.0
-LEAST_RTOL = 1e-7  # at smaller ones the quadrature of work over kinks of forces is what is left
+LEAST_RTOL = 1e-7  # at smaller ones the quadrature error of work over kinks of forces dominates
 FIXED = 1e-2  # rtol for steps of fixed size, which have none
 LOOKS = 33  # at rows of a run
 
@@ -51,13 +51,13 @@ class WorkIntegral(StepIntegral):
         return out
 
     @property
-    def beside_tree(self) -> bool:
+    def outside_tree(self) -> bool:
         """Whether more than actuators and damping of the tree exchanges energy."""
-        return self.exchanges.beside_tree or bool(len(self.system.partition.driven))
+        return self.exchanges.outside_tree or bool(len(self.system.partition.driven))
 
     @uninterrupted()
     def marched(self, t: float, value: Array, rows: Array) -> None:
-        """A march has come to t, with the integrals there and at the output times on its way."""
+        """The compiled march is at t; store the integrals there and at the output times before."""
         self.value = value
         self._restart(t, np.zeros(0))
         self.rows[self.n_rows : self.n_rows + len(rows)] = rows

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.engine.inputs import ZeroOrderHold
-from sorosim.equations.failure import Failure, of_motion, with_last
+from sorosim.equations.failure import Failure, append_last_state, diagnose_motion
 from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.equations.trials import Trials
@@ -68,12 +68,14 @@ def restart_times(options: Mapping[str, Any], name: str) -> Array:
     return np.asarray(times)
 
 
-def moved_onto(times: Array, marks: Array, dt_out: float) -> Array:
+def moved_onto(times: Array, targets: Array, dt_out: float) -> Array:
     """Times, those that are marks but for rounding replaced by them; both increasing."""
-    if not len(marks):
+    if not len(targets):
         return times
-    k = np.clip(np.searchsorted(marks, times), 1, max(len(marks) - 1, 1))
-    near = np.where(times - marks[k - 1] <= marks[k % len(marks)] - times, marks[k - 1], marks[k % len(marks)])
+    k = np.clip(np.searchsorted(targets, times), 1, max(len(targets) - 1, 1))
+    near = np.where(
+        times - targets[k - 1] <= targets[k % len(targets)] - times, targets[k - 1], targets[k % len(targets)]
+    )
     return np.where(np.abs(near - times) <= 1e-9 * dt_out, near, times)
 
 
@@ -159,7 +161,7 @@ class Integration:
         return between, Event(self.system.rotation_ends, True, 1.0) if turning else None
 
     def integrated(self) -> Run:
-        """What `run` does, the journal left open."""
+        """Integrate; the journal stays open."""
         options, start, problem = self.options, self.start, self.problem()
         if self.out is not None:
             self.open_journal(self.out)
@@ -168,50 +170,50 @@ class Integration:
         between, leave = self.restarts()
         interrupted = described = by_user = False
         try:
-            found = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
+            solution = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
         except KeyboardInterrupt:
-            interrupted, found = True, self.partial_solution()
+            interrupted, solution = True, self.partial_solution()
         except (ModelError, InputError, PlugInError) as error:
-            here = self.rows[-1][0][-1] if self.rows else start.t
-            if isinstance(error, InputError) and here == start.t:
+            reached_t = self.rows[-1][0][-1] if self.rows else start.t
+            if isinstance(error, InputError) and reached_t == start.t:
                 if self.journal is not None and not (self.past is not None and self.journal.replaced):
                     self.journal.remove()  # the file is as it was
-                raise  # of a function of the user, and there is nothing to lose
-            found, described = self.partial_solution(f"stopped at t = {here:.6g} s: {error}"), True
+                raise  # a user's function failed at the start: there is no partial run
+            solution, described = self.partial_solution(f"stopped at t = {reached_t:.6g} s: {error}"), True
             by_user = isinstance(error, InputError | PlugInError)  # no other step or method helps
         except FileError as error:
-            here = self.rows[-1][0][-1] if self.rows else start.t
-            hint = f"what there is, up to t = {here:g} s, is in {self.journal.path}"
+            reached_t = self.rows[-1][0][-1] if self.rows else start.t
+            hint = f"what there is, up to t = {reached_t:g} s, is in {self.journal.path}"
             raise FileError(error.file, f"{error.message}; {hint}") from None
-        hint = self.remedy(found.message)
+        hint = self.remedy(solution.message)
         if self.why:
-            found = replace(found, success=False, message=self.why)
+            solution = replace(solution, success=False, message=self.why)
             hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
-        if found.success and len(found.t) and found.t[-1] == options["t_end"]:
-            self.at_restart(float(found.t[-1]), found.x[-1], found.stats)
+        if solution.success and len(solution.t) and solution.t[-1] == options["t_end"]:
+            self.at_restart(float(solution.t[-1]), solution.x[-1], solution.stats)
         self.write_pending()
-        if not (found.success or interrupted):
-            found = with_last(self.system, found, options["dt_out"])
-        run = self.assembled(found)
-        if off := imbalance(run) if found.success else "":
-            run = replace(run, message=f"{run.message}; {off}")
-        if found.success and (lost := self.system.watch.lost):
-            found = replace(found, success=False, message=lost)
+        if not (solution.success or interrupted):
+            solution = append_last_state(self.system, solution, options["dt_out"])
+        run = self.assembled(solution)
+        if energy_error := imbalance(run) if solution.success else "":
+            run = replace(run, message=f"{run.message}; {energy_error}")
+        if solution.success and (open_loop := self.system.loop_monitor.open_loop):
+            solution = replace(solution, success=False, message=open_loop)
             hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
-            run = replace(run, message=f"{run.message}, but {lost}")
+            run = replace(run, message=f"{run.message}, but {open_loop}")
         self.finish(run)
-        if off:  # last: it may be an error
-            warnings.warn(f"simulate '{run.robot.name}': {off}", SorosimWarning, stacklevel=4)
+        if energy_error:  # last: it may be an error
+            warnings.warn(f"simulate '{run.robot.name}': {energy_error}", SorosimWarning, stacklevel=4)
         if interrupted:
             raise Interrupted(run.message, run)
-        if not found.success:
-            raise self.failure(found, run, hint, described, by_user)
+        if not solution.success:
+            raise self.failure(solution, run, hint, described, by_user)
         return run
 
-    def failure(self, found: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
+    def failure(self, solution: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
         """The error for an integrator that gave up; `described`: its message has the cause already."""
-        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {found.message}"
-        report, reason = self.report_of(found), ""
+        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {solution.message}"
+        report, reason = self.report_of(solution), ""
         if not (self.why or described or self.work.why):
             reason = self.trials.failure_reason(report.t)
             what += reason
@@ -222,7 +224,7 @@ class Integration:
         return ConvergenceError(f"{what}; {hint}", run, report)
 
     def remedy(self, why: str) -> str:
-        """Where an integrator gives up."""
+        """The hint for a failed integration."""
         options = self.options
         if self.work.stalled:
             other = "radau" if options["method"] == "generalized-alpha" else "generalized-alpha"
@@ -240,21 +242,23 @@ class Integration:
         loops = self.system.robot.n_multipliers
         return hint + (", drive less if that leaves the loops no freedom" if loops else "")
 
-    def report_of(self, found: OdeSolution) -> Failure:
-        """What is worst where the integrator gave up."""
-        last = found.last
+    def report_of(self, solution: OdeSolution) -> Failure:
+        """Diagnosis of a failed integration."""
+        last = solution.last
         if last is None:
             start = self.start.t, self.system.state(self.start.q, self.start.qd)
-            last = (float(found.t[-1]), found.x[-1]) if len(found.t) else start
+            last = (float(solution.t[-1]), solution.x[-1]) if len(solution.t) else start
         trial = None if self.marching is None else self.marching.trial
         tolerances = self.options["rtol"], self.options["atol"]
-        report = of_motion(self.system, last, found.step, trial, self.trials.nonfinite, tolerances, bool(self.work.why))
+        report = diagnose_motion(
+            self.system, last, solution.step, trial, self.trials.nonfinite, tolerances, bool(self.work.why)
+        )
         if (cause := self.work.cause) and cause not in report.words:
             report = report._replace(words=f"{report.words}; {cause}")
         return report
 
     def implausible(self, t: float, x: Array) -> str:
-        """What in the state makes a slow run hopeless, in words; "" if nothing does."""
+        """Implausible values of a state of a slow run, in words; "" if there are none."""
         cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
         return cause or ("" if self.marching is None else self.marching.limitation())
 
@@ -264,9 +268,9 @@ class Integration:
         signals = [*self.system.driven.signals, *self.system.robot.engine.loading.packed.signals.signals]
         if not isinstance(self.system.inputs, ZeroOrderHold):
             signals += self.system.inputs.signals
-        found = edges(signals, t_end, dt_out)
-        marks = [output_times(t_end, dt_out), self.checkpoints, self.samples] if len(found) else [np.zeros(0)]
-        return Edges(found, np.unique(np.concatenate(marks)), dt_out)
+        changes = edges(signals, t_end, dt_out)
+        row_times = [output_times(t_end, dt_out), self.checkpoints, self.samples] if len(changes) else [np.zeros(0)]
+        return Edges(changes, np.unique(np.concatenate(row_times)), dt_out)
 
     def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
         """The function that integrates."""
@@ -283,7 +287,7 @@ class Integration:
 
     @uninterrupted()
     def report(self, t: Array, x: Array) -> None:
-        """Keep rows; the first one of a run that is taken up again is the last one of its past."""
+        """Store rows; the first row of a resumed run is the last one of its past."""
         first = not self.rows and self.past is not None and t[0] == self.start.t
         self.rows.append((t, x))
         if t[-1] > self.trials.t:
@@ -296,7 +300,7 @@ class Integration:
 
     @uninterrupted()
     def write_pending(self) -> None:
-        """Write the rows that waited."""
+        """Write the pending rows."""
         for row in self.pending:
             self.journal.rows(self.table(*row))
         self.pending = []
@@ -311,7 +315,7 @@ class Integration:
             self.why += ", where its coordinates are singular"
             return None
         if t in self.samples:
-            self.system.rows.pop(t, None)  # found under the inputs until here, a row has those from here on
+            self.system.rows.pop(t, None)  # computed with the inputs before the sample; a row has those after it
         if t in self.checkpoints:
             self.add_checkpoint(t, q, qd, self.cumulative(stats))
             self.system.turns.begin(q)
@@ -325,7 +329,7 @@ class Integration:
             if t in self.samples or t == 0.0:
                 q, qd, _ = self.system.coordinates(t, x)
                 inputs.hold(t, self.controller_inputs(t, self.controller(t, q, qd)))
-            elif t == self.start.t and self.past is not None:  # taken up between two samples
+            elif t == self.start.t and self.past is not None:  # resumed between two samples
                 inputs.hold(t, self.past.u[-1])
         return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
 
@@ -340,7 +344,7 @@ class Integration:
 
     @uninterrupted()
     def add_checkpoint(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
-        """Keep the state of a checkpoint, and the counts until then."""
+        """Store the state of a checkpoint, and the counts so far."""
         self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t)]), counts))
         if self.journal is not None:
             self.journal.checkpoint(np.concatenate([[t], self.points[-1][1]]), counts)
@@ -351,7 +355,7 @@ class Integration:
         return {name: value + type(value)(self.start.stats.get(name, 0)) for name, value in now.items()}
 
     def partial_solution(self, message: str = "") -> OdeSolution:
-        """What there is, as a solution that ends there."""
+        """The rows so far, as a solution that failed."""
         n = 2 * self.system.n_free
         t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
         x = np.concatenate([np.zeros((0, n)), *(x for _, x in self.rows)])
@@ -379,17 +383,19 @@ class Integration:
         inputs = self.system.inputs.sample(t)
         return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x), self.exchanged.of_rows(t)])
 
-    def assembled(self, found: OdeSolution) -> Run:
+    def assembled(self, solution: OdeSolution) -> Run:
         """The run from t = 0 on."""
         robot, past, first = self.system.robot, self.past, 0 if self.past is None else 1
-        t, x = found.t[first:], found.x[first:]
-        system, dense = self.system, found.dense
+        t, x = solution.t[first:], solution.x[first:]
+        system, dense = self.system, solution.dense
         forces, multipliers = self.forces(t, x)
-        message = found.message.rstrip(".") + (f"; the loops {near}" if (near := system.watch.singular) else "")
+        message = solution.message.rstrip(".") + (
+            f"; the loops {near}" if (near := system.loop_monitor.singular) else ""
+        )
         run = Run(
             robot, t, *self.split(t, x), system.inputs.sample(t), multipliers,
-            dict(zip(system.partition.names, forces.T, strict=True)), self.cumulative(found.stats), self.options,
-            message, tuple((t, *self.split(t, x)) for t, x in zip(found.t_events, found.x_events, strict=True)),
+            dict(zip(system.partition.names, forces.T, strict=True)), self.cumulative(solution.stats), self.options,
+            message, tuple((t, *self.split(t, x)) for t, x in zip(solution.t_events, solution.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
             self.exchanged.of_rows(t),
@@ -417,7 +423,7 @@ class Integration:
         self.journal.begin()
 
     def finish(self, run: Run) -> None:
-        """The result file takes the place of the journal."""
+        """Write the result file and remove the journal."""
         if self.journal is None or self.out is None:
             return
         try:

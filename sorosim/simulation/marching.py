@@ -230,7 +230,7 @@ class _MarchRun:
         self.reported, self.steps = 0, [self.step_state()]
         self.reporter = Reporter(problem)
         self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
-        self.beside = self.energy is not None and self.energy.beside_tree
+        self.beside = self.energy is not None and self.energy.outside_tree
         if self.energy is not None:
             self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
             self.exchange = self.exchange_beside() if self.beside else None
@@ -289,7 +289,7 @@ class _MarchRun:
             if not stop and self.state.external.contact.counts[OVERFLOW]:
                 message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
             if not stop and self.engine.closed.m:
-                message += self.method.system.watch.widest(self.engine.closure[0].value[ERROR])
+                message += self.method.system.loop_monitor.describe_failed_step(self.engine.closure[0].value[ERROR])
         self.record_regularity()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
@@ -311,7 +311,7 @@ class _MarchRun:
         )  # fmt: skip
 
     def follow(self, t: float) -> None:
-        """Sum up what was exchanged until t; after each step where that is not of the tree alone."""
+        """Integrate work and loss until t; after each step if forces outside the tree do work."""
         if self.energy is None:
             return
         if self.exchange is not None and t > self.steps[-1][0]:
@@ -324,7 +324,7 @@ class _MarchRun:
         self.followed = done
 
     def exchange_beside(self) -> Exchange:
-        """What is exchanged beside the tree, now."""
+        """Work and loss outside the tree in the present state."""
         t, q, qd = self.step_state()
         assert self.energy is not None
         reaction, system = None, self.method.system
@@ -359,10 +359,12 @@ class _MarchRun:
 
     def record_regularity(self) -> None:
         """Tell where they were next to singular; pivots here are products of two rows."""
-        number, watch = self.state.number, self.method.system.watch
+        number, loop_monitor = self.state.number, self.method.system.loop_monitor
         if self.engine.closed.m:
             least, best = np.sqrt(number[[m.LEAST_PIVOT, m.BEST_PIVOT]])
-            watch.near(float(number[m.LEAST_PIVOT_TIME]), least, best, int(self.state.counts[m.LEAST_ROW]))
+            loop_monitor.check_singularity(
+                float(number[m.LEAST_PIVOT_TIME]), least, best, int(self.state.counts[m.LEAST_ROW])
+            )
 
     def report(self, ended: float | None) -> None:
         """Hand on the rows that are done, up to a terminal event."""

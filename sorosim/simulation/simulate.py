@@ -133,7 +133,7 @@ def simulate(
         Called with the time there at each evaluation, which may fall back a little where a step is tried again; by
         methods newmark, generalized-alpha and ida when they have come to a row.
     out : path
-        Result file (HDF5). While the run is under way it is a journal beside it, which `sorosim.open` reads too, also
+        Result file (HDF5). During the run a journal is written beside it, which `sorosim.open` reads too, also
         after the process was killed.
 
     Returns
@@ -233,7 +233,7 @@ def resume(
     u : as in `simulate`
         Needed if an input was a Python function, which no file keeps. Default: as before.
     max_steps, max_wall_time : as in `simulate`
-        Of what is added. Default: as before, counted anew.
+        Of the added part. Default: as before, counted anew.
     controller : as in `simulate`
         Needed if there was one, which no file keeps.
     events, progress, out
@@ -255,7 +255,7 @@ def resume(
 
         out = run if out is None else out
         if kind_of(run) == KIND:
-            hint = "sorosim.sweep(..., resume=True) goes on with it"
+            hint = "sorosim.sweep(..., resume=True) resumes it"
             raise InputError(str(run), "the file of a run", "that of a sweep", hint)
         opened = open_run(run)
         if not isinstance(opened, Run):
@@ -359,7 +359,7 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
         start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats, exchanged)
     else:
         raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")
-    # what is integrated once more finds its events once more
+    # events after the restart will be located again
     events = tuple((t[t <= start.t], q[t <= start.t], qd[t <= start.t]) for t, q, qd in run.events)
     past = replace(run, events=events)[run.t <= start.t]
     return start, past if len(past.t) else None

@@ -46,7 +46,7 @@ class Steps(Protocol):
         """The integrator starts, or starts anew."""
 
     def step(self, t: float, x: Array, inside: Sequence[tuple[float, Array]] = ()) -> None:
-        """A step has come to t."""
+        """A step ended at t."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class OdeSolution:
     dense: Callable[[float], Array] | None = None
     t_events: list[Array] = field(default_factory=list)
     x_events: list[Array] = field(default_factory=list)
-    # of a failure, as far as the library has them: last time and state that a step came to, size of the next
+    # of a failure, if the library gives them: time and state after the last step, size of the next one
     last: tuple[float, Array] | None = None
     step: float = float("nan")
 

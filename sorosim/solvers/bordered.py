@@ -159,7 +159,7 @@ class Border:
             return np.full_like(right, np.nan)
 
     def leaves(self, r: Array) -> float:
-        """The largest of scaled residuals (n,)."""
+        """Largest entry of a scaled residual (n,)."""
         return float(np.abs(self.scales.d * r).max(initial=0.0))
 
     def _beside(self, J: Array, slope: Array, row: Array) -> tuple[Array, float]:

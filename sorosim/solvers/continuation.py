@@ -140,8 +140,8 @@ def _step(curve: Curve, here: CurvePoint, step: float, largest: float) -> CurveP
     guess, there = curve.predict(here, step)
     if there is None or curve.length(there.z - guess) > 0.5 * step:
         return None
-    jumps = curve.problem.jumps
-    if jumps is not None and jumps(here.z[:-1], float(here.z[-1]), there.z[:-1], float(there.z[-1])):
+    may_tunnel = curve.problem.may_tunnel
+    if may_tunnel is not None and may_tunnel(here.z[:-1], float(here.z[-1]), there.z[:-1], float(there.z[-1])):
         return None
     most = MOST_KINK if step <= KINK * largest else MOST_TURN
     return None if _angle(curve, here.tangent, there.tangent) > most else there
@@ -155,22 +155,22 @@ def _angle(curve: Curve, a: Array, b: Array) -> float:
     return float(2.0 * np.arcsin(min(0.5 * curve.length(a - b), 1.0)))
 
 
-def _last(curve: Curve, points: list[CurvePoint], there: CurvePoint, steps: StepOptions) -> tuple[CurvePoint, str]:
+def _last(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: StepOptions) -> tuple[CurvePoint, str]:
     """The last point instead of one beyond it, and why it is the last; "" if it is not."""
-    here, start, w = points[-1], points[0], float(there.z[-1])
+    here, start, w = points[-1], points[0], float(beyond.z[-1])
     for bound in (steps.low, steps.high):
         if (w - bound) * (here.z[-1] - bound) < 0.0 or w == bound:
             share = float((bound - here.z[-1]) / (w - here.z[-1]))
-            end = curve.at_parameter(bound, here, there, share)
+            end = curve.at_parameter(bound, here, beyond, share)
             if end is None:  # near a fold
-                end = zero_between(curve, here, there, partial(_beyond, bound))
+                end = zero_between(curve, here, beyond, partial(_beyond, bound))
             if end is not None:
                 return end, "reached the end of the range"
-    if len(points) >= FEWEST_CLOSED and there.tangent @ curve.gram @ start.tangent > np.cos(MOST_TURN):
-        way, same = curve.gram @ start.tangent, start.z + there.z - curve.unwrapped(there.z, start.z)
-        past, step, left = there.z - same, curve.length(there.z - here.z), curve.length(same - here.z)
+    if len(points) >= FEWEST_CLOSED and beyond.tangent @ curve.gram @ start.tangent > np.cos(MOST_TURN):
+        way, same = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
+        past, step, left = beyond.z - same, curve.length(beyond.z - here.z), curve.length(same - here.z)
         if way @ past >= 0.0 > way @ (here.z - same) and max(curve.length(past), left) <= step:
             return start._replace(z=same, s=here.s + left), CLOSED
-    if steps.stop is not None and steps.stop(there.z[:-1], w):
-        return there, "stopped where it was asked to"
-    return there, ""
+    if steps.stop is not None and steps.stop(beyond.z[:-1], w):
+        return beyond, "stopped where it was asked to"
+    return beyond, ""

@@ -43,7 +43,7 @@ class ContinuationProblem:
     evaluate: Callable[[Array, float], tuple[Array, Array, Array]]  # F (n,), dF/dx (n, n), dF/dw (n,)
     metric: Array  # (k, n)
     growth: Callable[[Array, float], Growth] | None = None  # unstable motions about a solution
-    jumps: Callable[[Array, float, Array, float], bool] | None = None  # whether a step is too long
+    may_tunnel: Callable[[Array, float, Array, float], bool] | None = None  # whether a step is too long
     unwrapped: Callable[[Array, Array], Array] | None = None  # x with angles modulo 2 pi nearest to another x
 
 

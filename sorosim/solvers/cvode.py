@@ -55,7 +55,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             out[:] = jacobian(t, x)
 
         options["jacfn"] = fill_jacobian
-    options |= event_options(problem, march := March(problem, counts))
+    options |= event_options(problem, stepper := OutputStepper(problem, counts))
 
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
@@ -66,16 +66,16 @@ def integrate(problem: OdeProblem) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
         )  # fmt: skip
         solver.init_step(float(t_out[0]), problem.x0)
-        march.afresh = _ERROR_TEST, _CONVERGENCE
-        march.run(solver)
-    return march.solution()
+        stepper.restart_codes = _ERROR_TEST, _CONVERGENCE
+        stepper.run(solver)
+    return stepper.solution()
 
 
-def event_options(problem: OdeProblem, march: March, n: int | None = None) -> dict[str, Any]:
+def event_options(problem: OdeProblem, stepper: OutputStepper, n: int | None = None) -> dict[str, Any]:
     """Options of the library for the events of a problem, or of differential-algebraic equations with states y[:n].
 
     The library evaluates events at the ends of its steps, which it does not report otherwise, and at output times
-    within them. So `march` follows the steps as one event more, which has no zero.
+    within them. So `stepper` follows the steps as one event more, which has no zero.
     """
     followed = problem.steps is not None
     if not (problem.events or followed):
@@ -86,8 +86,8 @@ def event_options(problem: OdeProblem, march: March, n: int | None = None) -> di
             out[i] = event.function(t, np.array(y[:n]))
         if followed:
             out[-1] = 1.0
-            if t != march.target or t == march.end:
-                march.stepped(t, y[:n])
+            if t != stepper.target or t == stepper.end:
+                stepper.follow_step(t, y[:n])
 
     def values_of_dae(t: float, y: Array, yd: Array, out: Array) -> None:
         values(t, y, out)
@@ -98,11 +98,11 @@ def event_options(problem: OdeProblem, march: March, n: int | None = None) -> di
     return {"eventsfn": function, "num_events": len(problem.events) + followed}
 
 
-class March:
-    """From one output time to the next, until the end, a terminal event or a failure."""
+class OutputStepper:
+    """Steps a SUNDIALS solver from output time to output time, until the end, a terminal event or a failure."""
 
     def __init__(
-        self, problem: OdeProblem, counts: Counts, state_of: Callable[[float, Any], Array] = lambda t, found: found.y
+        self, problem: OdeProblem, counts: Counts, state_of: Callable[[float, Any], Array] = lambda t, result: result.y
     ) -> None:  # fmt: skip
         self.solver: Any = None
         self.problem, self.counts, self.state_of = problem, counts, state_of
@@ -112,16 +112,16 @@ class March:
             float(problem.t_out[0]),
             float(problem.t_out[-1]),
         )  # target and end of the library's steps
-        self.at = self.target  # where its steps have come to
-        self.afresh: tuple[int, ...] = ()  # failures after which the library is started anew where it stopped
+        self.at = self.target  # end of the last step
+        self.restart_codes: tuple[int, ...] = ()  # failures after which the library is started anew where it stopped
         self.known = self.at, problem.x0  # the last state that was followed
         self.restarted = -np.inf
         self.x: list[Array] = [problem.x0]  # at the output times so far
-        self.hits: list[tuple[Any, float, Array]] = []  # which events, time, state
+        self.event_hits: list[tuple[Any, float, Array]] = []  # which events, time, state
         self.last: tuple[float, Array] | None = None
         self.success, self.message = True, "The solver successfully reached the end of the integration interval."
 
-    def stepped(self, t: float, x: Array) -> None:
+    def follow_step(self, t: float, x: Array) -> None:
         """Follow a step to t, which may be one where the library only looks for zeros of events."""
         if t > self.at and isfinite(x @ x):
             self.at, self.known = t, (t, np.array(x))
@@ -132,74 +132,74 @@ class March:
         """Integrate by a solver of the library that has been given its start."""
         self.solver, self.reporter = solver, Reporter(self.problem)
         try:
-            self._go()
+            self._integrate()
         finally:
             # rows after the last step that was followed, where it ended early
             for k in range(self.reporter.done, len(self.x)):
-                self.stepped(float(self.problem.t_out[k]), self.x[k])
-            if self.hits:
-                self.stepped(*self.hits[-1][1:])
+                self.follow_step(float(self.problem.t_out[k]), self.x[k])
+            if self.event_hits:
+                self.follow_step(*self.event_hits[-1][1:])
             self.report(float(self.problem.t_out[len(self.x) - 1]))
 
-    def _go(self) -> None:
+    def _integrate(self) -> None:
         for moment in self.problem.t_out[1:]:
             self.target = float(moment)
-            found = self.step(moment)
-            while self.success and found.status == _ROOT:
-                self.hits.append((np.asarray(found.i_events[-1]), float(found.t), self.state(found)))
-                which = self.hits[-1][0][: len(self.problem.events)]
+            result = self.step(moment)
+            while self.success and result.status == _ROOT:
+                self.event_hits.append((np.asarray(result.i_events[-1]), float(result.t), self.state(result)))
+                which = self.event_hits[-1][0][: len(self.problem.events)]
                 if any(hit and event.terminal for hit, event in zip(which, self.problem.events, strict=True)):
                     self.message = "A termination event occurred."
                     return
-                found = self.step(moment)
+                result = self.step(moment)
             if not self.success:
                 return
-            self.x.append(self.state(found))
+            self.x.append(self.state(result))
             # where steps are followed, a row comes before the end of the step that it lies in
             self.report(float(moment) if self.problem.steps is None else self.at)
 
     def report(self, t: float) -> None:
-        """Hand on the rows up to t."""
+        """Report the rows up to t."""
         reporter = self.reporter
         reporter.passed(t, lambda times: np.array(self.x[reporter.done - len(times) : reporter.done]))
 
     def solution(self) -> OdeSolution:
-        """What came of it."""
+        """The solution up to where it ended."""
         n, count = len(self.problem.x0), len(self.problem.events)
-        events_of = [[hit for hit in self.hits if hit[0][i]] for i in range(count)]
+        events_of = [[hit for hit in self.event_hits if hit[0][i]] for i in range(count)]
         return OdeSolution(
             self.problem.t_out[: len(self.x)].copy(), np.array(self.x).reshape(-1, n), self.success, self.message,
-            self.counts.stats, None, [np.array([t for _, t, _ in hits]) for hits in events_of],
-            [np.array([x for _, _, x in hits]).reshape(-1, n) for hits in events_of], self.last,
+            self.counts.stats, None, [np.array([t for _, t, _ in event_hits]) for event_hits in events_of],
+            [np.array([x for _, _, x in event_hits]).reshape(-1, n) for event_hits in events_of], self.last,
         )  # fmt: skip
 
-    def state(self, found: Any) -> Array:
-        return np.array(self.state_of(float(found.t), found))
+    def state(self, result: Any) -> Array:
+        return np.array(self.state_of(float(result.t), result))
 
     def step(self, moment: float) -> Any:
-        """Go on towards an output time."""
+        """Step towards an output time."""
         while True:
-            found = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
-            finite = bool(np.isfinite(found.y).all())
+            result = self.solver.step(float(moment), tstop=float(self.problem.t_out[-1]))
+            finite = bool(np.isfinite(result.y).all())
             n, self.counted = self.counts.n_tried - self.counted, self.counts.n_tried
-            stop = self.problem.work.steps(float(found.t), self.state(found), n) if finite else ""
-            if stop or not (self.start_anew(found, moment) or (finite and found.status == _TOO_MUCH_WORK)):
+            stop = self.problem.work.steps(float(result.t), self.state(result), n) if finite else ""
+            if stop or not (self.restart(result, moment) or (finite and result.status == _TOO_MUCH_WORK)):
                 break
-        if not (found.success and finite) or stop:
-            why = stop or (str(found.message).rstrip(".") if finite else "the state became infinite or NaN")
-            self.last = (float(found.t), self.state(found)) if finite else None
-            self.success, self.message = False, f"stopped at t = {float(found.t):.6g} s: {why}"
-        return found
+        if not (result.success and finite) or stop:
+            why = stop or (str(result.message).rstrip(".") if finite else "the state became infinite or NaN")
+            self.last = (float(result.t), self.state(result)) if finite else None
+            self.success, self.message = False, f"stopped at t = {float(result.t):.6g} s: {why}"
+        return result
 
-    def start_anew(self, found: Any, moment: float) -> bool:
-        """Go on from the last good state, if there is a newer one, where one step failed too often.
+    def restart(self, result: Any, moment: float) -> bool:
+        """Restart from the last finite state after repeated failures of one step; returns whether it did.
 
-        After seven failures the library gives up: a step of order 1 without its past may do.
+        The library gives up after seven failures of a step; a step of order 1, without history, may succeed.
         """
-        finite = bool(np.isfinite(found.y).all())
-        if not self.afresh or (finite and found.status not in self.afresh):
+        finite = bool(np.isfinite(result.y).all())
+        if not self.restart_codes or (finite and result.status not in self.restart_codes):
             return False
-        t, x = (float(found.t), np.array(found.y)) if finite else self.known
+        t, x = (float(result.t), np.array(result.y)) if finite else self.known
         if not self.restarted < t < moment:
             return False
         self.restarted = t

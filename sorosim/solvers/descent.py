@@ -28,7 +28,7 @@ RANK_TOLERANCE = 1e-5
 ZERO_CURVATURE = 1e-9
 # damping of motions without curvature, over that of the others
 LEAST_DAMPING = 1e-8
-# a step is good if this part of what it promised comes true, and bad below
+# actual over predicted decrease, above which a step is good, and below which it is bad
 GOOD, BAD = 0.75, 0.1
 # radius: at first, and the least; relative to the longest step
 RADIUS, MIN_RADIUS = 0.25, 1e-10
@@ -123,7 +123,7 @@ def descend(
     x: Array,
     descent: Descent,
     settle: Callable[[Array, bool], Array | None],
-    too_far: Callable[[Array, Array], bool] | None = None,
+    may_tunnel: Callable[[Array, Array], bool] | None = None,
     towards: Array | None = None,
 ) -> tuple[Array | None, str]:
     """Go down from x to a stable equilibrium.
@@ -147,11 +147,11 @@ def descend(
     x : (n + m,) or None
         None where the descent has no end.
     course : str
-        In how many steps it came to rest, or why it did not.
+        The number of steps to the equilibrium, or why it failed.
     """
     tried, marks = NEWTON_RANGE, [0.0]
     try:
-        iterate = _Iterate(jacobian, x, descent, too_far, np.zeros(descent.n) if towards is None else towards)
+        iterate = _Iterate(jacobian, x, descent, may_tunnel, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
         for k in range(MAX_STEPS):
             came = f"it came to rest in {k} steps"
@@ -179,13 +179,13 @@ def descend(
 
 
 class _Iterate:
-    """A state on the way down, and what is known there."""
+    """The iterate of the descent, with residual, Jacobian and curvatures."""
 
     def __init__(
         self, jacobian: Callable[[Array], tuple[Array, Array]], x: Array, descent: Descent,
-        too_far: Callable[[Array, Array], bool] | None, towards: Array,
+        may_tunnel: Callable[[Array, Array], bool] | None, towards: Array,
     ) -> None:  # fmt: skip
-        self.jacobian, self.descent, self.too_far, self.towards = jacobian, descent, too_far, towards
+        self.jacobian, self.descent, self.may_tunnel, self.towards = jacobian, descent, may_tunnel, towards
         self.U = descent.weight(x)
         self.n, self.radius, self.travelled = len(self.U), RADIUS, 0.0
         self.arrive(*self._balanced(x, *jacobian(x)))
@@ -197,7 +197,7 @@ class _Iterate:
         self.found = found = curvatures(J, self.U)
         self.constraint_step = self._constraint_step(r, J)
         self.gradient = found.motions.T @ (r[:n] + J[:n, :n] @ self.constraint_step)
-        # what has no curvature has that of rounding
+        # no curvature is smaller than rounding
         self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
         falling = self.curvature < 0.0
         # rounding along what falls must not decide where it goes
@@ -296,10 +296,10 @@ class _Iterate:
         return y, *self.jacobian(y)
 
     def _try(self, move: Array) -> float:
-        """Take a step if it keeps enough of what it promised; which part that is, 0 if it does not lead down."""
+        """Accept a step by its ratio of actual to predicted decrease; returns the ratio, 0 if it does not decrease."""
         n = self.n
         found = self._closed(self.x + np.append(move, np.zeros(len(self.x) - n)))
-        if found is None or (self.too_far is not None and self.too_far(self.x, found[0])):
+        if found is None or (self.may_tunnel is not None and self.may_tunnel(self.x, found[0])):
             return 0.0
         y, r, J = found
         way = (y - self.x)[:n]

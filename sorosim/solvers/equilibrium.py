@@ -38,7 +38,7 @@ FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
 FOLD_STEP = 1e-3
 MAX_STEPS = 1000
-# so many steps must bring the load farther than this: what is free at load 0 could go anywhere
+# after so many steps the load must exceed this: else they follow a rigid-body mode of the unloaded robot
 FIRST_STEPS, STILL = 40, 1e-6
 MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
@@ -73,7 +73,7 @@ class StaticSolution:
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
-    """Solve residual(x, 1) = 0 by hybr from x0; when that fails, by raising the load from 0 in steps of its own choice.
+    """Solve residual(x, 1) = 0 by hybr from x0; if that fails, by load continuation from 0 in adaptive steps.
 
     `near`: x0 may be a solution already, and is then returned. The message says what happened.
     """
@@ -82,118 +82,118 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         r, J = counter.jacobian(x0, 1.0)
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, said, released = _first(counter, x0, near)
+        point, message, released = _search(counter, x0, near)
     if point.good and not point.isolated:
-        said += NEUTRAL
+        message += NEUTRAL
     counts = counter.n_residual, counter.n_jacobian
-    found = StaticSolution(point.x, point.residual, point.jacobian, point.good, said, *counts, counter.first)
-    return replace(found, released=released)
+    solution = StaticSolution(point.x, point.residual, point.jacobian, point.good, message, *counts, counter.first)
+    return replace(solution, released=released)
 
 
-def settle_equilibrium(problem: StaticProblem, found: StaticSolution, x0: Array) -> StaticSolution:
-    """Continue from a solution that was found from x0 to a stable one, if `problem.stable`.
+def stabilise_equilibrium(problem: StaticProblem, solution: StaticSolution, x0: Array) -> StaticSolution:
+    """Descend from an unstable solution to a stable one, if `problem.stable`; x0 is where its search began.
 
     From one at which the forces would have had to gain energy: down from x0; from an unstable one: down from there, at
-    first along the motion that grows fastest. Where nothing leads down it stays; the message says so.
+    first along the motion that grows fastest. If no step decreases the energy, the solution stays; the message says so.
     """
-    if not (found.success and problem.descent is not None and problem.descent.n):
-        return found
+    if not (solution.success and problem.descent is not None and problem.descent.n):
+        return solution
     counter = Counter(problem)
-    counter.first = found.first
+    counter.first = solution.first
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, said = _settled(counter, problem.descent, x0, found)
-        x, J = (found.x, found.jacobian) if point is None else (point.x, point.jacobian)
+        point, message = _stabilised(counter, problem.descent, x0, solution)
+        x, J = (solution.x, solution.jacobian) if point is None else (point.x, point.jacobian)
         neutral = not _is_positive(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
-    neutral = neutral or (found.message.endswith(NEUTRAL) if point is None else not point.isolated)
-    said = found.message.removesuffix(NEUTRAL) + said + NEUTRAL * neutral
-    counts = found.n_residual + counter.n_residual, found.n_jacobian + counter.n_jacobian
+    neutral = neutral or (solution.message.endswith(NEUTRAL) if point is None else not point.isolated)
+    message = solution.message.removesuffix(NEUTRAL) + message + NEUTRAL * neutral
+    counts = solution.n_residual + counter.n_residual, solution.n_jacobian + counter.n_jacobian
     if point is None:
-        return replace(found, message=said, n_residual=counts[0], n_jacobian=counts[1])
-    return replace(StaticSolution(point.x, point.residual, point.jacobian, True, said, *counts), released=True)
+        return replace(solution, message=message, n_residual=counts[0], n_jacobian=counts[1])
+    return replace(StaticSolution(point.x, point.residual, point.jacobian, True, message, *counts), released=True)
 
 
-def _first(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
-    """A solution, or how far the search for one came; its course in words; whether it was a descent from the start."""
+def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
+    """A solution, or the last point of the search; its course in words; whether it was a descent from the start."""
     problem = counter.problem
-    point, said, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
-    if (point is None or not point.good) and problem.releases:
-        point, released = _released(counter, x0)
+    point, course, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
+    if (point is None or not point.good) and problem.descend_first:
+        point, released = _descend_from(counter, x0)
         if point is not None:
             return point, f"let go at the start, {released}", True
-    if problem.follows and (point is None or not point.good):
-        point, said = _follow(counter)
-    if problem.jumps and (point is None or not point.good):
-        point, said = _hybr(counter, x0)
+    if problem.follow_curve and (point is None or not point.good):
+        point, course = _follow(counter)
+    if problem.hybr_fallback and (point is None or not point.good):
+        point, course = _hybr(counter, x0)
         if point is not None and not point.isolated:
-            # along what nothing holds hybr may have gone anywhere, where digits are lost; damped steps do not
+            # hybr may move far along a rigid-body mode, where digits are lost; damped steps do not
             nearest = _damped(counter, x0)
             point = nearest if nearest.good else point
-        if point is not None and _passes(problem, x0, point.x):
-            point, said = None, "it may have passed through a contact"
+        if point is not None and _may_tunnel(problem, x0, point.x):
+            point, course = None, "it may have passed through a contact"
     if point is not None:
-        return point, said, False
-    point, course = _continue(counter)
-    said = f"hybr failed ({said}); load continuation from the unloaded state {course}"
+        return point, course, False
+    point, load_course = _continue(counter)
+    course = f"hybr failed ({course}); load continuation from the unloaded state {load_course}"
     if point.good:
-        return point, said, False
+        return point, course, False
     last = newton(counter, x0, 1.0, MAX_NEWTON)
-    if last.good and not _passes(problem, x0, last.x):
-        return last, f"{said}; Newton's steps from the start converged", False
+    if last.good and not _may_tunnel(problem, x0, last.x):
+        return last, f"{course}; Newton's steps from the start converged", False
     if not released:
-        end, released = _released(counter, x0)
+        end, released = _descend_from(counter, x0)
         if end is not None:
-            return end, f"{said}; let go at the start, {released}", True
-    return point, said + f"; let go at the start, {released}" * bool(released), False
+            return end, f"{course}; let go at the start, {released}", True
+    return point, course + f"; let go at the start, {released}" * bool(released), False
 
 
-def _passes(problem: StaticProblem, x: Array, y: Array) -> bool:
-    """Whether something may have passed through something else between two states at the full load."""
-    return problem.too_far is not None and problem.too_far(x, 1.0, y, 1.0)
+def _may_tunnel(problem: StaticProblem, x: Array, y: Array) -> bool:
+    """Whether surfaces may have tunnelled through each other between two states at the full load."""
+    return problem.may_tunnel is not None and problem.may_tunnel(x, 1.0, y, 1.0)
 
 
-def _settled(counter: Counter, descent: Descent, x0: Array, found: StaticSolution) -> tuple[Point | None, str]:
+def _stabilised(counter: Counter, descent: Descent, x0: Array, solution: StaticSolution) -> tuple[Point | None, str]:
     """A stable solution below another one, None if there is none; and its course in words."""
     problem = counter.problem
-    higher = problem.stable and not found.released and _rises(counter, descent.n, x0, found)
-    if higher and (lower := _released(counter, x0))[0] is not None:
+    gains_energy = problem.stable and not solution.released and _gains_energy(counter, descent.n, x0, solution)
+    if gains_energy and (lower := _descend_from(counter, x0))[0] is not None:
         return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
-    if _is_positive(found.jacobian, descent.n):
+    if _is_positive(solution.jacobian, descent.n):
         return None, ""
-    local = curvatures(found.jacobian, descent.weight(found.x))
+    local = curvatures(solution.jacobian, descent.weight(solution.x))
     grows = DIVERGES if local.negative else STABLE
     if not local.symmetric and problem.stability is not None:
-        grows = problem.stability(found.x)
+        grows = problem.stability(solution.x)
     if grows != DIVERGES:
         return None, "; unstable: it flutters" if grows == FLUTTERS else ""
     if not problem.stable:
         return None, "; unstable: small motions about it grow"
-    end, course = _released(counter, found.x, (x0 - found.x)[: descent.n])
+    end, course = _descend_from(counter, solution.x, (x0 - solution.x)[: descent.n])
     if end is None:
         return None, f"; unstable: small motions about it grow; let go there, {course}"
     return end, f", at an unstable equilibrium; let go there, {course}"
 
 
-def _rises(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
+def _gains_energy(counter: Counter, n: int, x0: Array, point: StaticSolution) -> bool:
     """Whether the forces oppose a displacement from the start to a solution, as they do where energy is gained.
 
     Multipliers do no work along states that are closed, so the forces without them decide.
     """
-    way = (point.x - x0)[:n]
-    if np.abs(way).max(initial=0.0) <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
+    displacement = (point.x - x0)[:n]
+    if np.abs(displacement).max(initial=0.0) <= FIRST_POLISH * (1.0 + np.abs(x0).max()):
         return False
     J = point.jacobian
     if counter.first is not None and np.array_equal(counter.first[0], x0):
         _, r, J = counter.first
         ends = [r[:n] - J[:n, n:] @ x0[n:], point.residual[:n] - point.jacobian[:n, n:] @ point.x[n:]]
-        rough = 0.5 * float(way @ (ends[0] + ends[1]))
-        fine = rough + float(way @ ((J - point.jacobian)[:n, :n] @ way)) / 12.0
+        rough = 0.5 * float(displacement @ (ends[0] + ends[1]))
+        fine = rough + float(displacement @ ((J - point.jacobian)[:n, :n] @ displacement)) / 12.0
         if max(rough, fine) < 0.0 and (len(x0) > n or rough / fine < ALIKE > fine / rough):
             return False
     x, work = np.zeros_like(x0), 0.0
     for node, share in zip(NODES, WEIGHTS, strict=True):
-        x[:n] = x0[:n] + 0.5 * (1.0 + node) * way
-        work += 0.5 * share * float(way @ counter.residual(x, 1.0)[:n])
-    return bool(work > WORK * abs(float(way @ (np.abs(J[:n, :n]) @ np.abs(way)))))
+        x[:n] = x0[:n] + 0.5 * (1.0 + node) * displacement
+        work += 0.5 * share * float(displacement @ counter.residual(x, 1.0)[:n])
+    return bool(work > WORK * abs(float(displacement @ (np.abs(J[:n, :n]) @ np.abs(displacement)))))
 
 
 def _is_positive(J: Array, n: int) -> bool:
@@ -214,7 +214,7 @@ def _is_positive(J: Array, n: int) -> bool:
     return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE)
 
 
-def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:
+def _descend_from(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:
     """Descend from x: the stable solution to which the forces lead, None if to none; and its course in words."""
     problem, points = counter.problem, []
     if problem.descent is None or not problem.descent.n:
@@ -226,8 +226,8 @@ def _released(counter: Counter, x: Array, towards: Array | None = None) -> tuple
             points.append(Point(y, *counter.jacobian(y, 1.0), True, False))
         return points[-1].x if points[-1].good else None
 
-    too_far = None if problem.too_far is None else (lambda a, b: _passes(problem, a, b))
-    end, course = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, too_far, towards)
+    may_tunnel = None if problem.may_tunnel is None else (lambda a, b: _may_tunnel(problem, a, b))
+    end, course = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, may_tunnel, towards)
     return (None if end is None else points[-1]), course
 
 
@@ -249,27 +249,27 @@ def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
     jacobian = (lambda x: counter.jacobian(x, 1.0)[1]) if counter.problem.analytic else None
     options: Any = {"xtol": HYBR_TOLERANCE, "maxfev": 0}
     try:
-        found = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
+        result = root(lambda x: counter.residual(x, 1.0), x0, jac=jacobian, method="hybr", options=options)
     except (ValueError, np.linalg.LinAlgError) as error:
         return None, str(error)
-    # where hybr gives up for lack of progress it may have arrived: let Newton's steps judge
-    x = np.asarray(found.x, dtype=float)
+    # hybr may stop for lack of progress at a solution: polish by Newton's method
+    x = np.asarray(result.x, dtype=float)
     if np.isfinite(x).all():
         point = newton(counter, x, 1.0, MAX_POLISH)
         if point.good:
             return point, "hybr converged"
-    why = " ".join(str(found.message).split()).rstrip(".").lower()
-    return None, "its end point is no solution" if found.success else why
+    why = " ".join(str(result.message).split()).rstrip(".").lower()
+    return None, "its end point is no solution" if result.success else why
 
 
 def _damped(counter: Counter, x0: Array) -> Point:
-    """Levenberg and Marquardt's steps from x0, which stay where nothing pulls, ended by Newton's."""
+    """Levenberg-Marquardt from x0, which does not move along rigid-body modes, ended by Newton's method."""
     x, solve = x0, cast(Any, root)
     try:
-        found = solve(lambda y: counter.residual(y, 1.0), x0, jac=lambda y: counter.jacobian(y, 1.0)[1], method="lm")
-        x = np.asarray(found.x, dtype=float)
+        result = solve(lambda y: counter.residual(y, 1.0), x0, jac=lambda y: counter.jacobian(y, 1.0)[1], method="lm")
+        x = np.asarray(result.x, dtype=float)
     except (ValueError, np.linalg.LinAlgError):
-        pass  # then Newton's steps from x0 judge
+        pass  # then Newton's method starts from x0
     return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
 
 
@@ -280,20 +280,24 @@ def _continue(counter: Counter) -> tuple[Point, str]:
     turns by more than 60 degrees, and until a fold is resolved. Returns the solution, or the point of the highest load,
     and what happened.
     """
-    n, too_far = len(counter.problem.x_unloaded), counter.problem.too_far
+    n, may_tunnel = len(counter.problem.x_unloaded), counter.problem.may_tunnel
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
     r, J = counter.jacobian(z[:n], 0.0)
     tangent = _tangent(counter, z, r, J, tangent)
     highest, best, past, folds, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
-        found = _correct(counter, z + step * tangent, tangent)
-        turned = tangent if found is None else _tangent(counter, *found, tangent)
+        corrected = _correct(counter, z + step * tangent, tangent)
+        turned = tangent if corrected is None else _tangent(counter, *corrected, tangent)
         fold = int(turned[n] * tangent[n] < 0.0)
-        jumped = found is not None and too_far is not None and too_far(z[:n], z[n], found[0][:n], found[0][n])
-        if found is None or jumped or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
+        jumped = (
+            corrected is not None
+            and may_tunnel is not None
+            and may_tunnel(z[:n], z[n], corrected[0][:n], corrected[0][n])
+        )
+        if corrected is None or jumped or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
             step *= 0.5
             continue
-        before, (z, r, J), tangent, step = z, found, turned, 1.5 * step
+        before, (z, r, J), tangent, step = z, corrected, turned, 1.5 * step
         folds, steps = folds + fold, steps + 1
         if steps == FIRST_STEPS and abs(z[n]) < STILL:
             break
@@ -303,10 +307,13 @@ def _continue(counter: Counter) -> tuple[Point, str]:
             past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
             share = (1.0 - before[n]) / (z[n] - before[n])
-            between = before[:n] + share * (z - before)[:n]
-            point = newton(counter, between, 1.0, MAX_POLISH)
-            if not point.good and (found := _correct(counter, np.append(between, 1.0), np.eye(n + 1)[n])) is not None:
-                point = newton(counter, found[0][:n], 1.0, MAX_POLISH)
+            interpolated = before[:n] + share * (z - before)[:n]
+            point = newton(counter, interpolated, 1.0, MAX_POLISH)
+            if (
+                not point.good
+                and (corrected := _correct(counter, np.append(interpolated, 1.0), np.eye(n + 1)[n])) is not None
+            ):
+                point = newton(counter, corrected[0][:n], 1.0, MAX_POLISH)
             if point.good:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step

@@ -11,7 +11,7 @@ from sksundae.ida import IDA
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
-from sorosim.solvers.cvode import Counts, March, event_options
+from sorosim.solvers.cvode import Counts, OutputStepper, event_options
 from sorosim.solvers.quiet import quiet
 
 # multipliers are left out of the error test by a tolerance this large: they are no measure of errors of the states
@@ -44,7 +44,7 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
         out[:] = dae.jacobian(t, y, yd, c)
 
     options: dict[str, Any] = {}
-    options |= event_options(problem, march := March(problem, counts, lambda t, found: found.y[:n]), n)
+    options |= event_options(problem, stepper := OutputStepper(problem, counts, lambda t, result: result.y[:n]), n)
     if problem.jacobian is not None:
         options["jacfn"] = jacobian
 
@@ -58,5 +58,5 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
         )  # fmt: skip
         solver.init_step(float(problem.t_out[0]), dae.y0, dae.yd0)
-        march.run(solver)
-    return march.solution()
+        stepper.run(solver)
+    return stepper.solution()

@@ -37,20 +37,22 @@ SINGULAR_PIVOT = 1e-14
 
 @dataclass(frozen=True)
 class StaticProblem:
-    """residual(x, load) = 0 at load = 1; at load = 0 nothing pulls, and x_unloaded is the solution."""
+    """residual(x, load) = 0 at load = 1; x_unloaded solves it at load = 0."""
 
     residual: Callable[[Array, float], Array]
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
-    descent: Descent | None = None  # how states are compared on the way down; None: forces are not followed
+    descent: Descent | None = None  # metric and step limit of the descent; None: no descent
     stable: bool = False  # whether to continue from an unstable solution, and from one that is higher than the start
     stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; decides where J is not symmetric
-    releases: bool = False  # whether to follow the forces from the start before anything else is tried
-    follows: bool = False  # do not jump: first follow the curve from x_unloaded
-    too_far: Callable[[Array, float, Array, float], bool] | None = None  # whether a step jumps
+    descend_first: bool = False  # whether to try the descent from the start first
+    follow_curve: bool = False  # whether to try load continuation from x_unloaded before hybr
+    may_tunnel: Callable[[Array, float, Array, float], bool] | None = (
+        None  # whether surfaces may pass through each other in a step
+    )
     rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
-    jumps: bool = True  # with `follows`: where the curve ends, hybr may find another solution
+    hybr_fallback: bool = True  # with `follow_curve`: whether hybr is tried where the curve ends
 
 
 @dataclass(frozen=True)

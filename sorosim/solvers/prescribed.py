@@ -18,23 +18,23 @@ INSIDE = 3
 def integrate(problem: OdeProblem) -> OdeSolution:
     """Go through the times; the contract is in `sorosim.solvers.base`."""
     t_out, nothing = problem.t_out, np.zeros(0)
-    hits: list[tuple[float, int]] = []
+    event_hits: list[tuple[float, int]] = []
     values = [event.function(float(t_out[0]), nothing) for event in problem.events]
     steps = [float(t_out[0])]
     for before, after in pairwise(t_out) if problem.events else ():
         steps += map(float, np.linspace(before, after, LOOKS + 1)[1:])
     ended = None
     for begin, end in pairwise(steps):
-        found = []
+        zeros = []
         for i, event in enumerate(problem.events):
             old, value = values[i], event.function(end, nothing)
             values[i] = value
             crossed = old * value < 0.0 or (value == 0.0 and old != 0.0)
             if crossed and event.direction * (value - old) >= 0.0:
                 zero = end if value == 0.0 else brentq(lambda t, e=event: e.function(t, nothing), begin, end)
-                found.append((float(zero), i))
-        ended = min((t for t, i in found if problem.events[i].terminal), default=None)
-        hits += [hit for hit in sorted(found) if ended is None or hit[0] <= ended]
+                zeros.append((float(zero), i))
+        ended = min((t for t, i in zeros if problem.events[i].terminal), default=None)
+        event_hits += [hit for hit in sorted(zeros) if ended is None or hit[0] <= ended]
         if ended is not None:
             break
     t = t_out if ended is None else t_out[t_out <= ended]
@@ -48,7 +48,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         problem.report(t, x)
     message = "nothing to integrate: all coordinates are driven" if ended is None else "A termination event occurred."
     stats = dict.fromkeys(("n_steps", "n_rhs", "n_jacobian", "n_factorizations"), 0)
-    events = [np.array([t for t, i in hits if i == j]) for j in range(len(problem.events))]
+    events = [np.array([t for t, i in event_hits if i == j]) for j in range(len(problem.events))]
     states = [np.zeros((len(times), 0)) for times in events]
     dense = (lambda t: nothing) if problem.dense else None
     return OdeSolution(t.copy(), x, True, message, stats, dense, events, states)

@@ -123,7 +123,7 @@ class StepIntegral:
 
     @uninterrupted()
     def step(self, t: float, x: Array, inside: Sequence[tuple[float, Array]] = ()) -> None:
-        """The integrator has come to t, with states inside the step where it has some as good."""
+        """A step ended at t; `inside`: states inside the step of the same accuracy, if the integrator has any."""
         if t <= self._t[-1]:
             return
         if any(b <= a for a, b in pairwise([self._t[-1], *(time for time, _ in inside), t])):

@@ -1,6 +1,6 @@
-"""What scikit-sundae prints of its own accord, left out.
+"""Suppresses what scikit-sundae prints.
 
-It prints every failure to the standard output, amid the JSON or table of a script, and has no option against it.
+It prints every failure to the standard output, amid the JSON or table of a script, without an option to turn it off.
 The message of the solution has the same content.
 """
 
@@ -28,9 +28,9 @@ class _FilteredStream:
 
     def write(self, text: str) -> int:
         # print writes the line and its end one after the other
-        dropped, self.ends.due = _FAILURE.fullmatch(text) is not None, getattr(self.ends, "due", False)
-        if dropped or (self.ends.due and text == "\n"):
-            self.ends.due = dropped
+        is_failure, self.ends.due = _FAILURE.fullmatch(text) is not None, getattr(self.ends, "due", False)
+        if is_failure or (self.ends.due and text == "\n"):
+            self.ends.due = is_failure
             return len(text)
         self.ends.due = False
         return int(self.stream.write(text))
@@ -53,6 +53,6 @@ def quiet() -> Iterator[None]:
         with _lock:
             _users -= 1
             if not _users:
-                if isinstance(sys.stdout, _FilteredStream):  # else somebody else has put another in its place
+                if isinstance(sys.stdout, _FilteredStream):  # another stream may have replaced it meanwhile
                     sys.stdout = _original
                 _original = None

@@ -155,13 +155,13 @@ class _ThroughEnds(DenseOutput):
         self.inner, self.ends = inner, (begin, end)
 
     def _call_impl(self, t: Any) -> Any:
-        found = np.array(self.inner(t))
+        states = np.array(self.inner(t))
         for moment, state in self.ends:
             if np.ndim(t) == 0:
-                found = state if t == moment else found
+                states = state if t == moment else states
             else:
-                found[:, t == moment] = state[:, None]
-        return found
+                states[:, t == moment] = state[:, None]
+        return states
 
 
 def _as_scipy_event(event: Event, begin: float) -> Any:
@@ -190,26 +190,26 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
         warnings.filterwarnings("ignore", message="lsoda: ")  # the solution reports the failure
         log = _Log(problem, Reporter(problem))
         solve: Any = solve_ivp  # its stubs allow no options of other solvers
-        found = solve(
+        result = solve(
             rhs, span, problem.x0, method=_METHODS[method], log=log, t_eval=problem.t_out, jac=problem.jacobian,
             rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
             events=[_as_scipy_event(event, span[0]) for event in problem.events] or None,
         )  # fmt: skip
     n = len(problem.x0)
-    t = np.asarray(found.t, dtype=float)
-    x = np.asarray(found.y, dtype=float).T.reshape(len(t), n)
+    t = np.asarray(result.t, dtype=float)
+    x = np.asarray(result.y, dtype=float).T.reshape(len(t), n)
     if len(t):
         log.reporter.passed(float(t[-1]), lambda times: x[-len(times) :])
-    message = str(found.message).rstrip(".")
-    if found.status < 0:
+    message = str(result.message).rstrip(".")
+    if result.status < 0:
         message = f"stopped at t = {log.steps[-1] if log.steps else span[0]:.6g} s: {message}"
     stats = {
         "n_steps": len(log.steps),
         "n_rhs": n_rhs,
-        "n_jacobian": int(found.njev),
-        "n_factorizations": int(found.nlu),
+        "n_jacobian": int(result.njev),
+        "n_factorizations": int(result.nlu),
     }
-    t_events = [np.asarray(times) for times in found.t_events or []]
-    x_events = [np.asarray(states).reshape(-1, n) for states in found.y_events or []]
+    t_events = [np.asarray(times) for times in result.t_events or []]
+    x_events = [np.asarray(states).reshape(-1, n) for states in result.y_events or []]
     ended = ((log.last[0], log.last[1]), log.last[2]) if log.last else (None, float("nan"))
-    return OdeSolution(t, x, found.status >= 0, message, stats, found.sol, t_events, x_events, *ended)
+    return OdeSolution(t, x, result.status >= 0, message, stats, result.sol, t_events, x_events, *ended)

@@ -15,7 +15,7 @@ Restart = Callable[[float, Array, dict[str, int]], Array | None]
 
 
 def integrate_with_restarts(
-    integrate: Integrate, problem: OdeProblem, times: Array, restart: Restart, leave: Event | None = None
+    integrate: Integrate, problem: OdeProblem, times: Array, restart: Restart, restart_event: Event | None = None
 ) -> OdeSolution:
     """Integrate from restart to restart, each time as if the state there were the start.
 
@@ -38,9 +38,9 @@ def integrate_with_restarts(
         As if of one piece.
     """
     t_out, n_events = problem.t_out, len(problem.events)
-    events = (*problem.events, *([replace(leave, terminal=True)] if leave is not None else []))
+    events = (*problem.events, *([replace(restart_event, terminal=True)] if restart_event is not None else []))
     parts: list[OdeSolution] = []
-    kept: list[tuple[Array, Array]] = []
+    rows_of_parts: list[tuple[Array, Array]] = []
     bounds: list[float] = []
     stats: dict[str, int] = {}
     begin, x, end_of_rows = float(t_out[0]), problem.x0, -np.inf
@@ -48,47 +48,47 @@ def integrate_with_restarts(
         end = float(next((t for t in times if t > begin), t_out[-1]))
         moments = np.concatenate([[begin], t_out[(t_out > begin) & (t_out < end)], [end]])
         # a restart is a row only if it is an output time; that at the begin of a segment is the end of the one before
-        wanted = np.isin(moments, t_out) & (moments > end_of_rows)
+        is_row = np.isin(moments, t_out) & (moments > end_of_rows)
         if problem.steps is not None:
             problem.steps.begin(begin, x)
-        part = integrate(replace(problem, x0=x, t_out=moments, events=events, report=_only(problem, wanted)))
+        part = integrate(replace(problem, x0=x, t_out=moments, events=events, report=_only(problem, is_row)))
         parts.append(part)
-        rows = wanted[: len(part.t)]
-        kept.append((part.t[rows], part.x[rows]))
-        end_of_rows = max([end_of_rows, *kept[-1][0][-1:]])
+        rows = is_row[: len(part.t)]
+        rows_of_parts.append((part.t[rows], part.x[rows]))
+        end_of_rows = max([end_of_rows, *rows_of_parts[-1][0][-1:]])
         stats = {name: stats.get(name, 0) + count for name, count in part.stats.items()}
-        left = leave is not None and part.success and len(part.t_events[-1]) > 0
+        triggered = restart_event is not None and part.success and len(part.t_events[-1]) > 0
         reached = part.success and len(part.t) > 0 and part.t[-1] == end
-        begin = float(part.t_events[-1][-1]) if left else end
-        if not (left or reached) or begin >= t_out[-1]:
+        begin = float(part.t_events[-1][-1]) if triggered else end
+        if not (triggered or reached) or begin >= t_out[-1]:
             break
         bounds.append(begin)
-        again = restart(begin, part.x_events[-1][-1] if left else part.x[-1], stats)
-        if again is None:
+        new_state = restart(begin, part.x_events[-1][-1] if triggered else part.x[-1], stats)
+        if new_state is None:
             break
-        x = again
+        x = new_state
     return OdeSolution(
-        np.concatenate([t for t, _ in kept]), np.concatenate([x for _, x in kept]), parts[-1].success,
+        np.concatenate([t for t, _ in rows_of_parts]), np.concatenate([x for _, x in rows_of_parts]), parts[-1].success,
         parts[-1].message, stats, _dense(parts, bounds) if problem.dense else None,
         [np.concatenate([part.t_events[i] for part in parts]) for i in range(n_events)],
         [np.concatenate([part.x_events[i] for part in parts]) for i in range(n_events)], parts[-1].last, parts[-1].step,
     )  # fmt: skip
 
 
-def _only(problem: OdeProblem, wanted: NDArray[np.bool_]) -> Callable[[Array, Array], None] | None:
+def _only(problem: OdeProblem, is_row: NDArray[np.bool_]) -> Callable[[Array, Array], None] | None:
     """The report of a problem for the wanted rows of a part, which come in order."""
-    report, seen = problem.report, 0
+    report, n_seen = problem.report, 0
     if report is None:
         return None
 
-    def some(t: Array, x: Array) -> None:
-        nonlocal seen
-        rows = wanted[seen : seen + len(t)]
-        seen += len(t)
+    def report_rows(t: Array, x: Array) -> None:
+        nonlocal n_seen
+        rows = is_row[n_seen : n_seen + len(t)]
+        n_seen += len(t)
         if rows.any():
             report(t[rows], x[rows])
 
-    return some
+    return report_rows
 
 
 def _dense(parts: Sequence[OdeSolution], bounds: Sequence[float]) -> Callable[[float], Array] | None:

@@ -72,19 +72,19 @@ def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: 
     ):
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
-    found: list[LocatedPoint] = []
+    points: list[LocatedPoint] = []
     if fold and (point := _known(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
-        found.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
+        points.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
     if branch:
-        found += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
+        points += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
     if flutter and (point := _known(curve, _change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
-        found.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
-    return sorted(found, key=lambda special: special.point.s)
+        points.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
+    return sorted(points, key=lambda special: special.point.s)
 
 
 def _crossed(a: CurvePoint, b: CurvePoint) -> bool:
-    """Whether the determinant changes its sign; where motions are open everywhere that of rounding tells nothing."""
+    """Whether the determinant changes its sign; with rigid-body modes that sign is rounding and is ignored."""
     return a.orientation * b.orientation < 0 and a.neutral_modes is None and b.neutral_modes is None
 
 
@@ -106,11 +106,11 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
         return []
     share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
-    left, here, right = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
-    beside = np.maximum(left, right)
+    before, at_point, after = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
+    neighbours = np.maximum(before, after)
     # rigid-body modes are singular everywhere
-    regular = beside > EVERYWHERE * beside[0]
-    vanished = int(((here < VANISHED * beside) & regular).sum())
+    regular = neighbours > EVERYWHERE * neighbours[0]
+    vanished = int(((at_point < VANISHED * neighbours) & regular).sum())
     if vanished:
         vanished = min(max(vanished, together), int(regular.sum()))
         point = point._replace(tangent=_in_null_space(curve, point, scales, vanished, tangent))
@@ -132,7 +132,7 @@ def _singular(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
     """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
     across = curve.gram @ a.tangent
     scales = curve.scales(a)
-    border = min((Border.of(p.J, p.slope, across, scales) for p in (a, b)), key=lambda found: found.least)
+    border = min((Border.of(p.J, p.slope, across, scales) for p in (a, b)), key=lambda bordered: bordered.least)
     return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, across))
 
 
@@ -153,15 +153,15 @@ def zero_between(curve: Curve, a: CurvePoint, b: CurvePoint, value: Callable[[Cu
 
 
 def _change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
-    """Where a whole number changes from what it is at a."""
-    found = _bracket(curve, a, b, count, LOCATED)
-    return None if found is None else found[1]
+    """Where an integer function changes from its value at a."""
+    bracket = _bracket(curve, a, b, count, LOCATED)
+    return None if bracket is None else bracket[1]
 
 
 def _bracket(
     curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int], narrow: float
 ) -> tuple[CurvePoint, CurvePoint] | None:
-    """Two points of the curve between which a whole number changes from what it is at a, apart by a part of the way.
+    """Two points of the curve, `narrow` of the interval apart, between which an integer function changes.
 
     Each half is the next interval: near a branch point points of the curve are found only from neighbours that are
     nearer to them than the branch is.
@@ -183,10 +183,10 @@ class _NotOnCurve(Exception):
 
 
 def _between(curve: Curve, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint:
-    found = curve.between(a, b, share)
-    if found is None:
+    point = curve.between(a, b, share)
+    if point is None:
         raise _NotOnCurve
-    return found
+    return point
 
 
 def _tangent(curve: Curve, a: CurvePoint, b: CurvePoint, share: float) -> Array:
@@ -200,8 +200,8 @@ def _in_null_space(curve: Curve, point: CurvePoint, scales: Scales, dimension: i
     """The null vector at a branch point that is nearest to a vector."""
     right, _, values = null_vectors(point.J, point.slope, scales)
     basis = np.array([curve.unit(v) for v in right[len(values) - dimension :] if curve.length(v) > 0.0])
-    found = np.linalg.lstsq(basis @ curve.gram @ basis.T, basis @ curve.gram @ vector, rcond=None)[0]
-    return curve.unit(found @ basis)
+    components = np.linalg.lstsq(basis @ curve.gram @ basis.T, basis @ curve.gram @ vector, rcond=None)[0]
+    return curve.unit(components @ basis)
 
 
 def _directions(curve: Curve, point: CurvePoint, scales: Scales, dimension: int) -> tuple[Array, ...]:

@@ -1,4 +1,4 @@
-"""How much work an integration may be: steps, wall time, and a pace at which it does not come to its end.
+"""Limits of an integration: steps, wall time, and a pace too slow to reach its end.
 
 Integrators call `steps` of the problem's limit after their steps, see `sorosim.solvers.base`. Rules by steps are the
 same on any machine; that by wall time is not.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-CHECK = 500  # steps between two looks at the pace
+CHECK = 500  # steps between two checks of the pace
 # (steps at a pace, steps that the rest takes at that pace): beyond both, the run stalls. A day of simulated time in
 # steps of a millisecond is within; 1e8 steps take hours in compiled code, a day in Python
 STALLED = ((20_000, 1e8),)
@@ -81,13 +81,13 @@ class WorkLimit:
         slow, slower = (self.slowest(t, rules) for rules in (STALLED_IMPLAUSIBLY, STALLED))
         if slow or slower:
             self.cause = self.implausible(t, x)
-        if found := slower or (slow if self.cause else None):
-            n, ahead, rest = found
+        if stall := slower or (slow if self.cause else None):
+            n, ahead, rest = stall
             self.stalled = True
             self.why = f"the last {n} steps came {ahead:.2g} s ahead; at this pace the rest takes {rest:.1g} steps"
 
     def slowest(self, t: float, rules: tuple[tuple[int, float], ...]) -> tuple[int, float, float] | None:
-        """Steps, the time that they came ahead [s], and steps for the rest, by the first rule that is met."""
+        """Steps, the time they advanced [s], and steps needed for the rest, by the first rule that is met."""
         for window, most in rules:
             for n, before in reversed(self.marks):
                 steps, ahead = self.n - n, t - before

@@ -211,13 +211,13 @@ class _Sweep:
             result = self._result()
             self._write_result(result)
         except KeyboardInterrupt:
-            message = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            message = f"interrupted at {self.n_done} of {len(self.plan.samples)} points{self._resume_hint()}"
             raise Interrupted(message, self._result()) from None
         except BrokenExecutor:
-            hint = f"if memory ran out, fewer processes need less{self._where()}"
+            hint = f"if memory ran out, fewer processes need less{self._resume_hint()}"
             raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
         except ClusterLost as error:
-            got = f"'{error}', which was lost at {self.n_done} of {len(self.plan.samples)} points{self._where()}"
+            got = f"'{error}', which was lost at {self.n_done} of {len(self.plan.samples)} points{self._resume_hint()}"
             raise InputError("scheduler", "a scheduler that stays", got) from None
         finally:
             if self.journal is not None:

@@ -20,7 +20,7 @@ from sorosim.io.writing import journal_of
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot
-from sorosim.sweeps.blocks import empty, joined
+from sorosim.sweeps.blocks import empty_arrays, merge_blocks
 from sorosim.sweeps.plan import Plan, plan_from_data
 from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_name
 
@@ -283,11 +283,11 @@ def open_sweep(path: str | Path) -> SweepResult:
         if blocks is None:
             arrays, messages = stored["arrays"], stored["messages"]
         else:
-            arrays, messages = joined(plan, blocks)
+            arrays, messages = merge_blocks(plan, blocks)
         n = len(plan.samples)
         if len(messages) != n or any(len(array) != n for array in arrays.values()):
             raise ValueError(f"{n} points, but results of {len(messages)}")
-        missing = [name for name in empty(plan, 0) if name not in arrays]
+        missing = [name for name in empty_arrays(plan, 0) if name not in arrays]
         if missing:
             raise ValueError(f"no '{missing[0]}'")
     except (KeyError, TypeError, ValueError, IndexError) as error:

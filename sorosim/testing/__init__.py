@@ -1,7 +1,7 @@
 """Checks for authors of plug-ins, to be run in their own tests; sorosim's own tests run them, too.
 
-Each check returns a `Report` of the worst errors, or raises a `ContractError` that says which plug-in broke which rule
-where, and what to look at.
+Each check returns a `Report` of the worst errors, or raises a `ContractError` with the plug-in, the rule, the place and
+a hint.
 """
 
 from sorosim.testing.actuators import check_actuator

@@ -120,7 +120,7 @@ class _Sections:
         """Memory, derivatives and independence of the sections."""
         strains = [(u, *self.strains_at(state)) for state in states for u in amounts]
         names = [f"{describe_state(k, state)}, input {u:g}" for k, state in enumerate(states) for u in amounts]
-        # first: differences of what keeps a state mean nothing
+        # first: finite differences of a function with memory mean nothing
         check_stateless(self.where, lambda given: self.values(*given), strains)
         pairs: dict[str, list[Pair]] = {what: [] for what in COLUMNS}
         for at, (u, xi, xid) in zip(names, strains, strict=True):

@@ -27,7 +27,7 @@ TWIST = [f"{part} {axis}" for part in ("angular velocity", "velocity") for axis 
 K_HINT = "K is the derivative by g exp(delta^), the six numbers eta held; the wrench is in the axes of the body"
 D_HINT = "D is the derivative by the body twist eta = [angular; linear]"
 ROBOT_HINT = "what holds at its points must hold in the robot: look at nodes, frames, others and added_inertia"
-# where all is moved to, to see whether a load knows the world
+# a rigid motion of everything, which an invariant load does not notice
 RIGID_MOTION = exp_se3(np.array([0.7, -1.1, 0.4, 0.3, -0.5, 0.8]))
 
 
@@ -146,7 +146,7 @@ class _Points:
         if not len(self.load.nodes):
             raise ContractError(self.where, "it has no points", "look at bind and nodes")
         motions = [self.motions_at(state) for state in states]
-        # first: differences of what keeps a state mean nothing
+        # first: finite differences of a function with memory mean nothing
         check_stateless(self.where, lambda given: self.values(*given), motions)
         pairs: dict[str, list[Pair]] = {"K": [], "D": []}
         for k, (state, (g, eta)) in enumerate(zip(states, motions, strict=True)):

@@ -23,7 +23,7 @@ N_THREADS = 4
 
 
 def bare_robot(robot: Robot, **parts: Mapping[str, Any]) -> Robot:
-    """The links of a robot, with nothing on them but what is given."""
+    """The robot with its links only, and the given parts."""
     none: dict[str, Any] = {key: {} for key in ("actuators", "loads", "loops", "simulate", "statics", "initial")}
     return Robot(replace(robot.description, **{**none, "initial_rates": {}, **parts}))
 

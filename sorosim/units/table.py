@@ -192,7 +192,7 @@ def find_unit(word: str) -> Unit | None:
 
 
 def no_unit_hint(word: str) -> str:
-    """Why a word is no unit, and what it may have been meant to be."""
+    """Why a word is no unit, and the unit that was probably meant."""
     unit = _find(word)
     return unit if isinstance(unit, str) else f"{word} is not a known unit{_similar(word, None)}"
 
@@ -226,7 +226,7 @@ def kind_of(exponents: Exponents | None) -> str:
 
 @lru_cache(maxsize=1000)
 def _find(word: str) -> Unit | str | None:
-    """A unit word, or why it cannot be used, or None where nobody knows it."""
+    """A unit word, or why it cannot be used, or None if it is unknown."""
     if word in _TABLE:
         return _TABLE[word]
     if product := re.fullmatch(r"([mkMG]?(?:N|Pa|J|W))(m|cm|mm|s|h)", word):
@@ -237,7 +237,7 @@ def _find(word: str) -> Unit | str | None:
 
 
 def _similar(word: str, wanted: Exponents | None) -> str:
-    """Hint to what a word may have been meant to be; of the units of the wanted exponents, if there are any."""
+    """The unit that was probably meant, of the wanted dimension if one is similar."""
     plain = unicodedata.normalize("NFKC", word)
     power = re.fullmatch(r"([^\W\d]+)([2-9])", plain)
     if power and power.group(1) in _TABLE:

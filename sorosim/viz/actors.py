@@ -244,7 +244,7 @@ class RobotActors:
         mapper.scalar_range, mapper.scalar_visibility = bounds[:2], True
         return mapper, quantity, bounds[2]
 
-    # -- what they show --------------------------------------------------------------------------------------------
+    # -- colours and state -----------------------------------------------------------------------------------------
 
     def update(self, frame: Frame, options: DrawingOptions, floor: Floor | None, scale: ArrowScale | None) -> None:
         """Show a frame."""

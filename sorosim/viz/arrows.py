@@ -93,7 +93,7 @@ class ArrowScale:
             max((np.linalg.norm(values, axis=1).max(initial=0.0) for values in table), default=0.0)
             for table in ([one.force for one in wrenches], [one.moment for one in wrenches])
         ]
-        # what a picture of this size cannot tell from rounding is left out: 1e-9 N m beside 1 N
+        # arrows that are rounding at the size of this picture are left out: 1e-9 N m beside 1 N
         most = max(largest[0] * size, largest[1])
         force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))
         self.largest = (float(force / size), float(moment))

@@ -64,7 +64,7 @@ def level_view(view: str, up: Array) -> str:
 
 
 def camera_axes(up: Array, view: str) -> tuple[Array, Array, Array, Array]:
-    """Unit vectors to the right, upwards and towards the eye in a view, and what is upright in it."""
+    """Unit vectors to the right, upwards and towards the eye in a view, and its vertical axis."""
     frame = np.stack([*level_axes(up), up])
     direction = VIEWS[level_view(view, up)]
     toward = np.array(direction) @ frame

@@ -29,7 +29,7 @@ LINES: dict[str, tuple[Any, float]] = {
 MARKS = {"fold": ("o", PALETTE[1]), "branch": ("s", PALETTE[2]), "flutter": ("^", PALETTE[3]),
          "stability": ("D", PALETTE[5])}  # fmt: skip
 MOST_SHAPES = 5
-# what moves by less than this part of its distance from the origin stands still, as the end of an arch on two hinges
+# a point that moves by less than this part of its distance from the origin is at rest, as the end of an arch
 STILL = 1e-6
 
 

@@ -39,7 +39,7 @@ class Part(NamedTuple):
     points: slice  # its points among all
     faces: IntArray  # (m, 3) its triangles as indices of points, counter-clockwise from outside
     convex: bool = False  # surely; of a rod it may change
-    colour: str = ""  # code of the colour of a body that has one of its own
+    colour: str = ""  # code of the colour of a body with an explicit colour
 
 
 class Shape(NamedTuple):

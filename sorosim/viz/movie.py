@@ -227,7 +227,7 @@ def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int,
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps!r}", "-i", "-"]
     target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(path)]
     command = [_encoder(), "-y", "-loglevel", "error", *source, *target]
-    # a session of its own: Ctrl-C is for us
+    # a session of its own, so that Ctrl-C reaches this process only
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as coder:
         assert coder.stdin is not None  # for the type checker
         assert coder.stderr is not None
@@ -236,7 +236,7 @@ def _write_mp4(path: Path, images: Iterator[Image], fps: float, size: tuple[int,
                 coder.stdin.write(np.ascontiguousarray(image).tobytes())
             coder.stdin.close()
         except BrokenPipeError:
-            pass  # it has ended, and says below why
+            pass  # it has ended; its error is raised below
         except BaseException:
             coder.kill()
             raise

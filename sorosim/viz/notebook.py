@@ -21,7 +21,7 @@ Show = Callable[[Any], str | None]
 
 
 def _or_none(make: Show) -> Show:
-    """A notebook must not fail where it only wants to show something: None lets it show the plain text."""
+    """Return None instead of an error: the notebook then shows the plain text."""
 
     @wraps(make)
     def representation(thing: Any) -> str | None:
@@ -43,7 +43,7 @@ def _page(title: str, rows: Iterable[tuple[str, str]], picture: str) -> str:
 
 
 def _picture(robot: Robot, states: list[Array], path: Array | None = None) -> str:
-    with suppress(Exception):  # the table is worth showing without it
+    with suppress(Exception):  # then the table is shown without it
         return side_view(robot, states, path)
     return ""
 

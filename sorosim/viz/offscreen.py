@@ -1,4 +1,4 @@
-"""Whether this machine can draw: VTK without OpenGL ends the whole process, so a child is asked first."""
+"""Whether this machine can render: VTK without OpenGL ends the whole process, so a child process tries first."""
 
 from __future__ import annotations
 

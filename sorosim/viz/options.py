@@ -21,7 +21,7 @@ UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumera
 
 @dataclass(frozen=True)
 class DrawingOptions:
-    """What is drawn beside the links, in which colours, and from where.
+    """Options of drawings: what is drawn beside the links, in which colours, and from where.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class DrawingOptions:
         return new
 
     def colour_of(self, robot: Robot) -> str:
-        """What colours show, also where nothing was asked for."""
+        """The quantity that colours show, also by default."""
         if self.colour is not None:
             return self.colour
         return TENSION if has_tendons(robot) else PLAIN

@@ -26,7 +26,7 @@ SLOWEST, FASTEST = 2.0**-10, 2.0**10
 
 
 class Key(NamedTuple):
-    """A key and what it does."""
+    """A key and its command."""
 
     name: str  # as VTK calls it
     label: str  # in the help
@@ -125,7 +125,7 @@ class Playback:
         self.t = float(np.clip(t, self.start, self.end))
 
     def tick(self, passed: float) -> None:
-        """Let time pass [s]: go on if playing; at the end start again, or pause."""
+        """Advance the clock [s] if playing; at the end loop or pause."""
         if not self.playing:
             return
         t, span = self.t + passed * self.speed, self.end - self.start
@@ -273,7 +273,7 @@ class Player:
         bar = slider.GetRepresentation()
         bar.SetSliderLength(0.008)
         bar.SetEndCapLength(0.0)
-        bar.ShowSliderLabelOff()  # the clock tells it
+        bar.ShowSliderLabelOff()  # the clock shows it
         return slider
 
     def _listen(self) -> None:
@@ -292,7 +292,7 @@ class Player:
             self.draw()
 
     def press(self, key: str) -> None:
-        """Do what a key asks for."""
+        """Execute the command of a key."""
         action = self.state.press(key)
         if action is None:
             return

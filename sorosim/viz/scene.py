@@ -196,7 +196,7 @@ class Scene:
         if self.arrow_scale.kinds != before:
             self._show_legend()
 
-    # -- what it shows ---------------------------------------------------------------------------------------------
+    # -- state of the picture --------------------------------------------------------------------------------------
 
     def fit(self, states: ArrayLike, inputs: ArrayLike | None = None) -> None:
         """Suit camera, floor and colours to a whole motion of one robot.
@@ -277,7 +277,7 @@ class Scene:
 
     @property
     def _finer(self) -> int:
-        """How much finer than the picture we draw, for smooth edges; VTK's own ways are slower without a card."""
+        """Supersampling factor for smooth edges; VTK's own antialiasing is slower without a graphics card."""
         return 2 if self._off_screen and max(self.size) <= LARGEST_SIDE // 2 else 1
 
     def _window(self) -> list[int]:

@@ -12,7 +12,7 @@ import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
 from sorosim.doctor.quadrature import missed
-from sorosim.equations.failure import of_statics
+from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.loads.base import LoadValues
 from tests.helpers.arms import rubber_arm
@@ -248,7 +248,7 @@ def test_a_dead_end_moment_flutters_and_does_not_buckle():
     assert "flutters at" in reported.what
     assert "buckl" not in reported.what + reported.remedy
     # a complex pair of the tangent is no limit of the load
-    assert "gives way" not in of_statics(StaticSystem(robot, eq.u, {}), eq.q).words
+    assert "gives way" not in diagnose_statics(StaticSystem(robot, eq.u, {}), eq.q).words
     needed = float(re.search(r"damping of materials of (\S+) s times their young", reported.remedy)[1])
     assert sorosim.statics(end_moment(f"{1e6 * needed} Pa*s")).stable
 
