@@ -74,15 +74,15 @@ class Registry:
     def _known(self) -> dict[str, Any]:
         return {**self.declared(), **self._registered}
 
-    def register(self, name: str, found: Any) -> None:
+    def register(self, name: str, thing: Any) -> None:
         """Make something known under a name, which must not be taken by anything else."""
         where = f"register_{self.what}"
         if not isinstance(name, str) or not name.isidentifier():
             raise ModelError(where, "a name of letters, digits and _", describe(name))
-        self.check(where, name, found)
-        if self._known.get(name, found) is not found:
+        self.check(where, name, thing)
+        if self._known.get(name, thing) is not thing:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
-        self._registered[name] = found
+        self._registered[name] = thing
 
     def known(self) -> Iterable[str]:
         """Names of those that are loaded."""
@@ -105,10 +105,10 @@ class Registry:
         """The name of a type, None if it has none."""
         for name in self.names():
             try:
-                found = self.get(name)
+                thing = self.get(name)
             except ModelError:  # one that does not load is not this one
                 continue
-            if found is kind:
+            if thing is kind:
                 return name
         return None
 
@@ -127,12 +127,12 @@ class Registry:
             raise ModelError(where, "one plug-in of this name", " and ".join(values), "uninstall one of them")
         where = f"{where} (plug-in {values[0]})"
         try:
-            found = points[0].load()
-            found = found() if self.objects and isinstance(found, type) else found
+            thing = points[0].load()
+            thing = thing() if self.objects and isinstance(thing, type) else thing
         except Exception as error:
             raise ModelError(where, "a plug-in that loads", f"{type(error).__name__}: {error}") from error
-        self.check(where, name, found)
-        return found
+        self.check(where, name, thing)
+        return thing
 
 
 def _installed() -> tuple[tuple[str, int], ...]:

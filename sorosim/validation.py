@@ -114,16 +114,16 @@ def number(
     Booleans, texts, complex numbers, NaN and, unless allowed, infinity are refused; ``expected`` is the wording of the
     error.
     """
-    found = as_real(value)
-    if found is None:
+    converted = as_real(value)
+    if converted is None:
         raise error(where, expected, describe(value))
-    seen = found.real
-    if LARGEST < abs(seen) < math.inf:
+    size = converted.real
+    if LARGEST < abs(size) < math.inf:
         raise error(where, f"{expected}, and none beyond {LARGEST:g}", describe(value), "look for a wrong unit")
-    finite = math.isfinite(seen) or (infinite and not math.isnan(seen))
-    if not (finite and above < seen and least <= seen <= upto):
+    finite = math.isfinite(size) or (infinite and not math.isnan(size))
+    if not (finite and above < size and least <= size <= upto):
         raise error(where, expected, describe(value))
-    return found
+    return converted
 
 
 def positive(where: str, value: Any, *, infinite: bool = False) -> float:

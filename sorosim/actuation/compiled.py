@@ -120,7 +120,7 @@ def rest_length(row: IntArray, value: Array, actuator: int) -> float:
 
 
 def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Place]) -> tuple[Any, ...]:
-    """Rows of tendons with friction, from the pulled end on, and operators to differentiate and integrate along them."""
+    """Rows of tendons with friction, from the pulled end on, and their operators of differentiation and integration."""
     rows_of_tendons: list[tuple[int, ...]] = []
     friction: list[tuple[float, float]] = []
     lines: list[int] = []

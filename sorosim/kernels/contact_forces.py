@@ -120,16 +120,16 @@ def nearest_on_core(surfaces, core, other, ws, contact):
         vectors[sf.E],
     )
     out, slopes = contact.wide[0, 0], vectors[sf.WORK]
-    row, theirs = surfaces.core[core], surfaces.core[other]
-    there = surfaces.value[theirs[sf.CORE_AT] : theirs[sf.CORE_AT] + sf.N_CORE_VALUES]
-    free_a, free_b = row[sf.FORM] == sf.SEGMENT, theirs[sf.FORM] == sf.SEGMENT
-    into_world(ws.pose[theirs[sf.NODE_0]], there[sf.END_0 : sf.END_0 + 3], b)
-    r_b, slope_b, mid_a, mid_b = there[sf.RADIUS_0], 0.0, 0.0, 0.0
+    row, other_row = surfaces.core[core], surfaces.core[other]
+    other_value = surfaces.value[other_row[sf.CORE_AT] : other_row[sf.CORE_AT] + sf.N_CORE_VALUES]
+    free_a, free_b = row[sf.FORM] == sf.SEGMENT, other_row[sf.FORM] == sf.SEGMENT
+    into_world(ws.pose[other_row[sf.NODE_0]], other_value[sf.END_0 : sf.END_0 + 3], b)
+    r_b, slope_b, mid_a, mid_b = other_value[sf.RADIUS_0], 0.0, 0.0, 0.0
     if free_a:
         mid_a = TO_MIDDLE * surfaces.value[row[sf.CORE_AT] + sf.DRAWN]
     if free_b:
-        into_world(ws.pose[theirs[sf.NODE_1]], there[sf.END_1 : sf.END_1 + 3], vectors[sf.B_1])
-        slope_b, mid_b = there[sf.RADIUS_1] - r_b, TO_MIDDLE * there[sf.DRAWN]
+        into_world(ws.pose[other_row[sf.NODE_1]], other_value[sf.END_1 : sf.END_1 + 3], vectors[sf.B_1])
+        slope_b, mid_b = other_value[sf.RADIUS_1] - r_b, TO_MIDDLE * other_value[sf.DRAWN]
         for i in range(3):
             t_b[i] = vectors[sf.B_1, i] - b[i]
     slopes[0], slopes[1] = number[sf.SLOPE_A], slope_b

@@ -56,29 +56,29 @@ def add_candidate(surfaces, group, i, j, n_cores, contact):
         return
     row = surfaces.group[group]
     core = row[sf.CORES_A] + i
-    mine = surfaces.core[core]
+    row_i = surfaces.core[core]
     if j < n_cores:
         other = row[sf.CORES_A] + j
-        theirs = surfaces.core[other]
-        if not (mine[sf.MEETS] & theirs[sf.MEETS] & sf.CORES):
+        row_j = surfaces.core[other]
+        if not (row_i[sf.MEETS] & row_j[sf.MEETS] & sf.CORES):
             return
-        surface, same_side = theirs[sf.CORE_SURFACE], (core < row[sf.CORES_B]) == (other < row[sf.CORES_B])
-        if surface == mine[sf.CORE_SURFACE]:
+        surface, same_side = row_j[sf.CORE_SURFACE], (core < row[sf.CORES_B]) == (other < row[sf.CORES_B])
+        if surface == row_i[sf.CORE_SURFACE]:
             # neighbours on a rod are apart by no more than half a turn of the tightest bend
-            x, y = surfaces.value[mine[sf.CORE_AT] :], surfaces.value[theirs[sf.CORE_AT] :]
+            x, y = surfaces.value[row_i[sf.CORE_AT] :], surfaces.value[row_j[sf.CORE_AT] :]
             between = max(y[sf.ARC_0] - x[sf.ARC_1], x[sf.ARC_0] - y[sf.ARC_1])
             if between <= 0.5 * pi * (x[sf.RADIUS_0] + y[sf.RADIUS_0]) * (1.0 + 1e-9):
                 return
     else:
         k = row[sf.SOLIDS_A] + j - n_cores
-        if not (mine[sf.MEETS] & surfaces.solid[k, sf.SOLID_CLASS]):
+        if not (row_i[sf.MEETS] & surfaces.solid[k, sf.SOLID_CLASS]):
             return
         surface, same_side = surfaces.solid[k, sf.SOLID_SURFACE], (core < row[sf.CORES_B]) == (k < row[sf.SOLIDS_B])
         other = -1 - k
     if same_side and row[sf.AMONG] == 0:
         return
     first = row[sf.SURFACE_0]
-    if surfaces.apart[row[sf.APART] + (mine[sf.CORE_SURFACE] - first) * row[sf.N_SURFACES] + surface - first] != 0:
+    if surfaces.apart[row[sf.APART] + (row_i[sf.CORE_SURFACE] - first) * row[sf.N_SURFACES] + surface - first] != 0:
         return
     k = contact.counts[sf.PAIRS]
     if k >= contact.pair.shape[0]:

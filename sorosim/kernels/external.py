@@ -180,16 +180,16 @@ def add_pair_load(k, A, B, g_A, V_A, V_B, f, K, D, external):
 @kernel_in_place
 def gather_chain(tree, ws, node, order, out, index):
     """World columns J or J', by order, of a node, row by row in out (6 ndof,); their coordinates; returns how many."""
-    ndof, found = tree.rows.shape[0], 0
+    ndof, count = tree.rows.shape[0], 0
     while node >= 0:
         n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
         for j in range(n):
-            index[found + j] = first + j
+            index[count + j] = first + j
             for r in range(6):
-                out[r * ndof + found + j] = ws.column[1 + order, work + r * n + j]
-        found += n
+                out[r * ndof + count + j] = ws.column[1 + order, work + r * n + j]
+        count += n
         node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
-    return found
+    return count
 
 
 @kernel_in_place
@@ -245,8 +245,8 @@ def relative_kinematics(nodes, frames, others, other_frames, ws, g_w, V, V_other
     """
     for i in range(nodes.shape[0]):
         node, other = nodes[i], max(others[i], -1)
-        mine, theirs, own = ws.pose[node], ws.pose[other], g_w[i]
-        compose_into(mine[:3], mine[3], frames[i, :3], frames[i, 3], own)
+        pose, other_pose, own = ws.pose[node], ws.pose[other], g_w[i]
+        compose_into(pose[:3], pose[3], frames[i, :3], frames[i, 3], own)
         # their frame, then the point in it: R^T R', R^T (p' - p)
         there = V_other[i]
         for r in range(6):
@@ -259,15 +259,15 @@ def relative_kinematics(nodes, frames, others, other_frames, ws, g_w, V, V_other
                 for j in range(3):
                     axis = 0.0
                     for k in range(3):
-                        axis += theirs[j, k] * other_frames[i, k, r]
+                        axis += other_pose[j, k] * other_frames[i, k, r]
                     total += axis * own[j, c]
                 out[r, c] = total
             total = 0.0
             for j in range(3):
-                axis, origin = 0.0, theirs[3, j]
+                axis, origin = 0.0, other_pose[3, j]
                 for k in range(3):
-                    axis += theirs[j, k] * other_frames[i, k, r]
-                    origin += theirs[j, k] * other_frames[i, 3, k]
+                    axis += other_pose[j, k] * other_frames[i, k, r]
+                    origin += other_pose[j, k] * other_frames[i, 3, k]
                 total += axis * (own[3, j] - origin)
             out[r, 3] = total
             out[3, r] = 0.0

@@ -61,8 +61,8 @@ class FibreWorkspace(NamedTuple):
 def make_fibre_workspace(fibres: Fibres) -> FibreWorkspace:
     """Allocate."""
     most = int(fibres.capstan[:, CAPSTAN_N].max(initial=0))
-    tension, left = np.zeros((2, len(fibres.input))), np.ones(len(fibres.row))
-    return FibreWorkspace(tension, left, np.zeros((len(fibres.line), 16)), np.zeros((most, 6)))
+    tension, transmission = np.zeros((2, len(fibres.input))), np.ones(len(fibres.row))
+    return FibreWorkspace(tension, transmission, np.zeros((len(fibres.line), 16)), np.zeros((most, 6)))
 
 
 @kernel_in_place

@@ -125,8 +125,7 @@ def add_friction(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
     n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
     P = tree.strain[at : at + 6 * n].reshape(n, 6)
     rates = qd[c0 : c0 + n]
-    At, slope, AtS, turned, X = scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
-    nu, y, Omega, twist, wrench = scratch[7, 0], scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[7, 4]
+    At, slope, nu, y, Omega = scratch[2], scratch[3], scratch[7, 0], scratch[7, 1], scratch[7, 2]
     C = scratch[8].reshape(36)[:10]
     moved_frame(tree, b, P, n, q, scratch, Omega, C, At)
     for i in range(n):
@@ -137,9 +136,16 @@ def add_friction(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
     for i in range(n):
         for j in range(n):
             tau[c0 + i] -= At[i, j] * y[j]
-    if not derivatives:
-        return
-    general = tree.segment[tree.block[b, FIRST], KIND] == GENERAL
+    if derivatives:
+        general = tree.segment[tree.block[b, FIRST], KIND] == GENERAL
+        add_friction_tangents(P, n, c0, rates, general, scratch, dq, dqd)
+
+
+@kernel_in_place
+def add_friction_tangents(P, n, c0, rates, general, scratch, dq, dqd):
+    """Derivatives of `add_friction`, from what it left in scratch; `general`: motions of the joint do not commute."""
+    At, slope, AtS, turned, X = scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    y, Omega, twist, wrench, C = scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[7, 4], scratch[8].reshape(36)[:10]
     for i in range(n):
         for j in range(n):
             AtS[i, j] = 0.0

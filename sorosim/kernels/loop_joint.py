@@ -60,11 +60,11 @@ def turn_about(a, theta, R):
 
 @kernel_in_place
 def split_motion(row, value, g, f, X, e, C, coordinate):
-    """Split g = X f: the joint's own motion f nearest to g, and what is left, with e = log X (6,); g, f, X (4, 3).
+    """Split g = X f: the joint's own motion f nearest to g, and the error X, e = log X (6,); g, f, X (4, 3).
 
     The turn about an axis is the twist part of the rotation: log X has no part along the axis, at any angle. A screw
     turns as far as it slides, for any number of turns. coordinate (2,): of the directions with laws, an angle
-    being the one nearest to its rest; C (10,): the functions C_k of the rotation that is left.
+    being the one nearest to its rest; C (10,): the functions C_k of the rotation of X.
     """
     a, turn, slide = value[AXIS : AXIS + 3], row[TURN], value[SLIDE : SLIDE + 9]
     p = g[3]

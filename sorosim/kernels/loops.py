@@ -29,8 +29,8 @@ from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 # rows of Closure.value and blocks of Closure.matrix
 ERROR, RATE, ACCELERATION = range(3)
 CONSTRAINT, ERROR_BY_Q, RATE_BY_Q, ACCELERATION_BY_Q, ACCELERATION_BY_QD = range(5)
-# poses of a loop in Closure.pose: of A and B in the world, of A in B, the joint's own motion f, what is left of A in B
-POSE_A, POSE_B, POSE_BA, OWN, LEFT = range(5)
+# poses of a loop in Closure.pose: of A and B in the world, of A in B, the joint's motion f, the error X
+POSE_A, POSE_B, POSE_BA, JOINT_POSE, ERROR_POSE = range(5)
 
 
 @by_reference
@@ -43,7 +43,7 @@ class Closure(NamedTuple):
     pose: np.ndarray  # (n_loops, 5, 4, 3): named above
     wrench: np.ndarray  # (n_loops, 6) on A, in frame B
     law: np.ndarray  # (n_loops, 2): coordinates of the directions with laws
-    left: np.ndarray  # (n_loops, 16): log of what is left of A in B (6,), and the functions C_k of its rotation
+    error_log: np.ndarray  # (n_loops, 16): log of the error X (6,), and the functions C_k of its rotation
     wide: np.ndarray  # (9, 6 ndof) scratch
     scratch: np.ndarray  # (6, 6, 6) scratch
 
@@ -65,7 +65,7 @@ def close_loops(loops, ws, u, closure) -> None:
     scratch = closure.scratch[0]
     relative, y, nu, acceleration = scratch[0], scratch[1], scratch[2], scratch[3]
     for k in range(loops.row.shape[0]):
-        row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.left[k, :6]
+        row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.error_log[k, :6]
         A, B = row[lj.NODE_A], row[lj.NODE_B]
         frame_A, frame_B = (
             value[lj.FRAME_A : lj.FRAME_A + 12].reshape(4, 3),
@@ -74,7 +74,8 @@ def close_loops(loops, ws, u, closure) -> None:
         compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
         compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
         relative_into(pose[POSE_A], pose[POSE_B], pose[POSE_BA])
-        split_motion(row, value, pose[POSE_BA], pose[OWN], pose[LEFT], e, closure.left[k, 6:], closure.law[k])
+        joint, rest, C = pose[JOINT_POSE], pose[ERROR_POSE], closure.error_log[k, 6:]
+        split_motion(row, value, pose[POSE_BA], joint, rest, e, C, closure.law[k])
 
         # nu and the twist rate y = A_A - A_B - ad_VB (V_A - V_B), both in B
         for r in range(6):
@@ -213,12 +214,12 @@ def rate_matrices(tree, loops, k, moving, ws, closure):
 @kernel_in_place
 def error_matrix(loops, k, closure):
     """de/dq of loop k, and how the coordinates of its laws change with C, left in scratch[1, :2]."""
-    scratch, pose, left, X = closure.scratch, closure.pose[k], closure.left[k], closure.wide[6]
+    scratch, pose, error_log, X = closure.scratch, closure.pose[k], closure.error_log[k], closure.wide[6]
     n = X.shape[0] // 6
     T_inv, error_map = scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
     split_maps(
-        loops.row[k], loops.value[k], pose[POSE_BA], pose[OWN], pose[LEFT], left[:6], left[6:], T_inv, scratch[3:6],
-        error_map, scratch[1, :2],
+        loops.row[k], loops.value[k], pose[POSE_BA], pose[JOINT_POSE], pose[ERROR_POSE], error_log[:6], error_log[6:],
+        T_inv, scratch[3:6], error_map, scratch[1, :2],
     )  # fmt: skip
     add_map(error_map, closure.wide[4], n, X)
     write_rows(loops.row[k], loops.value[k], X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])

@@ -74,10 +74,10 @@ def choose_step(march, rows):
     number, count = march.number, march.counts
     if count[nm.ROW] >= rows.t.shape[0]:
         return
-    left = rows.t[count[nm.ROW]] - number[nm.TIME]
-    steps = ceil(left / min(number[nm.TARGET_STEP], number[nm.MAX_STEP]) * (1.0 - 1e-10))
+    remaining = rows.t[count[nm.ROW]] - number[nm.TIME]
+    steps = ceil(remaining / min(number[nm.TARGET_STEP], number[nm.MAX_STEP]) * (1.0 - 1e-10))
     count[nm.STEPS_LEFT] = max(steps, 1)
-    number[nm.STEP] = left / count[nm.STEPS_LEFT]
+    number[nm.STEP] = remaining / count[nm.STEPS_LEFT]
 
 
 @kernel_in_place
@@ -107,11 +107,11 @@ def iterate(model, march, ws, closure, saddle):
     theta = number[nm.CONTRACTION]
     if not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON):
         return NO_CONVERGENCE
-    left = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
+    error = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
     tight = max(CLOSED_RATE * number[nm.STEP] * number[nm.STEP], CLOSED_TIGHTEST)
     closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number[nm.GAP]))
     number[nm.GAP] = gap
-    if left <= NEWTON and closed:
+    if error <= NEWTON and closed:
         if k == 0:
             number[nm.CONTRACTION] = 0.0  # nothing was slow
         return CONVERGED

@@ -73,11 +73,11 @@ def least_inside(a, t_a, mid_a, b, t_b, mid_b, slopes, e, out):
     la, mb = 0.5 - (bb * along_a - ab * along_b) / det, 0.5 - (aa * along_b - ab * along_a) / det
     if slopes[0] != 0.0 or slopes[1] != 0.0:
         w_a, w_b = (bb * slopes[0] - ab * slopes[1]) / det, (aa * slopes[1] - ab * slopes[0]) / det
-        left = 1.0 - slopes[0] * w_a - slopes[1] * w_b
-        if left <= 0.0:
+        regularity = 1.0 - slopes[0] * w_a - slopes[1] * w_b
+        if regularity <= 0.0:
             return -1.0, -1.0
         axes_distance(a, t_a, mid_a, la, b, t_b, mid_b, mb, slopes, e, out)
-        la, mb = la + out[0] * w_a / sqrt(left), mb + out[0] * w_b / sqrt(left)
+        la, mb = la + out[0] * w_a / sqrt(regularity), mb + out[0] * w_b / sqrt(regularity)
     return la, mb
 
 

@@ -220,9 +220,9 @@ def solve(march, closure, x):
 def change_step(model, march, ws, closure, saddle) -> None:
     """Fit what depends on the size of the step to the new one.
 
-    The method's accelerations belong to times shifted by a part of the step: change the shift with it. The method closes
-    loops on positions only: its rates violate the constraints by A qd ~ h^2; where the step changes, the difference,
-    divided by h, would appear in the multipliers.
+    The method's accelerations belong to times shifted by a part of the step: change the shift with it. The method
+    closes loops on positions only: its rates violate the constraints by A qd ~ h^2; where the step changes, the
+    difference, divided by h, would appear in the multipliers.
     """
     number, state = march.number, march.state
     h, last = number[STEP], number[LAST_STEP]

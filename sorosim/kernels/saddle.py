@@ -114,14 +114,14 @@ def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
     rank, least, beyond = 0, 1.0, rank_tolerance(loops, error, known_rank)
     for k in range(m):
         # the column of which most is left
-        best, left = k, -1.0
+        best, largest = k, -1.0
         for j in range(k, m):
-            remains = sqrt(dot(Q[j], Q[j])) / norm[order[j]]
-            if remains > left:
-                best, left = j, remains
-        if not left > (RANK_TOLERANCE if k < known_rank else beyond):
+            remaining = sqrt(dot(Q[j], Q[j])) / norm[order[j]]
+            if remaining > largest:
+                best, largest = j, remaining
+        if not largest > (RANK_TOLERANCE if k < known_rank else beyond):
             break
-        least = min(least, left)
+        least = min(least, largest)
         if best != k:
             for i in range(n):
                 Q[k, i], Q[best, i] = Q[best, i], Q[k, i]

@@ -264,6 +264,27 @@ def on_triangle(t, y, near):
 
 
 @kernel_in_place
+def edge_direction(t, y, out):
+    """out (3,): unit vector along the edge of triangle t that is nearest to a point y on it."""
+    a, b, c = t[3:6], t[6:9], t[9:12]
+    least = inf
+    for k in range(3):
+        p = a if k == 0 else (b if k == 1 else c)
+        q = b if k == 0 else (c if k == 1 else a)
+        length, along = 0.0, 0.0
+        for i in range(3):
+            length += (q[i] - p[i]) ** 2
+            along += (q[i] - p[i]) * (y[i] - p[i])
+        off = 0.0
+        for i in range(3):
+            off += (y[i] - p[i] - along / length * (q[i] - p[i])) ** 2
+        if off < least:
+            least = off
+            for i in range(3):
+                out[i] = (q[i] - p[i]) / sqrt(length)
+
+
+@kernel_in_place
 def polyhedron_distance(f, y, n, H, scratch):
     """Distance to a convex polyhedron: inside that of the nearest plane, outside that of the nearest triangle."""
     count, rounding, deepest, facing = int(f[0]), f[1], -inf, 0
@@ -279,7 +300,7 @@ def polyhedron_distance(f, y, n, H, scratch):
         n[i] = t[i]
     if deepest <= 0.0:
         return deepest - rounding
-    least, region, found = inf, 0, 0
+    least, region, nearest = inf, 0, 0
     for k in range(count):
         t = triangles[k]
         if t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5]) <= 0.0:
@@ -288,21 +309,21 @@ def polyhedron_distance(f, y, n, H, scratch):
         d = (y[0] - near[0]) ** 2 + (y[1] - near[1]) ** 2 + (y[2] - near[2]) ** 2
         # edges inside a face belong to two triangles: the plane of the nearer one is the better answer
         if d < least * (1.0 - 1e-14) or (d <= least * (1.0 + 1e-14) and where < region):
-            least, region, found = d, where, k
+            least, region, nearest = d, where, k
             for i in range(3):
                 best[i] = near[i]
     d = sqrt(least)
     if region == 0 or d < TOGETHER:
-        t = triangles[found]
+        t = triangles[nearest]
         for i in range(3):
             n[i] = t[i]
         return d - rounding
     along = 0.0
     for i in range(3):
-        along += triangles[found, i] * (y[i] - best[i]) / d
+        along += triangles[nearest, i] * (y[i] - best[i]) / d
     if along > 1.0 - 1e-12:  # an edge inside a face
         for i in range(3):
-            n[i] = triangles[found, i]
+            n[i] = triangles[nearest, i]
         return d - rounding
     for i in range(3):
         n[i] = (y[i] - best[i]) / d
@@ -312,23 +333,7 @@ def polyhedron_distance(f, y, n, H, scratch):
                 H[i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d
         return d - rounding
     # an edge: curved across it only
-    t = triangles[found]
-    a, b, c = t[3:6], t[6:9], t[9:12]
-    least = inf
-    for k in range(3):
-        p = a if k == 0 else (b if k == 1 else c)
-        q = b if k == 0 else (c if k == 1 else a)
-        length, along = 0.0, 0.0
-        for i in range(3):
-            length += (q[i] - p[i]) ** 2
-            along += (q[i] - p[i]) * (best[i] - p[i])
-        off = 0.0
-        for i in range(3):
-            off += (best[i] - p[i] - along / length * (q[i] - p[i])) ** 2
-        if off < least:
-            least = off
-            for i in range(3):
-                near[i] = (q[i] - p[i]) / sqrt(length)
+    edge_direction(triangles[nearest], best, near)
     across[0] = n[1] * near[2] - n[2] * near[1]
     across[1] = n[2] * near[0] - n[0] * near[2]
     across[2] = n[0] * near[1] - n[1] * near[0]

@@ -32,26 +32,26 @@ class Edges:
 
     Parameters
     ----------
-    found : (n,) array
-        Where signals change, each the first number at which they are other than before.
-    marks : (m,) array
-        Increasing times at which something else happens; changes next to one are moved onto it.
+    discontinuities : (n,) array
+        Times of discontinuities, each the first number after one.
+    other_times : (m,) array
+        Increasing times of other restarts and rows; a discontinuity next to one is moved onto it.
     dt_out : float
         Spacing of results [s].
     """
 
-    def __init__(self, found: Array, marks: Array, dt_out: float) -> None:
+    def __init__(self, discontinuities: Array, other_times: Array, dt_out: float) -> None:
         groups: list[list[float]] = []
-        for t in map(float, np.unique(found)):
+        for t in map(float, np.unique(discontinuities)):
             if groups and t - groups[-1][-1] <= _same(t, dt_out):
                 groups[-1].append(t)
             else:
                 groups.append([t])
         self._first, self._last = np.array([g[0] for g in groups]), np.array([g[-1] for g in groups])
         self.times = self._last.copy()  # increasing
-        for i, t in enumerate(self._last if len(marks) else ()):
-            k = int(np.searchsorted(marks, t))
-            near = min(marks[max(k - 1, 0) : k + 1], key=lambda mark: abs(mark - t))
+        for i, t in enumerate(self._last if len(other_times) else ()):
+            k = int(np.searchsorted(other_times, t))
+            near = min(other_times[max(k - 1, 0) : k + 1], key=lambda mark: abs(mark - t))
             if abs(near - t) <= _same(t, dt_out):
                 self.times[i] = near
 
@@ -77,18 +77,18 @@ def edges(signals: Sequence[Signal], t_end: float, dt_out: float) -> Array:
     """
     cell = dt_out / min(MOST_CELLS_A_ROW, math.ceil(dt_out / CELL))
     n = min(math.ceil(t_end / cell), MAX_CELLS)
-    found: list[float] = []
+    discontinuities: list[float] = []
     for signal in signals:
         if isinstance(signal, TableSignal):
-            found += _edges_of_table(signal)[:MAX_EDGES]
+            discontinuities += _edges_of_table(signal)[:MAX_EDGES]
         elif not isinstance(signal, ConstantSignal | CallableSignal):
             looked, own = _SignalProbe(signal), []
             for first in range(0, n, CHUNK):
                 own += looked.edges(cell * np.arange(first, min(first + CHUNK, n) + 1, dtype=float))
                 if len(own) >= MAX_EDGES:
                     break
-            found += own
-    times = np.unique(np.array(found, dtype=float))
+            discontinuities += own
+    times = np.unique(np.array(discontinuities, dtype=float))
     return np.asarray(times[(times > SAME_TIME * dt_out) & (times < t_end)][:MAX_EDGES])
 
 
@@ -137,8 +137,8 @@ def _rate_jump_of_table(table: TableSignal, begin: float, end: float) -> float |
     after = np.concatenate([c[:, 1], [0.0]])
     share = EXACT if table.interpolation == "linear" else TABLE_JUMP
     jumps = np.abs(after - before) > share * np.maximum(np.abs(before), np.abs(after)).max()
-    found = table.times[jumps & (table.times > begin) & (table.times < end)]
-    return float(found[0]) if len(found) else None
+    discontinuities = table.times[jumps & (table.times > begin) & (table.times < end)]
+    return float(discontinuities[0]) if len(discontinuities) else None
 
 
 class _SignalProbe:
@@ -161,14 +161,14 @@ class _SignalProbe:
         still = (jets[:, 1] == 0.0) & (jets[:, 2] == 0.0)
         values = np.where(still, jets[:, 0], np.nan)
         changed = (still[1:] != still[:-1]) | (still[1:] & (values[1:] != values[:-1]))
-        found: list[float] = []
+        discontinuities: list[float] = []
         for k in np.flatnonzero(changed)[:MAX_EDGES]:
-            found += self.changes(float(times[k]), float(times[k + 1]))
+            discontinuities += self.changes(float(times[k]), float(times[k + 1]))
         finite = np.asarray(np.isfinite(jets).all(axis=1))
         moving = np.flatnonzero(~(still[1:] | still[:-1]) & finite[1:] & finite[:-1])
         scale = np.diff(times) * (np.abs(jets[1:, 1]) + np.abs(jets[:-1, 1]))
         jumps = self.jumps(times, jets, 0, VALUE_JUMP, scale, moving)
-        return sorted([*found, *map(float, jumps)])
+        return sorted([*discontinuities, *map(float, jumps)])
 
     def rest(self, t: float) -> float | None:
         """Value where it rests; None where it moves."""
@@ -177,15 +177,15 @@ class _SignalProbe:
 
     def changes(self, begin: float, end: float) -> list[float]:
         """Where it begins to move or comes to rest from one time to another, at which it is not alike."""
-        found: list[float] = []
+        discontinuities: list[float] = []
         now, later = self.rest(begin), self.rest(end)
-        while now != later and len(found) < MAX_EDGES_A_CELL:
+        while now != later and len(discontinuities) < MAX_EDGES_A_CELL:
             low, high = begin, end
             while low < (middle := 0.5 * (low + high)) < high:
                 low, high = (middle, high) if self.rest(middle) == now else (low, middle)
-            found.append(high)
+            discontinuities.append(high)
             begin, now = high, self.rest(high)
-        return found
+        return discontinuities
 
     def jumps(
         self, times: Array, jets: Array, order: int, share: float, scale: float | Array,
@@ -200,7 +200,7 @@ class _SignalProbe:
             cells = np.arange(len(times) - 1) if cells is None else cells
             a, b, begin, end = times[cells], times[cells + 1], jets[cells], jets[cells + 1]
             floor = np.broadcast_to(scale, len(times) - 1)[cells]
-            found = [np.zeros(0)]
+            discontinuities = [np.zeros(0)]
             while len(a):
                 middle = 0.5 * (a + b)
                 between = self.jets(middle)
@@ -209,13 +209,13 @@ class _SignalProbe:
                 size = np.abs(begin[:, order]) + np.abs(end[:, order])
                 rough = ~(missing <= share * (size + floor))  # or no number
                 narrow = (middle <= a) | (middle >= b)
-                found.append(b[rough & narrow])
-                kept = np.flatnonzero(rough & ~narrow)
-                if len(kept) > CHUNK:
-                    kept = kept[np.argsort(-missing[kept], kind="stable")[:CHUNK]]
-                a, b = np.concatenate([a[kept], middle[kept]]), np.concatenate([middle[kept], b[kept]])
+                discontinuities.append(b[rough & narrow])
+                halved = np.flatnonzero(rough & ~narrow)
+                if len(halved) > CHUNK:
+                    halved = halved[np.argsort(-missing[halved], kind="stable")[:CHUNK]]
+                a, b = np.concatenate([a[halved], middle[halved]]), np.concatenate([middle[halved], b[halved]])
                 begin, end = (
-                    np.concatenate([begin[kept], between[kept]]), np.concatenate([between[kept], end[kept]])
+                    np.concatenate([begin[halved], between[halved]]), np.concatenate([between[halved], end[halved]])
                 )  # fmt: skip
-                floor = np.concatenate([floor[kept], floor[kept]])
-        return np.concatenate(found)
+                floor = np.concatenate([floor[halved], floor[halved]])
+        return np.concatenate(discontinuities)

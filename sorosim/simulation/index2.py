@@ -41,14 +41,14 @@ class StabilisedIndex2:
         """Integrate by IDA; the contract is in `sorosim.solvers.base`."""
         t, n, free = float(problem.t_out[0]), self.n, self.free
         q, qd, qdd = self.system.coordinates(t, problem.x0)
-        found = self.system.forward(task.FORWARD, t, q, qd, qdd)
-        A = found.closure.matrix[CONSTRAINT][:, free]
+        evaluation = self.system.forward(task.FORWARD, t, q, qd, qdd)
+        A = evaluation.closure.matrix[CONSTRAINT][:, free]
         self.rank = k = len(independent_rows(self.system.robot, A))
         self.near = np.linalg.svd(self.size * A)[0][:, :k]
         self.B = cho_solve((elastic_weight(self.system.robot, q, free), False), np.eye(n))
-        multiplier = np.linalg.lstsq(A.T @ self.basis(A), A.T @ found.closure.multiplier, rcond=None)[0]
+        multiplier = np.linalg.lstsq(A.T @ self.basis(A), A.T @ evaluation.closure.multiplier, rcond=None)[0]
         y0 = np.concatenate([q[free], qd[free], multiplier, np.zeros(k)])
-        yd0 = np.concatenate([qd[free], found.qdd[free], np.zeros(2 * k)])
+        yd0 = np.concatenate([qd[free], evaluation.qdd[free], np.zeros(2 * k)])
         dae = Dae(self.residual, self.jacobian, y0, yd0, np.arange(2 * n, 2 * (n + k)))
         return integrate(problem, dae)
 
@@ -74,25 +74,25 @@ class StabilisedIndex2:
         """F(t, y, dy/dt); y + mu needs A, and with it all derivatives."""
         q, qd, qdd, multiplier, mu = self.split(t, y, yd)
         free = self.free
-        found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
-        P = self.basis(found.closure.matrix[CONSTRAINT][:, free])
+        evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
+        P = self.basis(evaluation.closure.matrix[CONSTRAINT][:, free])
         self.last = q, P
-        A, value = P.T @ found.closure.matrix[CONSTRAINT][:, free], found.closure.value @ P
+        A, value = P.T @ evaluation.closure.matrix[CONSTRAINT][:, free], evaluation.closure.value @ P
         slip = yd[: self.n] - qd[free] - self.B @ (A.T @ mu)
-        return np.concatenate([slip, found.tau[free] - A.T @ multiplier, value[RATE], value[ERROR]])
+        return np.concatenate([slip, evaluation.tau[free] - A.T @ multiplier, value[RATE], value[ERROR]])
 
     def jacobian(self, t: float, y: Array, yd: Array, c: float) -> Array:
         """dF/dy + c dF/d(dy/dt) without the change of P, normal to its range, and that of A under mu, which is 0."""
         q, qd, qdd, multiplier, _ = self.split(t, y, yd)
         n, k, free = self.n, self.rank, self.free
-        seen = np.array_equal(q, self.last[0])
-        if not seen:
-            found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
-        P = self.last[1] if seen else self.basis(found.closure.matrix[CONSTRAINT][:, free])
+        is_cached = np.array_equal(q, self.last[0])
+        if not is_cached:
+            evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
+        P = self.last[1] if is_cached else self.basis(evaluation.closure.matrix[CONSTRAINT][:, free])
         self.near = P / self.size
-        found = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
-        A, E, V = (P.T @ found.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
-        K, C, M = (X[np.ix_(free, free)] for X in (found.dq, found.dqd, found.mass))
+        evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
+        A, E, V = (P.T @ evaluation.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
+        K, C, M = (X[np.ix_(free, free)] for X in (evaluation.dq, evaluation.dqd, evaluation.mass))
         none, square = np.zeros((n, k)), np.zeros((k, k))
         return np.block([
             [c * np.eye(n), -np.eye(n), none, -self.B @ A.T],

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,15 @@ class Start:
     exchanged: Array = field(default_factory=lambda: np.zeros(2))  # work and dissipation until then [J]
 
 
+class Attempt(NamedTuple):
+    """The outcome of one call of the integrator."""
+
+    solution: OdeSolution
+    interrupted: bool = False  # by Ctrl-C
+    described: bool = False  # whether the message of the solution has its cause
+    by_user: bool = False  # whether a function of the user failed
+
+
 class Integration:
     """One call of `simulate` or `resume`."""
 
@@ -162,38 +171,16 @@ class Integration:
 
     def integrated(self) -> Run:
         """Integrate; the journal stays open."""
-        options, start, problem = self.options, self.start, self.problem()
-        if self.out is not None:
-            self.open_journal(self.out)
-        if self.past is None and options["checkpoint"] is not None:
-            self.add_checkpoint(start.t, start.q, start.qd, {})
-        between, leave = self.restarts()
-        interrupted = described = by_user = False
-        try:
-            solution = integrate_with_restarts(self.integrator(), problem, between, self.at_restart, leave)
-        except KeyboardInterrupt:
-            interrupted, solution = True, self.partial_solution()
-        except (ModelError, InputError, PlugInError) as error:
-            reached_t = self.rows[-1][0][-1] if self.rows else start.t
-            if isinstance(error, InputError) and reached_t == start.t:
-                if self.journal is not None and not (self.past is not None and self.journal.replaced):
-                    self.journal.remove()  # the file is as it was
-                raise  # a user's function failed at the start: there is no partial run
-            solution, described = self.partial_solution(f"stopped at t = {reached_t:.6g} s: {error}"), True
-            by_user = isinstance(error, InputError | PlugInError)  # no other step or method helps
-        except FileError as error:
-            reached_t = self.rows[-1][0][-1] if self.rows else start.t
-            hint = f"what there is, up to t = {reached_t:g} s, is in {self.journal.path}"
-            raise FileError(error.file, f"{error.message}; {hint}") from None
-        hint = self.remedy(solution.message)
+        attempt = self.attempt()
+        solution, hint = attempt.solution, self.remedy(attempt.solution.message)
         if self.why:
             solution = replace(solution, success=False, message=self.why)
             hint = "springs, limits and driven coordinates keep it to them; revolute joints in series can turn on"
-        if solution.success and len(solution.t) and solution.t[-1] == options["t_end"]:
+        if solution.success and len(solution.t) and solution.t[-1] == self.options["t_end"]:
             self.at_restart(float(solution.t[-1]), solution.x[-1], solution.stats)
         self.write_pending()
-        if not (solution.success or interrupted):
-            solution = append_last_state(self.system, solution, options["dt_out"])
+        if not (solution.success or attempt.interrupted):
+            solution = append_last_state(self.system, solution, self.options["dt_out"])
         run = self.assembled(solution)
         if energy_error := imbalance(run) if solution.success else "":
             run = replace(run, message=f"{run.message}; {energy_error}")
@@ -204,11 +191,40 @@ class Integration:
         self.finish(run)
         if energy_error:  # last: it may be an error
             warnings.warn(f"simulate '{run.robot.name}': {energy_error}", SorosimWarning, stacklevel=4)
-        if interrupted:
+        if attempt.interrupted:
             raise Interrupted(run.message, run)
         if not solution.success:
-            raise self.failure(solution, run, hint, described, by_user)
+            raise self.failure(solution, run, hint, attempt.described, attempt.by_user)
         return run
+
+    def attempt(self) -> Attempt:
+        """Call the integrator; interrupts and errors on the way end the solution early."""
+        options, start, problem = self.options, self.start, self.problem()
+        if self.out is not None:
+            self.open_journal(self.out)
+        if self.past is None and options["checkpoint"] is not None:
+            self.add_checkpoint(start.t, start.q, start.qd, {})
+        between, restart_event = self.restarts()
+        try:
+            return Attempt(integrate_with_restarts(self.integrator(), problem, between, self.at_restart, restart_event))
+        except KeyboardInterrupt:
+            return Attempt(self.partial_solution(), interrupted=True)
+        except (ModelError, InputError, PlugInError) as error:
+            if isinstance(error, InputError) and self.reached_t == start.t:
+                if self.journal is not None and not (self.past is not None and self.journal.replaced):
+                    self.journal.remove()  # the file is as it was
+                raise  # a user's function failed at the start: there is no partial run
+            solution = self.partial_solution(f"stopped at t = {self.reached_t:.6g} s: {error}")
+            # no other step or method helps against an error of a user's function
+            return Attempt(solution, described=True, by_user=isinstance(error, InputError | PlugInError))
+        except FileError as error:
+            hint = f"what there is, up to t = {self.reached_t:g} s, is in {self.journal.path}"
+            raise FileError(error.file, f"{error.message}; {hint}") from None
+
+    @property
+    def reached_t(self) -> float:
+        """Time of the last row [s]."""
+        return float(self.rows[-1][0][-1]) if self.rows else self.start.t
 
     def failure(self, solution: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
         """The error for an integrator that gave up; `described`: its message has the cause already."""

@@ -311,9 +311,9 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:
         return q, qd
-    if not (isinstance(q0, str) and q0 == "assembled") and (left := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
+    if not (isinstance(q0, str) and q0 == "assembled") and (still_open := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
-        raise InputError("q0", "a start in which all loops are closed", f"{left} open", hint)
+        raise InputError("q0", "a start in which all loops are closed", f"{still_open} open", hint)
     rate = robot.loop_rows(q, qd).rate
     violated = robot.engine.loops.size * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
     if qd0 is not None and violated.any():
@@ -321,9 +321,9 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         got = f"rates that tear '{worst}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
         raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
     rates = robot.description.initial_rates if qd0 is None else ()
-    kept = np.array([i for i in free if robot.coordinate_names[i] not in rates], dtype=np.int64)
+    unprescribed = np.array([i for i in free if robot.coordinate_names[i] not in rates], dtype=np.int64)
     try:
-        closed = close(robot, q, qd, free, kept)
+        closed = close(robot, q, qd, free, unprescribed)
     except ConvergenceError as error:
         if not rates:
             raise

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.compiled import kernel
+from sorosim.compiled import kernel, kernel_in_place
 from sorosim.interrupts import uninterrupted
 
 Array = NDArray[np.float64]
@@ -27,6 +27,37 @@ PAST = 24  # ends of steps before that are searched for such ones
 BATCH = 256  # states whose powers are evaluated together
 # places and weights of Gauss's rule, exact for degree 5
 GAUSS = (0.5 - 0.5 * sqrt(0.6), 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.5 + 0.5 * sqrt(0.6), 5.0 / 18.0)
+
+
+@kernel_in_place
+def choose_nodes(t: Array, ends: NDArray[np.int64], step: int, node: NDArray[np.int64]) -> int:
+    """Nodes of the interpolation over a step: its ends and the nodes inside, else ends of steps before."""
+    a, b, n = ends[step], ends[step + 1], 2
+    node[0], node[1] = a, b
+    for k in range(a + 1, b):
+        node[n] = k
+        n += 1
+    if n == 2:
+        for k in range(step - 1, max(step - PAST, 0) - 1, -1):
+            if t[a] - t[ends[k]] >= SPACING * (n - 1) * (t[b] - t[a]):
+                node[n] = ends[k]
+                n += 1
+                if n == MOST_NODES:
+                    break
+    return n
+
+
+@kernel_in_place
+def lagrange_weights(place: Array, n: int, s: float, weight: Array) -> None:
+    """Weight of each of n nodes: the mean over 0 to s of its Lagrange polynomial."""
+    for i in range(n):
+        weight[i] = 0.0
+        for x, w in GAUSS:
+            product = w
+            for j in range(n):
+                if j != i:
+                    product *= (s * x - place[j]) / (place[i] - place[j])
+            weight[i] += product
 
 
 @kernel
@@ -43,18 +74,7 @@ def integrate_steps(
     node, place, weight, total = np.empty(MOST_NODES, np.int64), np.empty(MOST_NODES), np.empty(MOST_NODES), np.empty(m)
     for step in range(first, last + 1):
         a, b = ends[step], ends[step + 1]
-        h, n = t[b] - t[a], 2
-        node[0], node[1] = a, b
-        for k in range(a + 1, b):
-            node[n] = k
-            n += 1
-        if n == 2:
-            for k in range(step - 1, max(step - PAST, 0) - 1, -1):
-                if t[a] - t[ends[k]] >= SPACING * (n - 1) * h:
-                    node[n] = ends[k]
-                    n += 1
-                    if n == MOST_NODES:
-                        break
+        h, n = t[b] - t[a], choose_nodes(t, ends, step, node)
         for i in range(n):
             place[i] = (t[node[i]] - t[a]) / h
         while True:
@@ -62,15 +82,7 @@ def integrate_steps(
             if not is_row and step == last:
                 break
             s = min((times[n_rows] - t[a]) / h, 1.0) if is_row else 1.0
-            # weight of each node: the integral from 0 to s of its Lagrange polynomial
-            for i in range(n):
-                weight[i] = 0.0
-                for x, w in GAUSS:
-                    product = w
-                    for j in range(n):
-                        if j != i:
-                            product *= (s * x - place[j]) / (place[i] - place[j])
-                    weight[i] += product
+            lagrange_weights(place, n, s, weight)
             for c in range(m):
                 total[c] = 0.0
                 for i in range(n):
