@@ -42,9 +42,9 @@ def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     if new is None or run.options.get("dt_control") is not None:
         return new
     old = {name: spec for name, spec in run.options["u"].items() if name not in new}
-    lost = [name for name, spec in old.items() if spec is None]
-    if lost:
-        raise InputError(U, f"the input '{lost[0]}' too", "none", "it was a Python function, which no file keeps")
+    missing = [name for name, spec in old.items() if spec is None]
+    if missing:
+        raise InputError(U, f"the input '{missing[0]}' too", "none", "it was a Python function, which no file keeps")
     return {name: as_signal(spec, name, unit_factor) for name, spec in old.items()} | new
 
 

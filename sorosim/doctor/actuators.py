@@ -50,9 +50,11 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
     routed = {n: list(_route(context, f"actuators.{n}", a)) for n, a in all_of_them.items()
               if isinstance(a, Tendon | Chamber)}  # fmt: skip
     # where all of several run along the middle, it is meant so
-    meant = len(routed) > 1 and all(any(f.code == "route.middle" for f in findings) for findings in routed.values())
+    all_central = len(routed) > 1 and all(
+        any(f.code == "route.middle" for f in findings) for findings in routed.values()
+    )
     for findings in routed.values():
-        yield from (f for f in findings if not (meant and f.code == "route.middle"))
+        yield from (f for f in findings if not (all_central and f.code == "route.middle"))
 
 
 def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:

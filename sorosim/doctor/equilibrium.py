@@ -154,9 +154,9 @@ def locked(context: CheckContext) -> Iterator[Finding]:
 def _effects(context: CheckContext, place: Place, poses: Array, wrenches: Array) -> Array:
     """Turn from end to end by each angular strain [rad], and mean stretches, (6,), if all were free."""
     layout = context.robot.engine.layout.links[place.link.name]
-    mine = place.piece.gauss(layout)
-    nodes, after, weight = layout.nodes[mine], layout.nodes[np.flatnonzero(mine) + 1], layout.weight[mine]
-    X = layout.X[mine] - place.piece.start
+    gauss = place.piece.gauss(layout)
+    nodes, after, weight = layout.nodes[gauss], layout.nodes[np.flatnonzero(gauss) + 1], layout.weight[gauss]
+    X = layout.X[gauss] - place.piece.start
     # half of what acts on a node itself is on this side of it
     g, w = poses[nodes], 0.5 * (wrenches[nodes] + wrenches[after])
     # rows of a pose: rotation, place; wrenches are in the axes of the world, about its origin

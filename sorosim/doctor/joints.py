@@ -88,9 +88,9 @@ def _rates(context: CheckContext) -> Iterator[Finding]:
     for name, dimension, rate in zip(
         robot.coordinate_names, robot.engine.layout.dimensions, robot.initial_qd, strict=True
     ):
-        most, unit, meant = fastest.get(dimension, (np.inf, "", ""))
+        most, unit, likely_unit = fastest.get(dimension, (np.inf, "", ""))
         if abs(rate) > most:
-            yield finding("joint.rate", f"initial.{name}", rate, unit=unit, meant=meant)
+            yield finding("joint.rate", f"initial.{name}", rate, unit=unit, meant=likely_unit)
 
 
 def _servos(context: CheckContext) -> Iterator[Finding]:
@@ -140,8 +140,10 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
         c, here = context.coordinate(int(index)), f"{where}.{name}"
         far, least, most = float(np.abs(values).max(initial=0.0)), values.min(), values.max()
         if far > (DRIVEN_TURNS if c.is_angle else FAR * context.extent):
-            meant = f"was it meant in {c.wrong_unit}?" + (f" That is {np.radians(far):.3g} rad" if c.is_angle else "")
-            yield finding("driven.far", here, far, unit=c.unit, meant=meant)
+            question = f"was it meant in {c.wrong_unit}?" + (
+                f" That is {np.radians(far):.3g} rad" if c.is_angle else ""
+            )
+            yield finding("driven.far", here, far, unit=c.unit, meant=question)
         link = next((link for link in robot.links if link.name == name), None)
         stop = link.joint.limits[0] if link is not None and link.joint.n == 1 and link.joint.limits else None
         if stop is not None and not (stop.low <= least and most <= stop.high):
@@ -164,10 +166,10 @@ def _against_loops(context: CheckContext, where: str, partition: Partition) -> I
         return
     free = set(range(robot.ndof)) - set(partition.driven)
     # one after the other: coordinates that can be driven together with those before
-    blocked, beside = [], list(partition.driven)
+    blocked, accepted = [], list(partition.driven)
     for name, index in zip(names, partition.driven, strict=True):
-        beside.remove(index)
-        if len(independent_rows(robot, A[:, sorted([*free, *beside])])) == rank:
+        accepted.remove(index)
+        if len(independent_rows(robot, A[:, sorted([*free, *accepted])])) == rank:
             break
         blocked.append(name)
     shown = ", ".join(f"'{name}'" for name in (blocked if len(blocked) < len(names) else names))
@@ -198,9 +200,9 @@ def loops(context: CheckContext) -> Iterator[Finding]:
         yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
     if rank >= len(free):
         driven_whole = bool(motions) and rank == len(independent_rows(robot, A))
-        beside = f" beside {len(motions)} that are driven" if motions else ""
+        context_words = f" beside {len(motions)} that are driven" if motions else ""
         code = "loops.driven" if driven_whole else "loops.no_freedom"
-        yield finding(code, "loops", 0.0, rows=rows, free=len(free), beside=beside)
+        yield finding(code, "loops", 0.0, rows=rows, free=len(free), beside=context_words)
     elif not dependent:
         yield finding("loops.rows", "loops", len(free) - rank, rows=rows)
 

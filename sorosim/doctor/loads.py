@@ -55,11 +55,11 @@ def _twice(context: CheckContext, names: list[str]) -> Iterator[Finding]:
         for name in names
     }
     for k, name in enumerate(names):
-        mine = wrenches[name]
+        wrench = wrenches[name]
         for other in names[:k]:
-            if not np.array_equal(nodes[name], nodes[other]) or not mine.any():
+            if not np.array_equal(nodes[name], nodes[other]) or not wrench.any():
                 continue
-            if np.abs(mine - wrenches[other]).max() <= SAME * np.abs(mine).max():
+            if np.abs(wrench - wrenches[other]).max() <= SAME * np.abs(wrench).max():
                 yield finding("load.same", f"loads.{name}", 1.0, other=other)
                 break
 

@@ -118,8 +118,8 @@ def sampled(context: CheckContext) -> Iterator[Finding]:
         if (level := level_of(code, errors[k])) == OK:
             continue
         if not better:
-            tried = [int(factor * fewest) for factor in TRIED if factor * fewest < MANY]
-            better = [(n, _effect_errors(_with_points(robot, n), exact, t)) for n in tried]
+            counts_tried = [int(factor * fewest) for factor in TRIED if factor * fewest < MANY]
+            better = [(n, _effect_errors(_with_points(robot, n), exact, t)) for n in counts_tried]
         bounds = RULES[code].note
         assert bounds is not None  # for the type checker
         least = next((n for n, left in better if left[k] <= bounds[1]), None)

@@ -160,7 +160,7 @@ class Exchanges:
             self._workspaces[k], self._stack, wrenches, twists,
         )  # fmt: skip
 
-    def _add_others(self, t: float, q: Array, qd: Array, acting: Array, lost: Array, twists: Array) -> None:
+    def _add_others(self, t: float, q: Array, qd: Array, acting: Array, dissipated: Array, twists: Array) -> None:
         """World wrenches (n_nodes, 6) of loads that Python computes, and twists of nodes."""
         engine = self.engine
         engine.sweep(q, qd, POSES)
@@ -169,7 +169,7 @@ class Exchanges:
             external = self.loading.make_external(len(engine.tree.segment), engine.ndof)
             self.loading.add_python_load(name, external, t, engine.workspace)
             if load.dissipates:
-                lost += external.wrench
+                dissipated += external.wrench
             acting += external.wrench
 
     def _call(self, function: Any, *arguments: Any) -> None:

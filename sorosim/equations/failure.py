@@ -200,12 +200,12 @@ def _unbalanced(
     dimensions = np.array(robot.engine.layout.dimensions)
     relative = np.zeros(robot.ndof)
     for kind in set(dimensions):
-        mine = np.intersect1d(free, np.flatnonzero(dimensions == kind))
-        if len(mine):
+        indices = np.intersect1d(free, np.flatnonzero(dimensions == kind))
+        if len(indices):
             # a large part of a small force is no more than a small part of a large one
-            floor = max(NEGLIGIBLE_FORCE * float(acting[mine].max()), 1e-300)
-            relative[mine] = np.abs(residual[mine]) / np.maximum(acting[mine], floor)
-            relative[mine[np.abs(residual[mine]) <= rounding[mine].max()]] = 0.0
+            floor = max(NEGLIGIBLE_FORCE * float(acting[indices].max()), 1e-300)
+            relative[indices] = np.abs(residual[indices]) / np.maximum(acting[indices], floor)
+            relative[indices[np.abs(residual[indices]) <= rounding[indices].max()]] = 0.0
     relative = np.where(np.isfinite(relative), relative, np.inf)
     if not len(free) or not relative.max(initial=0.0) > BALANCED:
         return NO_FAILURE

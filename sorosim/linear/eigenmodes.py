@@ -165,18 +165,18 @@ def sorted_modes(values: Complex, shapes: Complex, M: Array, n_rigid: int) -> Mo
 
     M (n, n): mass matrix in the coordinates of the shapes.
     """
-    kept: list[tuple[int, float, int]] = []
+    modes: list[tuple[int, float, int]] = []
     rigid = 0
     for i, value in enumerate(values):
         if value == 0.0:
             rigid += 1
             if rigid <= n_rigid:  # beyond: their drift
-                kept.append((0, float(i), i))
+                modes.append((0, float(i), i))
         elif _oscillates(value):
-            kept.append((2, float(value.imag), i))
+            modes.append((2, float(value.imag), i))
         elif value.imag >= 0.0:
-            kept.append((1 if value.real > 0.0 else 3, -float(value.real), i))
-    order = [i for _, _, i in sorted(kept)]
+            modes.append((1 if value.real > 0.0 else 3, -float(value.real), i))
+    order = [i for _, _, i in sorted(modes)]
     out = shapes[:, order].astype(complex)
     out = out / np.sqrt(np.sum(out.conj() * (M @ out), axis=0).real)
     # the phase in which the sum of squares is real: the real part is as large as can be

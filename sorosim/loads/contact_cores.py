@@ -93,24 +93,24 @@ class ContactGroup:
     def check(self) -> None:
         """Refuse sides that cannot touch each other (ModelError)."""
         meets = False
-        for i, mine in enumerate(self.skins):
-            for j, theirs in enumerate(self.skins):
+        for i, skin in enumerate(self.skins):
+            for j, other in enumerate(self.skins):
                 across = (i < len(self.a)) != (j < len(self.a))
                 if (self.b is not None and not across) or self.apart[i, j]:
                     continue
                 meets = True
                 if i == j:
                     continue
-                flat = theirs.solids and all(solid.mask == PLANES for solid in theirs.solids)
-                if mine.needs == PLANES and not flat:
+                flat = other.solids and all(solid.mask == PLANES for solid in other.solids)
+                if skin.needs == PLANES and not flat:
                     expected = "planes and half spaces opposite an ellipsoid"
-                    got = f"the surface of '{theirs.link}'"
+                    got = f"the surface of '{other.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
-                if mine.solids and any(part.kind == solids.SHEET for part in theirs.solids):
+                if skin.solids and any(part.kind == solids.SHEET for part in other.solids):
                     expected = "round bodies opposite a plane, which is as thick as they are round"
-                    raise ModelError("contact", expected, f"the flat ones of '{mine.link}'", "use a half_space")
-                if not mine.cores and not theirs.cores:
-                    got = f"'{mine.link}' and '{theirs.link}', which are all around"
+                    raise ModelError("contact", expected, f"the flat ones of '{skin.link}'", "use a half_space")
+                if not skin.cores and not other.cores:
+                    got = f"'{skin.link}' and '{other.link}', which are all around"
                     raise ModelError("contact", "two surfaces that can touch each other", got)
         if not meets:
             got = "none: those of one body, of links that a joint connects and what is `apart` do not meet"

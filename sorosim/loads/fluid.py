@@ -229,8 +229,8 @@ class _Binding:
             properties = section_fluid_properties(piece.division, link.X[gauss] - piece.start, given)
             for i, k in enumerate(gauss):
                 weight = link.weight[k]
-                here = [weight * x[i] for x in properties[:-1]]
-                self.point(int(link.nodes[k]), None, FluidProperties._make([*here, properties.reach[i]]))
+                weighted = [weight * x[i] for x in properties[:-1]]
+                self.point(int(link.nodes[k]), None, FluidProperties._make([*weighted, properties.reach[i]]))
 
     def point(self, node: int, pose: Array | None, properties: FluidProperties) -> None:
         """Add one point."""

@@ -161,9 +161,9 @@ class Checkpoints(NamedTuple):
             return later if len(later.t) else self
         none = np.zeros(len(self.t), dtype=int)
         stats = {name: np.concatenate([self.stats.get(name, none), x]) for name, x in later.stats.items()}
-        t, q, qd = (np.concatenate([mine, theirs]) for mine, theirs in zip(self[:3], later[:3], strict=True))
-        mine, theirs = self.exchanged, later.exchanged
-        both = None if mine is None or theirs is None else np.concatenate([mine, theirs])
+        t, q, qd = (np.concatenate([earlier, added]) for earlier, added in zip(self[:3], later[:3], strict=True))
+        earlier, added = self.exchanged, later.exchanged
+        both = None if earlier is None or added is None else np.concatenate([earlier, added])
         return Checkpoints(t, q, qd, stats, both)
 
 
@@ -200,8 +200,8 @@ class Run(Drawable):
     def extended_by(self, later: Run) -> Run:
         """This run and a later one that resumed it, whose counts, options and message count."""
 
-        def both(mine: Array, theirs: Array) -> Array:
-            return np.concatenate([mine, theirs])
+        def both(earlier: Array, added: Array) -> Array:
+            return np.concatenate([earlier, added])
 
         names = ("t", "q", "qd", "u", "lam")
         rows: dict[str, Any] = {name: both(getattr(self, name), getattr(later, name)) for name in names}
@@ -349,7 +349,7 @@ def stored_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Signals from their specifications in a result."""
     from sorosim.units.table import unit_factor
 
-    lost = [name for name, spec in specs.items() if spec is None]
-    if lost:
-        raise InputError(where, "the inputs again", f"a Python function for '{lost[0]}', which no file keeps")
+    missing = [name for name, spec in specs.items() if spec is None]
+    if missing:
+        raise InputError(where, "the inputs again", f"a Python function for '{missing[0]}', which no file keeps")
     return {name: as_signal(spec, f"{where}.{name}", unit_factor) for name, spec in specs.items()}

@@ -320,10 +320,10 @@ def csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:
             lines = file.read().splitlines()
     except (OSError, ValueError, TypeError) as error:
         raise FileError(str(path), f"cannot be read: {error}") from None
-    kept = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
-    separator = next((sign for sign in ";\t," if kept and sign in kept[0][1]), ",")
+    content = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    separator = next((sign for sign in ";\t," if content and sign in content[0][1]), ",")
     rows = []
-    for i, line in kept:
+    for i, line in content:
         try:
             rows.append((i, next(csv.reader([line], delimiter=separator, skipinitialspace=True))))
         except csv.Error as error:

@@ -348,8 +348,8 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
     if points is not None and len(points.t):
         times = output_times(t_end, run.options["dt_out"])
         last = times[np.searchsorted(times, points.t, side="right") - 1]  # the row before each of them, or at it
-        there = last <= run.t[-1] if len(run.t) else np.zeros(len(last), dtype=bool)
-        k = max(int(np.sum((points.t < t_end) & there)) - 1, 0)
+        is_before_end = last <= run.t[-1] if len(run.t) else np.zeros(len(last), dtype=bool)
+        k = max(int(np.sum((points.t < t_end) & is_before_end)) - 1, 0)
         counts = {name: values[k].item() for name, values in points.stats.items()}
         exchanged = np.array(np.zeros(2) if points.exchanged is None else points.exchanged[k])
         start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts, exchanged)

@@ -105,25 +105,25 @@ def _follow(curve: Curve, start: CurvePoint, steps: StepOptions) -> TracedCurve:
 
 
 def _go(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCurve:
-    here, step = out.points[0], min(steps.first, steps.largest)
+    current, step = out.points[0], min(steps.first, steps.largest)
     while len(out.points) < steps.most:
-        there = _step(curve, here, step, steps.largest)
-        if there is None:
+        next_point = _step(curve, current, step, steps.largest)
+        if next_point is None:
             step *= SLOWER
             if step < steps.smallest:
                 return _ended(curve, out, TOO_SMALL)
             continue
-        turn = _angle(curve, here.tangent, there.tangent)
-        there, last = _last(curve, out.points, there, steps)
-        out.specials += special_points(curve, here, there, len(out.points) - 1)
-        out.points.append(there)
+        turn = _angle(curve, current.tangent, next_point.tangent)
+        next_point, last = _last(curve, out.points, next_point, steps)
+        out.specials += special_points(curve, current, next_point, len(out.points) - 1)
+        out.points.append(next_point)
         if last:
             out.complete = True
             return _ended(curve, out, last)
         factor = np.clip(GOOD_TURN / max(turn, 1e-12), SLOWER, FASTER)
-        if there.n_corrections > GOOD_CORRECTIONS:
+        if next_point.n_corrections > GOOD_CORRECTIONS:
             factor = min(factor, SLOWER)
-        here, step = there, min(step * float(factor), steps.largest)
+        current, step = next_point, min(step * float(factor), steps.largest)
     return _ended(curve, out, f"stopped after {steps.most} points")
 
 
@@ -135,16 +135,18 @@ def _ended(curve: Curve, out: TracedCurve, message: str) -> TracedCurve:
     return out
 
 
-def _step(curve: Curve, here: CurvePoint, step: float, largest: float) -> CurvePoint | None:
+def _step(curve: Curve, current: CurvePoint, step: float, largest: float) -> CurvePoint | None:
     """The next point, None where the step is too long."""
-    guess, there = curve.predict(here, step)
-    if there is None or curve.length(there.z - guess) > 0.5 * step:
+    guess, next_point = curve.predict(current, step)
+    if next_point is None or curve.length(next_point.z - guess) > 0.5 * step:
         return None
     may_tunnel = curve.problem.may_tunnel
-    if may_tunnel is not None and may_tunnel(here.z[:-1], float(here.z[-1]), there.z[:-1], float(there.z[-1])):
+    if may_tunnel is not None and may_tunnel(
+        current.z[:-1], float(current.z[-1]), next_point.z[:-1], float(next_point.z[-1])
+    ):
         return None
     most = MOST_KINK if step <= KINK * largest else MOST_TURN
-    return None if _angle(curve, here.tangent, there.tangent) > most else there
+    return None if _angle(curve, current.tangent, next_point.tangent) > most else next_point
 
 
 def _beyond(bound: float, point: CurvePoint) -> float:
@@ -157,20 +159,20 @@ def _angle(curve: Curve, a: Array, b: Array) -> float:
 
 def _last(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: StepOptions) -> tuple[CurvePoint, str]:
     """The last point instead of one beyond it, and why it is the last; "" if it is not."""
-    here, start, w = points[-1], points[0], float(beyond.z[-1])
+    current, start, w = points[-1], points[0], float(beyond.z[-1])
     for bound in (steps.low, steps.high):
-        if (w - bound) * (here.z[-1] - bound) < 0.0 or w == bound:
-            share = float((bound - here.z[-1]) / (w - here.z[-1]))
-            end = curve.at_parameter(bound, here, beyond, share)
+        if (w - bound) * (current.z[-1] - bound) < 0.0 or w == bound:
+            share = float((bound - current.z[-1]) / (w - current.z[-1]))
+            end = curve.at_parameter(bound, current, beyond, share)
             if end is None:  # near a fold
-                end = zero_between(curve, here, beyond, partial(_beyond, bound))
+                end = zero_between(curve, current, beyond, partial(_beyond, bound))
             if end is not None:
                 return end, "reached the end of the range"
     if len(points) >= FEWEST_CLOSED and beyond.tangent @ curve.gram @ start.tangent > np.cos(MOST_TURN):
         way, same = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
-        past, step, left = beyond.z - same, curve.length(beyond.z - here.z), curve.length(same - here.z)
-        if way @ past >= 0.0 > way @ (here.z - same) and max(curve.length(past), left) <= step:
-            return start._replace(z=same, s=here.s + left), CLOSED
+        past, step, left = beyond.z - same, curve.length(beyond.z - current.z), curve.length(same - current.z)
+        if way @ past >= 0.0 > way @ (current.z - same) and max(curve.length(past), left) <= step:
+            return start._replace(z=same, s=current.s + left), CLOSED
     if steps.stop is not None and steps.stop(beyond.z[:-1], w):
         return beyond, "stopped where it was asked to"
     return beyond, ""

@@ -149,21 +149,21 @@ def descend(
     course : str
         The number of steps to the equilibrium, or why it failed.
     """
-    tried, marks = NEWTON_RANGE, [0.0]
+    retry_length, marks = NEWTON_RANGE, [0.0]
     try:
         iterate = _Iterate(jacobian, x, descent, may_tunnel, np.zeros(descent.n) if towards is None else towards)
         largest = 0.0
         for k in range(MAX_STEPS):
             came = f"it came to rest in {k} steps"
             largest = max(largest, np.abs(iterate.gradient).max(initial=0.0))
-            if iterate.length <= tried:
-                tried = RETRY_FACTOR * iterate.length
+            if iterate.length <= retry_length:
+                retry_length = RETRY_FACTOR * iterate.length
                 end = settle(iterate.x, False)
                 if end is not None and iterate.reaches(end):
                     iterate.arrive(end, *jacobian(end))
                     if not iterate.found.negative:
                         return end, came
-                    tried = NEWTON_RANGE  # an unstable equilibrium, which the next step leaves
+                    retry_length = NEWTON_RANGE  # an unstable equilibrium, which the next step leaves
             if not iterate.found.negative and np.abs(iterate.gradient).max(initial=0.0) <= RESIDUAL_TOLERANCE * largest:
                 return settle(iterate.x, True), came
             if iterate.travelled > MAX_LENGTH:

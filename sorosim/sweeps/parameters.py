@@ -114,10 +114,10 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
     if not target:
         layout = robot.engine.layout
         moving = {link.name for link in robot.links if layout.links[link.name].n_joint == 1}
-        meant = INPUT if kind in robot.actuator_names else DRIVEN if kind in moving else ""
-        if meant:
+        likely_kind = INPUT if kind in robot.actuator_names else DRIVEN if kind in moving else ""
+        if likely_kind:
             raise InputError(
-                "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {meant}.{kind}"
+                "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {likely_kind}.{kind}"
             )
     path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
     return Parameter(name, FILE, path, "")

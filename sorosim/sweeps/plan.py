@@ -192,9 +192,9 @@ class _Reader:
             self.collector.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
         if points is None or self.collector.problems:
             return None
-        said = [*(one for one, _ in constants), *parameters]
-        FileValues(self.collector, self.robot, self.text, points).check(self.command, self.options, said)
-        driven = driven_names(self.robot, self.command, said)
+        prescribed = [*(one for one, _ in constants), *parameters]
+        FileValues(self.collector, self.robot, self.text, points).check(self.command, self.options, prescribed)
+        driven = driven_names(self.robot, self.command, prescribed)
         layout, motors = self.robot.engine.layout, self.robot.description.actuators
         self.collector.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
         self._check_summary(driven, outputs, points.samples.names)

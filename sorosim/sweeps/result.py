@@ -184,8 +184,8 @@ class SweepResult:
         point = self._found(i)
         if self.plan.command == STATICS:
             raise InputError("sweep", "a sweep of runs", "one of statics", "equilibrium(i) gives that of a point")
-        if self.folder is not None and self.plan.keep_runs and (kept := self.folder / run_name(point)).is_file():
-            found = open_run(kept)
+        if self.folder is not None and self.plan.keep_runs and (run_file := self.folder / run_name(point)).is_file():
+            found = open_run(run_file)
             assert isinstance(found, Run)  # no sweep writes anything else there
             return found
         robot = self.robot_at(point)
@@ -235,9 +235,9 @@ class SweepResult:
 
     def __repr__(self) -> str:
         counts = {word: int(np.sum(self.arrays["status"] == code)) for code, word in STATUS.items()}
-        told = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        summary = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
         over = ", ".join(self.names)
-        return f"<SweepResult of '{self.robot.name}': {self.plan.command} at {len(self)} points over {over}; {told}>"
+        return f"<SweepResult of '{self.robot.name}': {self.plan.command} at {len(self)} points over {over}; {summary}>"
 
     # -- parts -----------------------------------------------------------------------------------------------------
 

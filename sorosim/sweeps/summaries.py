@@ -58,8 +58,8 @@ def _history(run: Run, what: str, outputs: Sequence[Any]) -> tuple[Array, Array]
     if owner == "energy":
         return run.t, np.asarray(getattr(run.energy(), name))
     if owner in run.readings:
-        kept = run.readings[owner]
-        return kept.t, kept.values[:, list(kept.channels).index(name)]
+        reading = run.readings[owner]
+        return reading.t, reading.values[:, list(reading.channels).index(name)]
     kind, _, target = what.partition(".")
     if kind == "u":
         return run.t, run.u[:, robot.actuator_names.index(target)]

@@ -58,8 +58,8 @@ def check_stateless(where: str, evaluate: Callable[[Any], tuple[Array, ...]], st
     hint = "it keeps a state: a counter, a cache, or an array that it fills anew at every call"
     returned = [evaluate(state) for state in states]
     first = [tuple(np.array(part) for part in evaluate(state)) for state in states]
-    for kept, fresh in zip(returned, first, strict=True):
-        if not _same(kept, fresh):
+    for repeated, fresh in zip(returned, first, strict=True):
+        if not _same(repeated, fresh):
             raise ContractError(where, "what it returned changed later", hint)
     again = [evaluate(state) for state in reversed(states)][::-1]
     with ThreadPoolExecutor(N_THREADS) as threads:

@@ -51,8 +51,8 @@ class Surface:
 
     def set_values(self, values: Array) -> None:
         """Give each point a number, for its colour, from those of all points; or from one of each part."""
-        mine = values[self._owner] if len(values) == self._n_parts else values[self.index]
-        self.mesh.point_data["value"][:] = mine
+        own_values = values[self._owner] if len(values) == self._n_parts else values[self.index]
+        self.mesh.point_data["value"][:] = own_values
         self.mesh.GetPointData().GetArray("value").Modified()
 
 

@@ -254,8 +254,8 @@ class Player:
         self._last: float | None = None  # when `tick` was called last
         self.scene = Scene(self.group, size=size, off_screen=off_screen, **options)
         # room for the slider, and for the bar that a key may bring
-        self.scene.margin_below, beside = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
-        self.scene.margin_right = beside * narrowness(self.scene.size)
+        self.scene.margin_below, margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
+        self.scene.margin_right = margin_right * narrowness(self.scene.size)
         self.scene.fit_motions()
         self.slider = self._add_slider() if self.state.timed else None
         if self.slider is not None:

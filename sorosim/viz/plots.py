@@ -364,16 +364,16 @@ def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | No
     rods = list(geometry.centrelines)
     u = np.asarray(eq.u if getattr(eq, "u", None) is not None else [], dtype=float).ravel()
     units = list(dict.fromkeys(robot.actuator_units)) if u.size else []
-    beside = [*(["angular", "linear"] if rods else []), *units]
-    with figures.new_figure(10.5 if beside else 7.0, max(5.6, 1.8 * len(beside)), path, style) as figure:
-        widths = [1.5, 1.0] if beside else [1.0]
-        grid = figure.add_gridspec(max(1, len(beside)), len(widths), width_ratios=widths)
+    panels_beside = [*(["angular", "linear"] if rods else []), *units]
+    with figures.new_figure(10.5 if panels_beside else 7.0, max(5.6, 1.8 * len(panels_beside)), path, style) as figure:
+        widths = [1.5, 1.0] if panels_beside else [1.0]
+        grid = figure.add_gridspec(max(1, len(panels_beside)), len(widths), width_ratios=widths)
         colours = (*AT_ZERO, 0.5), lambda part: to_rgb(part_colour(part))
         axes, room = solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
         for name in geometry.tendons:
             line = line_style(robot.actuator_names.index(name))
             axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
-        for r, what in enumerate(beside):
+        for r, what in enumerate(panels_beside):
             panel = figure.add_subplot(grid[r, 1])
             if what in units:
                 _bars(panel, robot, u, what)

@@ -229,8 +229,8 @@ class Scene:
         if self.options.follow is not None:
             # the robot beside what is followed, at all times
             followed = np.stack([self._followed(q) for q in states[0]])
-            beside = stage.extents[0].reshape(len(states[0]), -1, 3) - followed[:, None]
-            self._framed = beside.reshape(-1, 3)
+            relative = stage.extents[0].reshape(len(states[0]), -1, 3) - followed[:, None]
+            self._framed = relative.reshape(-1, 3)
             self._size = float(np.ptp(self._framed, axis=0).max()) or 1.0
         elif self.options.contacts:
             self._framed = np.concatenate([self._framed, stage.framed])
@@ -329,8 +329,8 @@ class Scene:
 
     def place_camera(self) -> None:
         """Put the camera where the view is taken from, with everything in sight."""
-        beside = self.margin_right if self._bar is None else self.margin_bar * narrowness(self.size)
-        margins = (0.05, beside, self.margin_below, 0.12)
+        right_margin = self.margin_right if self._bar is None else self.margin_bar * narrowness(self.size)
+        margins = (0.05, right_margin, self.margin_below, 0.12)
         points = np.concatenate([self._framed, self._arrow_ends]) if self.options.follow is None else self._framed
         if self.options.orbit:
             some = points[:: max(1, len(points) // 4000)]
