@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from sorosim.actuation.route import Run
 from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.energies import Exchanges
+from sorosim.dynamics.energies import PowerEvaluator
 from sorosim.lie import hat
 from sorosim.loads.wrench import Wrench
 from sorosim.model.basis import ReferenceStrain, Strain
@@ -147,7 +147,7 @@ def test_powers_of_actuators_loads_and_damping_are_the_rate_of_energy(tree):
     robot, (q, qd, _, u) = tree
     q, qd = 0.3 * q, 0.3 * qd
     qdd = robot.forward_dynamics(q, qd, u)
-    found = Exchanges(robot.engine)(np.zeros(1), q[None], qd[None], np.asarray(u, dtype=float)[None])
+    found = PowerEvaluator(robot.engine)(np.zeros(1), q[None], qd[None], np.asarray(u, dtype=float)[None])
     actuators, lost = found.powers()[0]
     # slowly enough for the high accelerations of soft rods
     steps = np.array(STEPS) * min(1.0, np.sqrt(np.abs(qd / qdd).min()))

@@ -28,7 +28,7 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     return float(kinetic), elastic, float(potential)
 
 
-class Exchange(NamedTuple):
+class PowerTerms(NamedTuple):
     """Forces that change the energy of a robot in k states, and the rates along which they act.
 
     Entries of a row are generalised forces and rates of coordinates, then components of wrenches and twists of nodes.
@@ -44,13 +44,13 @@ class Exchange(NamedTuple):
         powers(self.work, self.loss, self.rates, out)
         return out
 
-    def until(self, later: Exchange, h: float) -> Array:
+    def until(self, later: PowerTerms, h: float) -> Array:
         """Work and loss (k, 2) [J] over steps of size h: of mean forces along mean rates."""
-        return h * Exchange(*(0.5 * (a + b) for a, b in zip(self, later, strict=True))).powers()
+        return h * PowerTerms(*(0.5 * (a + b) for a, b in zip(self, later, strict=True))).powers()
 
 
-class Exchanges:
-    """The `Exchange` of a robot in any states.
+class PowerEvaluator:
+    """The `PowerTerms` of a robot in any states.
 
     Of the tree there are actuators and damping, which Newmark's method integrates itself (kernels.newmark); beside it
     loads and the laws of loops. Elastic forces, end stops and what contacts store are energies instead.
@@ -93,7 +93,7 @@ class Exchanges:
         """Whether forces other than actuators and damping of the tree exchange energy."""
         return self._loops or bool(self.loading.loads)
 
-    def __call__(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> Exchange:
+    def __call__(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> PowerTerms:
         """All of it at times (k,), q and qd (k, ndof), u (k, n_actuators).
 
         reaction : (k, ndof) generalised forces of what drives coordinates.
@@ -121,7 +121,7 @@ class Exchanges:
             )  # fmt: skip
         return work, loss
 
-    def beside(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> Exchange:
+    def beside(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> PowerTerms:
         """Work and loss of loads, of springs and motors in loops, and of driven coordinates."""
         work, loss = np.zeros_like(q) if reaction is None else reaction.copy(), np.zeros_like(q)
         if self._loops:
@@ -131,7 +131,7 @@ class Exchanges:
                 work[k] += self._of_loops(q[k], qd[k], u[k]) - passive
                 loss[k] += self._of_loops(q[k], rest, none) - passive
         if not self.loading.loads:
-            return Exchange(work, loss, qd)
+            return PowerTerms(work, loss, qd)
         shape = len(q), len(self.engine.tree.segment), 6
         acting, lost, lost_by_contacts, twists = np.zeros((4, *shape))
         for k, wrenches in enumerate((acting, lost, lost_by_contacts)):
@@ -140,7 +140,7 @@ class Exchanges:
             self._add_others(t[k], q[k], qd[k], acting[k], lost[k], twists[k])
         of_nodes = acting - lost, -(lost + lost_by_contacts), twists
         together = zip((work, loss, qd), (x.reshape(len(q), -1) for x in of_nodes), strict=True)
-        return Exchange._make(np.concatenate(pair, axis=1) for pair in together)
+        return PowerTerms._make(np.concatenate(pair, axis=1) for pair in together)
 
     def _of_loops(self, q: Array, qd: Array, u: Array) -> Array:
         """Generalised forces (ndof,) of springs, dampers and motors in loops."""

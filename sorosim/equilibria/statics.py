@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
+from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.system import StaticSystem
-from sorosim.equations.trials import StaticTrials
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.results.result import Equilibrium, Run
@@ -132,14 +132,15 @@ def statics(
         ):
             jumped = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
     analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
-    trials = StaticTrials(system)
+    callbacks = StaticCallbacks(system)
     x0 = system.start(start, 0.0 if follow_curve else 1.0)
     unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     problem = StaticProblem(
-        trials.residual, trials.jacobian, unloaded, analytic, follow_curve=follow_curve or (q0 is None and touches),
-        descent=trials.descent(),
+        callbacks.residual, callbacks.jacobian, unloaded, analytic,
+        follow_curve=follow_curve or (q0 is None and touches),
+        descent=callbacks.descent(),
         stable=stable,
-        stability=trials.stability,
+        stability=callbacks.stability,
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and sticking is None,
         may_tunnel=tunnelling_test(system) if touches else None,
@@ -175,7 +176,7 @@ def statics(
     hint = f"{report.advice}; or {hint}" if report.advice else hint
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
-    why += trials.why + (system.dependence(q) if robot.n_multipliers else "")
+    why += callbacks.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
 
 

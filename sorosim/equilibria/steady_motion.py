@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.engine.engine import Evaluation
+from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
-from sorosim.equations.trials import StaticTrials
 from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import by_link, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
@@ -118,8 +118,8 @@ def steady(
         _, errors, _ = close_if_possible(robot, rest.q, system.partition.free)
         system.scale_constraints(*errors)
     x0 = system.start(rest.q, 0.0)
-    trials = StaticTrials(system)
-    problem = StaticProblem(trials.residual, trials.jacobian, x0, follow_curve=True, hybr_fallback=False)
+    callbacks = StaticCallbacks(system)
+    problem = StaticProblem(callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False)
     solution = solve_equilibrium(problem, x0)
     q, multiplier = system.q(solution.x), system.multipliers(solution.x)
     forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
@@ -136,7 +136,7 @@ def steady(
     )  # fmt: skip
     if not solution.success:
         report = diagnose_statics(system, solution.x)
-        what = f"steady motion of '{robot.name}': {message}{trials.why}{report.words}"
+        what = f"steady motion of '{robot.name}': {message}{callbacks.why}{report.words}"
         raise ConvergenceError(f"{what}; try lower rates first, and look at the units of the rates", motion, report)
     return motion
 

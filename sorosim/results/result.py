@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.dynamics.energies import Exchanges, energy
+from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
@@ -270,7 +270,7 @@ class Run(Drawable):
         parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3).T
         if self.exchanged is not None:
             return EnergyHistory(parts[0], parts[1], parts[2], self.exchanged[:, 0], self.exchanged[:, 1])
-        power_in, power_lost = Exchanges(engine)(self.t, self.q, self.qd, self.u).powers().T
+        power_in, power_lost = PowerEvaluator(engine)(self.t, self.q, self.qd, self.u).powers().T
         for name, force in self.driven.items():
             power_in = power_in + force * self.qd[:, engine.layout.coordinate(name, "driven")]
         work, dissipated = self._integral(power_in), self._integral(power_lost)

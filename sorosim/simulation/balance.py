@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.dynamics.energies import Exchange, Exchanges
-from sorosim.equations.trials import Trials
+from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
+from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.interrupts import uninterrupted
 from sorosim.kernels import evaluate as task
 from sorosim.results.result import Run
@@ -25,14 +25,14 @@ LOOKS = 33  # at rows of a run
 class WorkIntegral(StepIntegral):
     """Work (of actuators, loads and driven joints) and dissipation (2,) [J] along an integration."""
 
-    def __init__(self, trials: Trials, times: Array, begin: Array) -> None:
+    def __init__(self, callbacks: OdeCallbacks, times: Array, begin: Array) -> None:
         super().__init__(lambda t, x: self.exchange(t, x).powers(), times, begin)
-        self.trials, self.system = trials, trials.system
-        self.exchanges = Exchanges(self.system.robot.engine)
+        self.callbacks, self.system = callbacks, callbacks.system
+        self.exchanges = PowerEvaluator(self.system.robot.engine)
 
-    def exchange(self, t: Array, x: Array) -> Exchange:
+    def exchange(self, t: Array, x: Array) -> PowerTerms:
         """What is exchanged at times (k,) in states (k, n)."""
-        system, times = self.system, np.clip(t, *self.trials.window)
+        system, times = self.system, np.clip(t, *self.callbacks.window)
         if not len(system.partition.driven):
             q, qd = (np.ascontiguousarray(part) for part in np.split(x, 2, axis=1))
             return self.exchanges(times, q, qd, system.inputs.sample(times))

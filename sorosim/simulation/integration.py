@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.engine.inputs import ZeroOrderHold
+from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import Failure, append_last_state, diagnose_motion
 from sorosim.equations.stall import implausible
 from sorosim.equations.system import OdeSystem
-from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import uninterrupted
 from sorosim.results.result import Checkpoints, Run
@@ -112,7 +112,7 @@ class Integration:
         self.system, self.options, self.start, self.past, self.out = system, options, start, past, out
         options["u"] = dict(zip(system.robot.actuator_names, system.inputs.specs, strict=True))
         options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
-        self.trials, self.events, self.dense = Trials(system, progress), _events(system, events), dense
+        self.callbacks, self.events, self.dense = OdeCallbacks(system, progress), _events(system, events), dense
         self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
         self.samples = moved_onto(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
@@ -142,7 +142,7 @@ class Integration:
     def problem(self) -> OdeProblem:
         """The problem of the integrator, begun at the start."""
         options, start = self.options, self.start
-        self.trials.window = self.edges.window(start.t)
+        self.callbacks.window = self.edges.window(start.t)
         self.system.turns.begin(start.q)
         state = self.restart_state(start.t, self.system.state(start.q, start.qd))
         # a coordinate without inertia is an error of the model, to be raised as such; the rank of the loops is that at
@@ -151,11 +151,11 @@ class Integration:
         self.system.begin(*(start.t, state) if past is None else (past.t[0], self.system.state(past.q[0], past.qd[0])))
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
-        self.exchanged = WorkIntegral(self.trials, t_out, start.exchanged)
+        self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
         return OdeProblem(
-            self.trials.rhs, self.trials.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
+            self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged,
         )  # fmt: skip
@@ -231,7 +231,7 @@ class Integration:
         what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {solution.message}"
         report, reason = self.report_of(solution), ""
         if not (self.why or described or self.work.why):
-            reason = self.trials.failure_reason(report.t)
+            reason = self.callbacks.failure_reason(report.t)
             what += reason
         if not (self.why or reason or described):
             what += report.words
@@ -267,7 +267,7 @@ class Integration:
         trial = None if self.marching is None else self.marching.trial
         tolerances = self.options["rtol"], self.options["atol"]
         report = diagnose_motion(
-            self.system, last, solution.step, trial, self.trials.nonfinite, tolerances, bool(self.work.why)
+            self.system, last, solution.step, trial, self.callbacks.nonfinite, tolerances, bool(self.work.why)
         )
         if (cause := self.work.cause) and cause not in report.words:
             report = report._replace(words=f"{report.words}; {cause}")
@@ -306,8 +306,8 @@ class Integration:
         """Store rows; the first row of a resumed run is the last one of its past."""
         first = not self.rows and self.past is not None and t[0] == self.start.t
         self.rows.append((t, x))
-        if t[-1] > self.trials.t:
-            self.trials.at(float(t[-1]))
+        if t[-1] > self.callbacks.t:
+            self.callbacks.at(float(t[-1]))
         if self.journal is not None:
             self.write_pending()
             last = len(t) - int(self.controller is not None and t[-1] in self.samples and t[-1] > self.start.t)
@@ -335,7 +335,7 @@ class Integration:
         if t in self.checkpoints:
             self.add_checkpoint(t, q, qd, self.cumulative(stats))
             self.system.turns.begin(q)
-        self.trials.window = self.edges.window(t)
+        self.callbacks.window = self.edges.window(t)
         return self.restart_state(t, x)
 
     def restart_state(self, t: float, x: Array) -> Array:
@@ -375,9 +375,9 @@ class Integration:
         n = 2 * self.system.n_free
         t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
         x = np.concatenate([np.zeros((0, n)), *(x for _, x in self.rows)])
-        stats = {"n_rhs": self.trials.n_rhs}
+        stats = {"n_rhs": self.callbacks.n_rhs}
         none = [np.zeros(0) for _ in self.events], [np.zeros((0, n)) for _ in self.events]
-        return OdeSolution(t, x, False, message or f"interrupted at t = {self.trials.t:.6g} s", stats, None, *none)
+        return OdeSolution(t, x, False, message or f"interrupted at t = {self.callbacks.t:.6g} s", stats, None, *none)
 
     # -- results ---------------------------------------------------------------------------------------------------
 

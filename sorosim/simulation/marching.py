@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
-from sorosim.dynamics.energies import Exchange, Exchanges
+from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.engine.engine import Evaluation
 from sorosim.engine.inputs import Motion, ZeroOrderHold
 from sorosim.equations.failure import Trial
@@ -77,7 +77,7 @@ class Marching:
     ) -> None:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
         self.projection = projection and bool(system.robot.loop_names)
-        self.exchanges = Exchanges(system.robot.engine)
+        self.exchanges = PowerEvaluator(system.robot.engine)
         self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
         self.active: _MarchRun | None = None  # under way
@@ -323,7 +323,7 @@ class _MarchRun:
         self.energy.marched(t, self.work + self.state.number[[m.WORK_DONE, m.DISSIPATED]], rows)
         self.followed = done
 
-    def exchange_beside(self) -> Exchange:
+    def exchange_beside(self) -> PowerTerms:
         """Work and loss outside the tree in the present state."""
         t, q, qd = self.step_state()
         assert self.energy is not None

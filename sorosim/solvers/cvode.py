@@ -11,7 +11,7 @@ from sksundae.cvode import CVODE
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, one_blas_thread
-from sorosim.solvers.quiet import quiet
+from sorosim.solvers.printed_output import suppress_prints
 
 _TOO_MUCH_WORK, _ROOT = -1, 2  # status of CVODE and IDA after max_num_steps steps, and where an event stopped it
 _ERROR_TEST, _CONVERGENCE = -3, -4  # and where one step failed too often
@@ -60,7 +60,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     # a floor under the step turns an endless shrinking, with warnings printed by the library, into a failure
     span = float(t_out[-1] - t_out[0])
     smallest = 1e-14 * span
-    with one_blas_thread(), np.errstate(all="ignore"), quiet():
+    with one_blas_thread(), np.errstate(all="ignore"), suppress_prints():
         solver = CVODE(
             rhs, method="BDF", linsolver="dense", rtol=problem.rtol, atol=problem.atol, min_step=smallest,
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,

@@ -12,7 +12,7 @@ from sksundae.ida import IDA
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, one_blas_thread
 from sorosim.solvers.cvode import Counts, OutputStepper, event_options
-from sorosim.solvers.quiet import quiet
+from sorosim.solvers.printed_output import suppress_prints
 
 # multipliers are left out of the error test by a tolerance this large: they are no measure of errors of the states
 UNTESTED = 1e10
@@ -52,7 +52,7 @@ def integrate(problem: OdeProblem, dae: Dae) -> OdeSolution:
     atol[:n] = problem.atol
     span = float(problem.t_out[-1] - problem.t_out[0])
     smallest = 1e-14 * span
-    with one_blas_thread(), np.errstate(all="ignore"), quiet():
+    with one_blas_thread(), np.errstate(all="ignore"), suppress_prints():
         solver = IDA(
             residual, linsolver="dense", rtol=problem.rtol, atol=atol, min_step=smallest, algebraic_idx=dae.algebraic,
             max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,

@@ -14,7 +14,7 @@ from sorosim.errors import SorosimError
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"  # the variable by which VTK (9.4 or newer) is set to a way to draw
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
 INSTEAD = "`sorosim web` makes a page for a browser elsewhere, `sorosim movie` a film, `sorosim plot` pictures"
-PATIENCE = 120.0  # seconds; the first import after an installation is slow
+TIMEOUT = 120.0  # seconds; the first import after an installation is slow
 
 # draws one red picture and looks at a pixel of it
 _CHECK = """
@@ -39,7 +39,7 @@ def _draws(window: str | None) -> str:
         environment[WINDOW] = window
     command = [sys.executable, "-c", _CHECK]
     try:
-        child = subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE, check=False)
+        child = subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return "not"
     if child.returncode != 0:

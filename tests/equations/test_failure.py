@@ -10,9 +10,9 @@ import sorosim
 from sorosim.cli.main import app
 from sorosim.engine.inputs import input_motion
 from sorosim.equations import failure
+from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import Failure
 from sorosim.equations.system import OdeSystem
-from sorosim.equations.trials import Trials
 from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
 from sorosim.loads.base import LoadValues
 from sorosim.results.result import Equilibrium, Run
@@ -229,7 +229,7 @@ def test_absurd_tolerances_and_inputs_fail_and_say_so(arm, method, capfd, recwar
 
 def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):
     system = OdeSystem(arm, input_motion(arm.actuator_names, {}), {})
-    trials = Trials(system, None)
+    trials = OdeCallbacks(system, None)
     state = np.zeros(2 * arm.ndof)
     trials.note_failure(0.2, state, ModelError("arm", "mass", "none"))
     assert "expected mass" in trials.failure_reason(0.2)

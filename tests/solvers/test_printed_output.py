@@ -4,7 +4,7 @@ import io
 import sys
 import threading
 
-from sorosim.solvers.quiet import quiet
+from sorosim.solvers.printed_output import suppress_prints
 
 LINE = "\n[cvHandleFailure, Error: -4] At t = 0 and h = 2e-15, the corrector convergence test failed.\n"
 
@@ -12,7 +12,7 @@ LINE = "\n[cvHandleFailure, Error: -4] At t = 0 and h = 2e-15, the corrector con
 def test_only_the_failures_of_the_library_are_left_out(monkeypatch):
     seen = io.StringIO()
     monkeypatch.setattr(sys, "stdout", seen)
-    with quiet():
+    with suppress_prints():
         print("a user's function at t = 1")
         print(LINE)
         print()
@@ -29,13 +29,13 @@ def test_threads_that_come_and_go_leave_the_stream_as_it_was(monkeypatch):
     monkeypatch.setattr(sys, "stdout", seen)
 
     def other():
-        with quiet():
+        with suppress_prints():
             inside.set()
             leave.wait(10)
             print(LINE)
 
     thread = threading.Thread(target=other)
-    with quiet():
+    with suppress_prints():
         thread.start()
         inside.wait(10)
     leave.set()

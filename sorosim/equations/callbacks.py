@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 LONGEST_STEP = 0.5
 
 
-class Trials:
+class OdeCallbacks:
     """Rates and Jacobian of a system; where a trial state has none: NaN, which calls for a smaller step."""
 
     def __init__(self, system: OdeSystem, progress: Callable[[float], None] | None) -> None:
@@ -73,7 +73,7 @@ class Trials:
         return min(max(t, self.window[0]), self.window[1])
 
 
-class StaticTrials:
+class StaticCallbacks:
     """Residual and Jacobian for the solver; where a trial state has none: NaN, which it takes for a failure."""
 
     def __init__(self, system: StaticSystem) -> None:

@@ -40,7 +40,7 @@ class _FilteredStream:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def suppress_prints() -> Iterator[None]:
     """Context in which scikit-sundae prints nothing; several threads may be in it."""
     global _users, _original
     with _lock:
