@@ -164,20 +164,28 @@ def statics(
         norm, solution.jacobian[:n, :n], solution.n_residual + solution.n_jacobian, solution.message,
         system.partition.free, system.sliding(q),
     )  # fmt: skip
-    why, hint = solution.message, "start nearer to the solution (q0)"
-    hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
-    if not solution.success and "past " in solution.message:
-        hint += f", or follow the curve past its limit load: {_curve(robot, inputs, driven_numbers)}"
-    if solution.success and (still_open := open_loops(robot, q, LOOP_TOLERANCE)):
-        why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
-    elif solution.success:
+    still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
+    if solution.success and not still_open:
         return equilibrium
     report = failure.diagnose_statics(system, solution.x)
-    hint = f"{report.advice}; or {hint}" if report.advice else hint
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
+    if still_open:
+        why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
+    else:
+        why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.message)
+    hint = f"{report.advice}; or {hint}" if report.advice else hint
     why += callbacks.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], message: str) -> str:
+    """The hint for a search that failed."""
+    hint = "start nearer to the solution (q0)"
+    hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
+    if "past " in message:
+        hint += f", or follow the curve past its limit load: {_curve(robot, inputs, driven_values)}"
+    return hint
 
 
 def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
