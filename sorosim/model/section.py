@@ -17,6 +17,8 @@ from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.profile import Array, Profile, Size, SizeLike, stack
 from sorosim.registry import SECTIONS, Registry
+from sorosim.units.arithmetic import add_variable
+from sorosim.units.table import DIMENSIONS
 from sorosim.validation import describe
 
 _TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY == x for every real size x > 0
@@ -58,6 +60,9 @@ class Section(Declared):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.size_names = tuple(name for name in cls.__annotations__ if name in cls.__dict__)
+        for name in cls.size_names if "kind" in options else ():  # formulas of routes may use them
+            size: Size = cls.__dict__[name].metadata["key"].type
+            add_variable(name, DIMENSIONS[size.dimension].exponents)
 
     def validate(self) -> None:
         if not isinstance(self.shear_factor, tuple):
