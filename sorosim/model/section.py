@@ -58,11 +58,11 @@ class Section(Declared):
     )  # fmt: skip
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         cls.size_names = tuple(name for name in cls.__annotations__ if name in cls.__dict__)
         for name in cls.size_names if "kind" in options else ():  # formulas of routes may use them
             size: Size = cls.__dict__[name].metadata["key"].type
             add_variable(name, DIMENSIONS[size.dimension].exponents)
+        super().__init_subclass__(**options)
 
     def validate(self) -> None:
         if not isinstance(self.shear_factor, tuple):
