@@ -65,8 +65,9 @@ class Registry:
             for module in self._order:
                 import_module(module)
             self._modules = []
-            # other modules may have imported some of them before
-            kinds = sorted(self._built_in.items(), key=lambda item: self._order.index(item[1].__module__))
+            # other modules may have imported some of them before; what a program declares itself comes last
+            place = {module: i for i, module in enumerate(self._order)}
+            kinds = sorted(self._built_in.items(), key=lambda item: place.get(item[1].__module__, len(place)))
             self._built_in = dict(kinds)
         return self._built_in
 

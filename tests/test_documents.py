@@ -32,7 +32,7 @@ from sorosim.cli import console
 from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
 from sorosim.model.basis import BASES
-from sorosim.registry import ACTUATORS, LOADS
+from sorosim.registry import ACTUATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
 from sorosim.results.result import Equilibrium, Run
 from sorosim.viz import movie as films
 
@@ -90,8 +90,11 @@ class Reader:
     def __init__(self, monkeypatch):
         self.monkeypatch, self.names, self.printed = monkeypatch, {"__name__": "document"}, ""
         monkeypatch.setattr(films, "movie", film_without_pictures)
-        for registry in (LOADS, ACTUATORS, BASES):  # what a page registers is forgotten after it
-            monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+        # what a page registers or declares is forgotten after it
+        for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS, BASES):
+            registry.declared()
+            for known in ("_registered", "_built_in"):
+                monkeypatch.setattr(registry, known, dict(getattr(registry, known)))
 
     def follow(self, block):
         step = {"python": self.python, "text": self.text, "yaml": self.yaml, "console": self.console}.get(block.kind)

@@ -1,13 +1,16 @@
 """Registers of plug-ins: names, entry points, parameters."""
 
+import re
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import sorosim
+from sorosim import registry
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
@@ -70,6 +73,7 @@ class Breeze:
         return LoadValues(wrench, K, np.zeros((1, 6, 6)))
 
 
+BUILT_IN = ", ".join(f"{{{name}: ...}}" for name in LOADS.declared())
 TEXT = """
 sorosim: 1
 links: {ball: {joint: free, body: {sphere: {radius: 5 cm}, mass: 1 kg}}}
@@ -101,8 +105,8 @@ def test_units_are_read_for_the_quantities_that_a_type_names(fresh):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("breeze:", "breze:", "3:16: loads.blow.breze: expected {wrench: ...}, {line: ...}, {spring: ...}, "
-         "{fluid: ...}, {contact: ...} or {breeze: ...}, got 'breze'; did you mean breeze?"),
+        ("breeze:", "breze:", f"3:16: loads.blow.breze: expected {BUILT_IN} or {{breeze: ...}}, got 'breze'; did you "
+         "mean breeze?"),
         ("force: 3 cN", "force: 3 cm", "3:44: loads.blow.breeze.force: expected a force such as 5 N, got '3 cm', a "
          "length"),
         ("force: 3 cN", "fore: 3 cN", "3:37: loads.blow.breeze.fore: expected a parameter of breeze, got 'fore'; did "
@@ -214,3 +218,15 @@ def test_parameters():
     with pytest.raises(ModelError, match=r"^plug-in: expected a class or a function, got 3"):
         parameters_of(3)
     assert LOADS.what == "load"
+
+
+def test_every_module_with_kinds_is_named_in_its_registry():
+    known = {kind for one in vars(registry).values() if isinstance(one, Registry) for kind in one.declared()}
+    package = Path(sorosim.__file__).parent
+    found = [
+        (file.name, kind)
+        for file in sorted(package.rglob("*.py"))
+        for kind in re.findall(r'^class \w+\(.*\bkind="(\w+)"', file.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(found) > 30
+    assert [(file, kind) for file, kind in found if kind not in known] == []

@@ -143,8 +143,10 @@ class Loop(Declared, title="Loops"):
             known = [name for name, other in JOINTS.declared().items() if other.turn is not None]
             hint = "a free joint closes nothing" if kind == "free" else "close the chain at another of its joints"
             raise ModelError("joint", f"one of {', '.join(known)}", kind, hint)
-        if kind == "helical" and joint.pitch == 0.0:
-            raise ModelError("joint.pitch", "a pitch other than 0", "0", "a helical joint without one is revolute")
+        try:
+            joint.check_in_loop()
+        except ModelError as error:
+            raise error.inside("joint") from None
         if any(joint.friction) or any(limit is not None for limit in joint.limits):
             raise ModelError("joint", "no friction and no limits in the joint of a loop", "some")
         springs = [name for name in ("stiffness", "damping") if np.any(getattr(joint, name))]

@@ -14,7 +14,6 @@ from sorosim.loads.contact import BoundContact
 from sorosim.loads.contact_law import ContactLaw
 from sorosim.model.link import WORLD
 from sorosim.model.obstacle import HalfSpace
-from sorosim.model.section import Circle, HollowCircle
 from sorosim.robot import Robot
 
 SOFT, STIFF = 0.01, 1e4  # of the stiffness of contacts, against its estimate
@@ -108,5 +107,5 @@ def _not_round(robot: Robot, name: str) -> list[str]:
     return [
         surface.link for surface in robot.description.loads[name].surfaces
         if surface.link in rods and surface.radius is None
-        and any(not isinstance(part.section, Circle | HollowCircle) for part in rods[surface.link].divisions)
+        and any(not part.section.is_round for part in rods[surface.link].divisions)
     ]  # fmt: skip

@@ -19,7 +19,6 @@ from sorosim.errors import ConvergenceError, ExpressionError, InputError, Sorosi
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.fibres import TENDON_LENGTH
 from sorosim.linear import Linearization
-from sorosim.loads.immersion import half_extents
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
 from sorosim.model.rod import Division, Rod
@@ -88,7 +87,7 @@ class CheckContext:
         for link in self.robot.links:
             body = link.body
             if isinstance(body, Assembly):
-                sizes += [2.0 * float(half_extents(p.shape).max()) for p in body.parts if isinstance(p, Solid)]
+                sizes += [2.0 * float(p.shape.half_extents.max()) for p in body.parts if isinstance(p, Solid)]
             elif isinstance(body, RigidBody) and body.mass:
                 sizes.append(2.0 * float(np.sqrt(max(body.inertia[:3]) / body.mass)))
         away = [float(np.linalg.norm(link.at[:3, 3])) for link in self.robot.links if link.parent != WORLD]

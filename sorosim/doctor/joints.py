@@ -22,7 +22,6 @@ Array = NDArray[np.float64]
 TURNS = 4.0 * np.pi  # rad: more is probably meant in degrees
 DRIVEN_TURNS = 8.0 * np.pi  # and of driven coordinates
 FAR = 3.0  # of the size of the robot
-PLACED = "free", "planar"  # whose lengths say where in the world something is
 # rad, or of the size of the robot, by which weight may turn or shift a spring, and a servo
 SAG = {True: np.pi, False: 1.0}
 SERVO_SAG = {True: 0.5, False: 0.3}
@@ -49,7 +48,7 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
     load, q = float(abs(context.load_vector[c.column])), float(context.robot.initial_q[c.column])
     most = TURNS if c.is_angle else FAR * context.extent
     words: dict[str, Any] = {"name": c.name, "unit": c.unit, "meant": f"was it meant in {c.wrong_unit}?"}
-    is_placed = not c.is_angle and joint.kind in PLACED
+    is_placed = not c.is_angle and joint.places
     for verb, value in (("begins at", q), ("rests at", rest)):
         if abs(value) > most and not is_placed:
             yield finding("joint.value", where, value, verb=verb, **words)
@@ -67,7 +66,7 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
     if limit is None:
         return
     ends = [end for end in (limit.low, limit.high) if np.isfinite(end)]
-    if any(abs(end) > most for end in ends) and joint.kind not in PLACED:
+    if any(abs(end) > most for end in ends) and not joint.places:
         shown = " and ".join(f"{end:.4g}" for end in ends)
         yield finding("joint.stops", f"{where}.limits", max(ends, key=abs), ends=shown, **words)
     if not limit.low <= q <= limit.high:

@@ -11,7 +11,7 @@ from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import OK, Finding, finding, judged, level_of
 from sorosim.equations.contact_check import contacts_of
 from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed, half_extents
+from sorosim.loads.immersion import Immersed
 from sorosim.loads.spring import Spring
 from sorosim.model.anchor import Anchor
 from sorosim.model.body import Assembly, Solid
@@ -196,7 +196,7 @@ def _thickness(context: CheckContext, name: str) -> float:
     sizes = [float(place.thickness.max()) for place in context.places if place.link.name == name]
     body = next((link.body for link in context.robot.links if link.name == name), None)
     parts = [part for part in body.parts if isinstance(part, Solid)] if isinstance(body, Assembly) else []
-    return max([*sizes, *(2.0 * float(half_extents(part.shape).max()) for part in parts)], default=1.0)
+    return max([*sizes, *(2.0 * float(part.shape.half_extents.max()) for part in parts)], default=1.0)
 
 
 def _coefficients(where: str, immersed: Immersed, thickness: float) -> Iterator[Finding]:

@@ -7,7 +7,6 @@ import numpy as np
 from sorosim.actuation.route import Run
 from sorosim.errors import ModelError
 from sorosim.model.compile import Layout
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Rectangle
 
 N_SAMPLES = 101  # places of a division
 TOLERANCE = 1e-9  # of the largest size: a route may run on the surface
@@ -28,26 +27,14 @@ def check_inside(run: Run, layout: Layout) -> None:
     for piece in link.pieces:
         middle = (piece.start + 0.5 * piece.division.length) / rod.length
         section = piece.division.section
-        if not run.start < middle < run.end or not isinstance(section, Circle | HollowCircle | Rectangle | Ellipse):
+        if not run.start < middle < run.end or not section.has_outline:
             continue
         x = np.linspace(0.0, 1.0, N_SAMPLES) * piece.division.length
         d, _ = run.route(link, piece, piece.start + x)
-        sizes = {name: jets[:, 0] for name, jets in section.size_jets(x, piece.division.length).items()}
-        y, z = np.abs(d[:, 1]), np.abs(d[:, 2])
-        if isinstance(section, Circle | HollowCircle):
-            far, limit = np.hypot(y, z), sizes["radius"]
-        elif isinstance(section, Rectangle):
-            beyond_y = y - sizes["y"] / 2.0 > z - sizes["z"] / 2.0
-            far, limit = np.where(beyond_y, y, z), np.where(beyond_y, sizes["y"], sizes["z"]) / 2.0
-        else:
-            a, b = sizes["y"] / 2.0, sizes["z"] / 2.0
-            far = np.hypot(y, z)
-            # the ellipse's radius in the direction of the tendon
-            limit = a * b * far / np.maximum(np.hypot(b * y, a * z), 1e-300)
+        far, limit, name = section.edge(d[:, 1:], x, piece.division.length)
         excess = far - limit
         worst = int(np.argmax(excess))
         if excess[worst] > TOLERANCE * float(np.max(limit)):
             s = (piece.start + x[worst]) / rod.length
-            name = "half the side" if isinstance(section, Rectangle) else "the radius"
             got = f"{far[worst]:.6g} m from the axis at s = {s:.4g}, where {name} is {limit[worst]:.6g} m"
             raise ModelError("", f"a route inside the section of rod '{run.rod}'", got)

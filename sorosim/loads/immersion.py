@@ -18,11 +18,9 @@ from sorosim.declare import At, Declared, Inline, Part, Quantity, Type, Vector, 
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
 from sorosim.model.body import AT_KEY, Assembly, RigidBody, Solid
-from sorosim.model.mesh import Mesh
 from sorosim.model.pose import IDENTITY, PoseType
 from sorosim.model.rod import Division
-from sorosim.model.section import Rectangle
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from sorosim.model.shape import Shape
 from sorosim.problems import listed, shown
 from sorosim.registry import SHAPES
 
@@ -30,11 +28,6 @@ Array = NDArray[np.float64]
 
 # drag of sections: along the rod by friction on the perimeter, across it by the width that faces the flow
 FRICTION, ROUND_DRAG, FLAT_DRAG = 0.01, 1.1, 2.0
-# drag of bodies along x, y and z, by the areas that face the flow
-BODY_DRAG: dict[type, tuple[float, float, float]] = {
-    Sphere: (0.47, 0.47, 0.47), Ellipsoid: (0.47, 0.47, 0.47), Box: (1.05, 1.05, 1.05), Mesh: (1.05, 1.05, 1.05),
-    Cylinder: (1.1, 1.1, 0.82), Capsule: (1.1, 1.1, 0.3), Cone: (1.1, 1.1, 0.8),
-}  # fmt: skip
 # added mass of a rectangle moving along one side, in that of a cylinder as wide as it: thickness over width -> factor
 _THICKNESS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _RECTANGLE = (1.0, 1.14, 1.21, 1.36, 1.51, 1.70, 1.98, 2.23)
@@ -127,7 +120,7 @@ def section_fluid_properties(piece: Division, X: ArrayLike, given: Immersed) -> 
     wide_y, wide_z = (np.ptp(outline[:, :, axis], axis=1) for axis in (0, 1))
     sides = np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1)
     perimeter = np.sqrt(np.sum(sides * sides, axis=2)).sum(axis=1)
-    flat = isinstance(section, Rectangle)
+    flat = section.is_flat
     if not flat:
         # chords of a round outline are shorter than its arcs
         perimeter = perimeter / np.sinc(1.0 / outline.shape[1])
@@ -185,8 +178,8 @@ def body_fluid_properties(where: str, body: RigidBody, given: Immersed) -> list[
 
 def _shape_fluid_properties(shape: Shape, given: Immersed) -> FluidProperties:
     volume, _, _ = shape.moments
-    half, faces = half_extents(shape), _faces(shape)
-    drag = np.array(BODY_DRAG[type(shape)] if given.drag is None else given.drag)
+    half, faces = shape.half_extents, shape.faces_to_flow
+    drag = np.array(shape.drag if given.drag is None else given.drag)
     # an ellipsoid of the same proportions and volume moves as much fluid, nearly
     radii = half * (volume / (4.0 / 3.0 * np.pi * np.prod(half))) ** (1.0 / 3.0)
     mass, inertia = ellipsoid_added_mass(radii)
@@ -200,34 +193,6 @@ def _shape_fluid_properties(shape: Shape, given: Immersed) -> FluidProperties:
     return FluidProperties(0.5 * drag * faces, np.zeros(()), rotary, mass, inertia, np.array(volume), np.array(reach))
 
 
-def half_extents(shape: Shape) -> Array:
-    """Half of the lengths (3,) of a shape along its axes [m]."""
-    if isinstance(shape, Sphere):
-        return np.full(3, shape.radius)
-    if isinstance(shape, Ellipsoid):
-        return np.array(shape.radii)
-    if isinstance(shape, Box):
-        return 0.5 * np.array(shape.size)
-    if isinstance(shape, Capsule):
-        return np.array([shape.radius, shape.radius, 0.5 * shape.length + shape.radius])
-    if isinstance(shape, Cylinder | Cone):
-        return np.array([shape.radius, shape.radius, 0.5 * shape.length])
-    assert isinstance(shape, Mesh)
-    return np.asarray(0.5 * np.ptp(shape.vertices, axis=0))
-
-
-def _faces(shape: Shape) -> Array:
-    """Areas (3,) that face a flow along x, y and z [m^2]."""
-    a, b, c = half_extents(shape)
-    if isinstance(shape, Sphere | Ellipsoid):
-        return np.pi * np.array([b * c, a * c, a * b])
-    if isinstance(shape, Cylinder | Cone | Capsule):
-        r, h = shape.radius, shape.length
-        side = {Cylinder: 2.0 * r * h, Cone: r * h, Capsule: 2.0 * r * h + np.pi * r * r}[type(shape)]
-        return np.array([side, side, np.pi * r * r])
-    return 4.0 * np.array([b * c, a * c, a * b])
-
-
 def _rotary_drag(shape: Shape, half: Array, drag: Array) -> Array:
     """Moments (3,) of drag of a turning body at unit rates: rho/2 C times the integral of r^3 over its faces [m^5].
 
@@ -236,7 +201,7 @@ def _rotary_drag(shape: Shape, half: Array, drag: Array) -> Array:
     out = np.zeros(3, dtype=number_type())
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        if isinstance(shape, Box | Mesh):
+        if shape.has_corners:
             out[i] = 0.5 * half[i] * (drag[k] * half[j] ** 4 + drag[j] * half[k] ** 4)
         else:
             difference = half[j] ** 4 - half[k] ** 4

@@ -266,8 +266,8 @@ class Strain(Declared, title="Strains"):
 
     basis: str = key(
         _BasisName(),
-        "Basis of all strains that do not name their own: legendre, chebyshev, monomial, fourier, gaussian, "
-        "inverse_multiquadric, hermite, linear_elements, quadratic_elements, cubic_elements, or one of a plug-in.",
+        f"Basis of all strains that do not name their own: {', '.join(basis.name for basis in _BUILT_IN)}, or one of a "
+        "plug-in.",
         "chebyshev", default="legendre",
     )  # fmt: skip
     torsion: Any = _strain("Twist about x.", "1")

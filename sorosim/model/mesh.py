@@ -112,6 +112,10 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     def data(self, writer: Writer) -> Any:
         return writer.mesh(self)
 
+    @property
+    def half_extents(self) -> Array:
+        return np.asarray(0.5 * np.ptp(self.vertices, axis=0))
+
     @cached_property
     def moments(self) -> Moments:
         """Volume, centroid and second moments; refused if the mesh encloses no volume."""

@@ -17,9 +17,14 @@ from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.profile import Array, Profile, Size, SizeLike, stack
 from sorosim.registry import SECTIONS, Registry
+from sorosim.units.arithmetic import add_variable
+from sorosim.units.table import DIMENSIONS
 from sorosim.validation import describe
 
 _TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY == x for every real size x > 0
+
+
+N_EDGE = 360  # points of an outline that stands for the edge
 
 
 class SectionProperties(NamedTuple):
@@ -40,6 +45,9 @@ class Section(Declared):
 
     registry: ClassVar[Registry] = SECTIONS
     size_names: ClassVar[tuple[str, ...]]
+    is_round: ClassVar[bool] = False  # whether it is a circle outside
+    is_flat: ClassVar[bool] = False  # whether a fluid meets flat sides
+    has_outline: ClassVar[bool] = True  # whether its outline is where the material ends
     shear_factor: Any = key(
         Either(Quantity("number", above=0.0), Vector("number", (2,), above=0.0), is_list),
         "Factor of the shear stiffness G A; two for y and z.", "0.9", default=(1.0, 1.0), kw_only=True,
@@ -50,8 +58,11 @@ class Section(Declared):
     )  # fmt: skip
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         cls.size_names = tuple(name for name in cls.__annotations__ if name in cls.__dict__)
+        for name in cls.size_names if "kind" in options else ():  # formulas of routes may use them
+            size: Size = cls.__dict__[name].metadata["key"].type
+            add_variable(name, DIMENSIONS[size.dimension].exponents)
+        super().__init_subclass__(**options)
 
     def validate(self) -> None:
         if not isinstance(self.shear_factor, tuple):
@@ -110,6 +121,22 @@ class Section(Declared):
         """As `outline`, of the hole; None where there is no hole."""
         return None
 
+    def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
+        """Where points d (n, 2), [y, z] at arclengths X (n,), are, and where the edge is beyond them; and its name.
+
+        Both are distances from the axis [m]. This one goes by the outline, which is a polygon.
+        """
+        outline = self.outline(X, L, N_EDGE)
+        side = np.diff(np.concatenate([outline, outline[:, :1]], axis=1), axis=1)
+        far = np.hypot(d[:, 0], d[:, 1])
+        y, z = np.where(far > 0.0, d.T / np.maximum(far, _TINY), [[1.0], [0.0]])[:, :, None]
+        # the ray r (y, z) crosses the side p + t a: 0 <= t <= 1
+        (p_y, p_z), (a_y, a_z) = np.moveaxis(outline, -1, 0), np.moveaxis(side, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (y * p_z - z * p_y) / (z * a_y - y * a_z)
+            r = (a_y * p_z - a_z * p_y) / (z * a_y - y * a_z)
+        return far, np.max(np.where((t > -1e-9) & (t < 1.0 + 1e-9), r, 0.0), axis=1, initial=0.0), "the edge"
+
     def check(self, L: float) -> None:
         """Refuse sizes that are not positive somewhere on a rod of length L [m]; zero is allowed at an end."""
         s, sampled = self._sample(L)
@@ -148,6 +175,11 @@ def _ring(n: int, y: Array, z: Array) -> Array:
     return stack(np.multiply.outer(y, np.cos(angle)), np.multiply.outer(z, np.sin(angle)))
 
 
+def _half_sizes(section: Section, X: Array, L: float) -> Array:
+    """Half of the lengths along y and z (n, 2) of a section that has them."""
+    return np.stack([0.5 * section.profile(name).jets(X, L)[:, 0] for name in ("y", "z")], axis=-1)
+
+
 @dataclass(frozen=True)
 class Circle(Section, kind="circle", title="Circles"):
     """A solid round section."""
@@ -157,6 +189,11 @@ class Circle(Section, kind="circle", title="Circles"):
         "Radius.",
         "[3 cm, 1.5 cm]",
     )
+
+    is_round = True
+
+    def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
+        return np.hypot(d[:, 0], d[:, 1]), self.profile("radius").jets(X, L)[:, 0], "the radius"
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         r = sizes["radius"]
@@ -181,6 +218,11 @@ class HollowCircle(Section, kind="hollow_circle", title="Tubes"):
         "Radius of the hole; equal to the outer one, if at all, at an end only.",
         "2 cm - 1 cm*s",
     )
+
+    is_round = True
+
+    def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
+        return np.hypot(d[:, 0], d[:, 1]), self.profile("radius").jets(X, L)[:, 0], "the radius"
 
     def check(self, L: float) -> None:
         super().check(L)
@@ -212,6 +254,14 @@ class Rectangle(Section, kind="rectangle", title="Rectangles"):
         "3 cm",
     )
     z: SizeLike = key(Size(), "Full length along its z axis.", "1 cm")
+
+    is_flat = True
+
+    def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
+        half = _half_sizes(self, X, L)
+        excess = np.abs(d) - half
+        side = np.where(excess[:, 0] > excess[:, 1], 0, 1), np.arange(len(d))
+        return np.abs(d).T[side], half.T[side], "half the side"
 
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         y, z = sizes["y"], sizes["z"]
@@ -252,6 +302,11 @@ class Ellipse(Section, kind="ellipse", title="Ellipses"):
     )
     z: SizeLike = key(Size(), "Full axis along z.", "1 cm")
 
+    def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
+        far, half = np.hypot(d[:, 0], d[:, 1]), _half_sizes(self, X, L)
+        a, b = half.T
+        return far, a * b * far / np.maximum(np.hypot(b * d[:, 0], a * d[:, 1]), _TINY), "the radius"
+
     def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
         a, b = sizes["y"] / 2.0, sizes["z"] / 2.0
         Iy, Iz = np.pi / 4.0 * a * b**3, np.pi / 4.0 * b * a**3
@@ -278,6 +333,8 @@ class Properties(Section, kind="properties", title="Sections by their integrals"
     polar: SizeLike | None = key(
         Size("area moment"), "Polar moment of the mass; Iy + Iz if it is not given.", "2 cm^4", default=None
     )
+
+    has_outline = False
 
     def validate(self) -> None:
         super().validate()

@@ -28,11 +28,31 @@ class Shape(Declared):
     """What a part of a rigid body fills, in a frame of its own."""
 
     registry: ClassVar[Registry] = SHAPES
+    drag: ClassVar[tuple[float, float, float]] = (1.05, 1.05, 1.05)  # in a flow along x, y and z, by `faces_to_flow`
+    has_corners: ClassVar[bool] = True  # whether it stirs a fluid where it turns about an axis of symmetry
 
     @property
     @abstractmethod
     def moments(self) -> Moments:
         """Volume, centroid and second moments."""
+
+    @property
+    @abstractmethod
+    def half_extents(self) -> Array:
+        """Half of its lengths (3,) along x, y and z [m]."""
+
+    @property
+    def faces_to_flow(self) -> Array:
+        """Areas (3,) that face a flow along x, y and z [m^2]; of a box as large, unless it has others."""
+        a, b, c = self.half_extents
+        return 4.0 * np.array([b * c, a * c, a * b])
+
+    def surface(self, n_around: int) -> tuple[Array, NDArray[np.int64]] | None:
+        """Points (n, 3) and triangles (m, 3), counter-clockwise seen from outside, for drawing.
+
+        None: a box as large, or what `viz.surfaces` knows.
+        """
+        return None
 
 
 _LENGTH = Quantity("length", above=0.0)
@@ -41,6 +61,11 @@ _LENGTH = Quantity("length", above=0.0)
 def _symmetric(volume: float, *squares: float, z: float = 0.0) -> Moments:
     """Moments of a shape from its mean squares along x, y and z; its centroid is on the z axis."""
     return Moments(volume, np.array([0.0, 0.0, z]), volume * np.diag(squares))
+
+
+def _along_z(side: float, radius: float) -> Array:
+    """Faces of a shape that is round about z, from its area seen from the side."""
+    return np.array([side, side, np.pi * radius**2])
 
 
 @dataclass(frozen=True)
@@ -56,6 +81,10 @@ class Box(Shape, kind="box", title="Boxes"):
         a, b, c = self.size
         return _symmetric(a * b * c, a * a / 12.0, b * b / 12.0, c * c / 12.0)
 
+    @property
+    def half_extents(self) -> Array:
+        return 0.5 * np.array(self.size)
+
 
 @dataclass(frozen=True)
 class Cylinder(Shape, kind="cylinder", title="Cylinders"):
@@ -64,10 +93,22 @@ class Cylinder(Shape, kind="cylinder", title="Cylinders"):
     radius: float = key(_LENGTH, "Radius.", "2 cm")
     length: float = key(_LENGTH, "Length along z.", "10 cm")
 
+    drag = (1.1, 1.1, 0.82)
+    has_corners = False
+
     @property
     def moments(self) -> Moments:
         r, h = self.radius, self.length
         return _symmetric(np.pi * r * r * h, r * r / 4.0, r * r / 4.0, h * h / 12.0)
+
+    @property
+    def half_extents(self) -> Array:
+        return np.array([self.radius, self.radius, 0.5 * self.length])
+
+    @property
+    def faces_to_flow(self) -> Array:
+        r, h = self.radius, self.length
+        return _along_z(2.0 * r * h, r)
 
 
 @dataclass(frozen=True)
@@ -80,11 +121,23 @@ class Cone(Shape, kind="cone", title="Cones"):
     radius: float = key(_LENGTH, "Radius of its base.", "2 cm")
     length: float = key(_LENGTH, "Height along z.", "10 cm")
 
+    drag = (1.1, 1.1, 0.8)
+    has_corners = False
+
     @property
     def moments(self) -> Moments:
         r, h = self.radius, self.length
         across = 3.0 / 20.0 * r * r
         return _symmetric(np.pi * r * r * h / 3.0, across, across, 3.0 / 80.0 * h * h, z=-h / 4.0)
+
+    @property
+    def half_extents(self) -> Array:
+        return np.array([self.radius, self.radius, 0.5 * self.length])
+
+    @property
+    def faces_to_flow(self) -> Array:
+        r, h = self.radius, self.length
+        return _along_z(r * h, r)
 
 
 @dataclass(frozen=True)
@@ -93,10 +146,21 @@ class Sphere(Shape, kind="sphere", title="Spheres"):
 
     radius: float = key(_LENGTH, "Radius.", "2 cm")
 
+    drag = (0.47, 0.47, 0.47)
+    has_corners = False
+
     @property
     def moments(self) -> Moments:
         r = self.radius
         return _symmetric(4.0 / 3.0 * np.pi * r**3, *(r * r / 5.0,) * 3)
+
+    @property
+    def half_extents(self) -> Array:
+        return np.full(3, self.radius)
+
+    @property
+    def faces_to_flow(self) -> Array:
+        return np.full(3, np.pi * self.radius**2)
 
 
 @dataclass(frozen=True)
@@ -105,10 +169,22 @@ class Ellipsoid(Shape, kind="ellipsoid", title="Ellipsoids"):
 
     radii: tuple[float, ...] = key(Vector("length", above=0.0), "Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")
 
+    drag = (0.47, 0.47, 0.47)
+    has_corners = False
+
     @property
     def moments(self) -> Moments:
         a, b, c = self.radii
         return _symmetric(4.0 / 3.0 * np.pi * a * b * c, a * a / 5.0, b * b / 5.0, c * c / 5.0)
+
+    @property
+    def half_extents(self) -> Array:
+        return np.array(self.radii)
+
+    @property
+    def faces_to_flow(self) -> Array:
+        a, b, c = self.radii
+        return np.pi * np.array([b * c, a * c, a * b])
 
 
 @dataclass(frozen=True)
@@ -118,6 +194,9 @@ class Capsule(Shape, kind="capsule", title="Capsules"):
     radius: float = key(_LENGTH, "Radius of the cylinder and of the half spheres.", "2 cm")
     length: float = key(_LENGTH, "Length of the cylinder, between the centres of the half spheres.", "10 cm")
 
+    drag = (1.1, 1.1, 0.3)
+    has_corners = False
+
     @property
     def moments(self) -> Moments:
         r, h = self.radius, self.length
@@ -126,3 +205,12 @@ class Capsule(Shape, kind="capsule", title="Capsules"):
         # the centroid of half a sphere is 3/8 of its radius beyond its flat side
         along = tube * h * h / 12.0 + ball * (r * r / 5.0 + 3.0 / 8.0 * r * h + h * h / 4.0)
         return Moments(tube + ball, np.zeros(3), np.diag([across, across, along]))
+
+    @property
+    def half_extents(self) -> Array:
+        return np.array([self.radius, self.radius, 0.5 * self.length + self.radius])
+
+    @property
+    def faces_to_flow(self) -> Array:
+        r, h = self.radius, self.length
+        return _along_z(2.0 * r * h + np.pi * r * r, r)

@@ -188,6 +188,7 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     span = float(problem.t_out[0]), float(problem.t_out[-1])
     with one_blas_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="lsoda: ")  # the solution reports the failure
+        warnings.filterwarnings("ignore", message="The following arguments have no effect")  # explicit ones: jac
         log = _Log(problem, Reporter(problem))
         solve: Any = solve_ivp  # its stubs allow no options of other solvers
         result = solve(

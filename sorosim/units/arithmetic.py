@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sorosim.errors import ExpressionError
+from sorosim.errors import ExpressionError, ModelError
 from sorosim.kernels import tape
 from sorosim.signals.parser import ARITY, CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, Token
 from sorosim.units.table import MAX_POWER, Exponents, find_unit, kind_of, no_unit_hint, unit_factor
@@ -20,12 +20,18 @@ from sorosim.units.table import MAX_POWER, Exponents, find_unit, kind_of, no_uni
 NUMBER: Exponents = (0, 0, 0)
 LENGTH: Exponents = (1, 0, 0)
 TIME = "t"
-# variables of formulas and routes by name
-VARIABLES: Mapping[str, Exponents] = {
-    "X": LENGTH, "s": NUMBER, "L": LENGTH, "r": LENGTH, TIME: (0, 0, 1), "radius": LENGTH, "inner_radius": LENGTH,
-    "x": LENGTH, "y": LENGTH, "z": LENGTH, "area": (2, 0, 0), "Iy": (4, 0, 0), "Iz": (4, 0, 0), "J": (4, 0, 0),
-    "polar": (4, 0, 0),
+# variables of formulas and routes by name; sections add their sizes
+VARIABLES: dict[str, Exponents] = {
+    "X": LENGTH, "s": NUMBER, "L": LENGTH, "r": LENGTH, TIME: (0, 0, 1), "x": LENGTH, "y": LENGTH, "z": LENGTH,
 }  # fmt: skip
+
+
+def add_variable(name: str, exponents: Exponents) -> None:
+    """Make a variable of formulas known; one name has one dimension (ModelError)."""
+    if VARIABLES.setdefault(name, exponents) != exponents:
+        known, got = kind_of(VARIABLES[name]), kind_of(exponents)
+        raise ModelError(name, f"{known}, as formulas know it", got, "give it another name")
+
 
 _ALIKE = {tape.ADD, tape.SUBTRACT, tape.MIN, tape.MAX, tape.CLIP, tape.ATAN2}  # operands of one kind
 _KEEPS = {tape.NEGATE, tape.ABS}

@@ -15,7 +15,7 @@ from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD, Link
 from sorosim.model.mesh import Mesh
 from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from sorosim.model.shape import Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -80,17 +80,18 @@ def inertia_ellipsoid(body: RigidBody, n_around: int) -> Triangles:
 
 def shape_surface(shape: Shape, n_around: int) -> Triangles:
     """The surface of a shape in its own frame; round ones have `n_around` points around."""
-    if isinstance(shape, Box):
-        from trimesh.creation import box
-
-        return _sharp_edged(box(shape.size))
     if isinstance(shape, Mesh):
         return _mesh(shape)
     if isinstance(shape, Sphere):
         return _ball(n_around).scaled(np.full(3, shape.radius))
     if isinstance(shape, Ellipsoid):
         return _ball(n_around).scaled(np.array(shape.radii))
-    assert isinstance(shape, Cylinder | Cone | Capsule)  # there are no others
+    if not isinstance(shape, Cylinder | Cone | Capsule):
+        from trimesh import Trimesh
+        from trimesh.creation import box
+
+        surface = shape.surface(n_around)
+        return _sharp_edged(box(2.0 * shape.half_extents) if surface is None else Trimesh(*surface), surface is None)
     r, h = shape.radius, 0.5 * shape.length
     if isinstance(shape, Capsule):
         arc = _arc(n_around)

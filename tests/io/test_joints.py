@@ -17,6 +17,7 @@ from sorosim.io.yaml_reader import read_text
 from sorosim.lie import exp_so3
 from sorosim.loads.wrench import Wrench
 from sorosim.model.joints import CREEP, Joint, Limit
+from sorosim.registry import JOINTS
 from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
 from sorosim.signals.expressions import parse
@@ -79,9 +80,8 @@ def test_words_are_joints_without_anything_in_them():
     for word in ("spherical", "free"):
         assert f"joint: {word}" in dump(robot_with(f"{{{word}: {{}}}}"))
     for kind in JOINT_KINDS[1:]:
-        axis = "" if kind in ("spherical", "free") else "axis: [0, 1, 0], "
-        pitch = "pitch: 1, " if kind == "helical" else ""
-        joint = robot_with(f"{{{kind}: {{{axis}{pitch}}}}}").links[1].joint
+        required = [f"{one.name}: {one.example}" for one in JOINTS.get(kind).declaration().values() if one.required]
+        joint = robot_with(f"{{{kind}: {{{', '.join(required)}}}}}").links[1].joint
         assert (joint.kind, joint.creep) == (kind, tuple(CREEP[d] for d in joint.dimensions))
 
 

@@ -21,6 +21,7 @@ from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.model.shape import Box, Cone, Cylinder, Sphere
 from sorosim.model.visual import COLOURS, Visual
+from sorosim.registry import SHAPES as KINDS
 from sorosim.robot import Robot
 
 
@@ -91,7 +92,7 @@ def test_parts_may_be_numbers_and_assemblies(rng):
 
 
 BALL = Sphere(0.1)
-SHAPES = "box, cylinder, cone, sphere, ellipsoid, capsule, mesh"
+SHAPES = ", ".join(KINDS.declared())
 
 
 @pytest.mark.parametrize(

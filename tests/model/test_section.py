@@ -10,12 +10,13 @@ from numpy.testing import assert_allclose
 from scipy.integrate import dblquad
 from scipy.interpolate import PchipInterpolator
 
+from sorosim.declare import key
 from sorosim.errors import ModelError
 from sorosim.model.basis import Strain
 from sorosim.model.material import Material
 from sorosim.model.profile import Constant, Formula, Linear, Size, Table
 from sorosim.model.rod import Division
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
 from sorosim.signals.expressions import parse
 
 LENGTH = 0.7  # m
@@ -149,6 +150,24 @@ def test_sizes_are_taken_at_each_place():
     got = Circle([0.03, 0.0]).properties([0, LENGTH / 2, LENGTH], LENGTH)
     assert_allclose(got.A, np.pi * np.array([0.03, 0.015, 0.0]) ** 2, rtol=1e-14)
     assert_allclose(got.Jt, np.pi / 2 * np.array([0.03, 0.015, 0.0]) ** 4, rtol=1e-14)
+
+
+def test_edges_are_those_of_the_outlines(rng):
+    d, X = 0.15 * rng.normal(size=(200, 2)), np.linspace(0.0, LENGTH, 200)
+    for section in (Circle([0.3, 0.2]), HollowCircle(0.3, 0.2), Rectangle(y=0.6, z=[0.2, 0.1]), Ellipse(y=0.6, z=0.2)):
+        (far, edge, _), (radius, by_outline, _) = section.edge(d, X, LENGTH), Section.edge(section, d, X, LENGTH)
+        clear = np.abs(radius - by_outline) > 1e-3
+        assert ((far < edge) == (radius < by_outline))[clear].all()
+        assert 0 < np.sum(far < edge) < 200
+        if not section.is_flat:  # a rectangle goes by the side that is nearest
+            assert_allclose(edge, by_outline, rtol=1e-3)
+
+
+def test_a_size_has_the_dimension_of_its_namesakes():
+    with pytest.raises(ModelError, match="area: expected an area, as formulas know it, got a length; give it another"):
+
+        class Wrong(Section, kind="wrong"):
+            area: Size = key(Size(), "A length.")
 
 
 # ---- torsion

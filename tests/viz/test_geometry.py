@@ -21,9 +21,11 @@ from sorosim.model.material import Material
 from sorosim.model.profile import Table
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.model.shape import Shape
 from sorosim.robot import Robot
 from sorosim.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
 from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
+from sorosim.viz.surfaces import shape_surface
 
 SILICONE = Material(1e6, poisson=0.5, density=1000.0)
 SECTIONS = {
@@ -350,3 +352,19 @@ def test_what_a_picture_must_hold_has_every_corner_of_a_body():
         assert len(mine) <= 200
         assert_allclose(held.min(axis=0), every.min(axis=0), atol=1e-4)
         assert_allclose(held.max(axis=0), every.max(axis=0), atol=1e-4)
+
+
+def test_a_shape_without_a_surface_of_its_own_is_drawn_as_a_box():
+    class Post(Shape):
+        moments = None
+        half_extents = np.array([0.1, 0.2, 0.3])
+
+    class Wedge(Post):
+        def surface(self, n_around):
+            return np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), np.array(
+                [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+            )
+
+    for shape, size in ((Post(), 0.048), (Wedge(), 1.0 / 6.0)):
+        drawn = shape_surface(shape, 12)
+        assert np.linalg.det(drawn.points[drawn.faces]).sum() / 6.0 == pytest.approx(size)

@@ -227,6 +227,8 @@ class Joint(Declared):
     4. ``constrained`` and ``sliding``: what it does not allow, for the rows of a loop; where frame a may slide.
     5. ``along``: directions of its springs, dampers and motors in a loop; none where motions do not commute.
     6. ``periodic``: coordinates whose whole turns make no difference where no spring counts them.
+    7. ``places``: whether its lengths say where in the world something is, so that any number may be meant.
+    8. ``check_in_loop``: what it refuses where it closes a loop.
     """
 
     kind_: InitVar[str] = ""
@@ -235,6 +237,7 @@ class Joint(Declared):
     coordinates: ClassVar[tuple[tuple[str, str], ...]] = ()
     turn: ClassVar[int | None] = None
     periodic: ClassVar[tuple[int, ...]] = ()
+    places: ClassVar[bool] = False
     in_row: ClassVar[bool] = False  # whether a row of a Denavit-Hartenberg table describes it
     # of joints that have none
     axis = cast(Any, (0.0, 0.0, 1.0))
@@ -304,6 +307,9 @@ class Joint(Declared):
     def along(self) -> Array:
         """Wrench on frame a (n, 6) of a unit force or moment along each direction that may have a spring or a motor."""
         return np.zeros((0, 6))
+
+    def check_in_loop(self) -> None:
+        """Refuse values with which it cannot close a loop (ModelError)."""
 
     @classmethod
     def takes_springs_in_loop(cls) -> bool:

@@ -16,6 +16,7 @@ class Free(MovingJoint, kind="free", title="Free joints"):
     The rotation is by the vector (rx, ry, rz), and (tx, ty, tz) is the position only where nothing is rotated.
     """
 
+    places = True
     coordinates = (
         *(("rx", "angle"), ("ry", "angle"), ("rz", "angle")),
         *(("tx", "length"), ("ty", "length"), ("tz", "length")),

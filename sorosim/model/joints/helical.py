@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.declare import Quantity, key
+from sorosim.errors import ModelError
 from sorosim.kernels.loop_joint import SCREW_TURN
 from sorosim.model.joints.base import (
     Array,
@@ -49,3 +50,7 @@ class Helical(MovingJoint, kind="helical", title="Helical joints"):
     @property
     def along(self) -> Array:
         return turning(self.axis)[None]
+
+    def check_in_loop(self) -> None:
+        if self.pitch == 0.0:
+            raise ModelError("pitch", "a pitch other than 0", "0", "a helical joint without one is revolute")

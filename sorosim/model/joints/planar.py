@@ -17,6 +17,7 @@ class Planar(MovingJoint, kind="planar", title="Planar joints"):
 
     axis: Any = axis_key("Normal of the plane, of any length.")
 
+    places = True
     coordinates = (("angle", "angle"), ("tx", "length"), ("ty", "length"))
     turn = AXIS_TURN
 
