@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ class FileValues:
         self.todo, self.robot, self.text, self.points = todo, robot, text, points
         self.varied = [(k, one) for k, one in enumerate(points.parameters) if one.kind == FILE]
         self._tried: dict[str, SorosimError | None] = {}
+
+    @cached_property
+    def _base(self) -> Robot:
+        return load_text(self.text, self.robot.name)
 
     def check(self, command: str, options: Mapping[str, Any], said: Sequence[Parameter]) -> None:
         """Note what is wrong; `said` are all inputs and driven coordinates that the sweep speaks of."""
@@ -152,7 +157,7 @@ class FileValues:
         key = json.dumps(settings, sort_keys=True)
         if key not in self._tried:
             try:
-                self._check_kin(load_text(self.text, self.robot.name, set=settings))
+                self._check_kin(self._base.with_values(settings))
                 self._tried[key] = None
             except SorosimError as error:
                 self._tried[key] = error
