@@ -112,7 +112,7 @@ class ParameterPath:
         """The robot with the numbers of its file at a parameter."""
         if self._file is None or all(value == self._file.value(name) for name, value in self._file_values(p)):
             return self.base
-        out = Robot(self._file.at(dict(self._file_values(p))).description)
+        out = Robot(self._file.at(dict(self._file_values(p))).description, like=self.base)
         if out.coordinate_names != self.base.coordinate_names:
             raise InputError("along", "numbers that do not change which coordinates there are", f"{self._file_names}")
         return out

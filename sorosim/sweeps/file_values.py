@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ class FileValues:
         self.collector, self.robot, self.text, self.points = collector, robot, text, points
         self.varied = [(k, one) for k, one in enumerate(points.parameters) if one.kind == FILE]
         self._errors: dict[str, SorosimError | None] = {}
+
+    @cached_property
+    def _base(self) -> Robot:
+        return load_text(self.text, self.robot.name)
 
     def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]) -> None:
         """Collect mistakes; `prescribed` are all inputs and driven coordinates of the sweep."""
@@ -154,7 +159,7 @@ class FileValues:
         key = json.dumps(settings, sort_keys=True)
         if key not in self._errors:
             try:
-                self._check_same_columns(load_text(self.text, self.robot.name, set=settings))
+                self._check_same_columns(self._base.with_values(settings))
                 self._errors[key] = None
             except SorosimError as error:
                 self._errors[key] = error

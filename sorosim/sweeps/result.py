@@ -150,7 +150,11 @@ class SweepResult:
     def robot_at(self, i: int) -> Robot:
         """The robot of a point."""
         settings = self.plan.settings(self._index(i))
-        return load_text(self.plan.text, self.robot.name, set=settings) if settings else self.robot
+        return self._base.with_values(settings) if settings else self.robot
+
+    @cached_property
+    def _base(self) -> Robot:
+        return load_text(self.plan.text, self.robot.name)
 
     def equilibrium(self, i: int) -> Equilibrium:
         """The equilibrium of a point, to play, to draw, or to start from.

@@ -124,15 +124,20 @@ def _point(
     return cells, "; ".join([message, *dict.fromkeys(notes)]), last
 
 
+@lru_cache(maxsize=2)
+def _base(pickled: bytes, text: str) -> Robot:
+    """The robot of a sweep."""
+    from sorosim.io import load_text
+
+    robot: Robot = pickle.loads(pickled) if pickled else load_text(text, "robot")
+    return robot
+
+
 @lru_cache(maxsize=8)
 def _robot(pickled: bytes, text: str, settings: str) -> Robot:
     """The robot of a point; the last few are cached."""
-    if pickled:
-        robot: Robot = pickle.loads(pickled)
-        return robot
-    from sorosim.io import load_text
-
-    return load_text(text, "robot", set=json.loads(settings))
+    robot, values = _base(pickled, text), json.loads(settings)
+    return robot.with_values(values) if values else robot
 
 
 # -- statics
