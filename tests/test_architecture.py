@@ -19,6 +19,7 @@ PACKAGE = REPO / "sorosim"
 # from the ground up: a layer imports those before it, and itself
 LAYERS = (
     "errors",
+    "interrupts",
     "complex_step",
     "problems",
     "validation",

@@ -120,8 +120,16 @@ class InterruptedState:
         return np.zeros(1)
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C is an exception, also where a shell runs the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("where", ["state", "power"])
-def test_an_interrupt_waits_until_a_step_is_recorded(where):
+def test_an_interrupt_waits_until_a_step_is_recorded(where, interruptible):
     interrupting = False
 
     def power(t, x):
