@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.errors import FileError, InputError, ModelError, nearest
-from sorosim.io.vary import Scalars
+from sorosim.errors import InputError, ModelError, nearest
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
 from sorosim.units.quantity import in_si, quantity
-from sorosim.units.table import DIMENSIONS, OF_INPUT, WrongText, combined, kind_of, split
-from sorosim.validation import as_real, number
+from sorosim.units.table import DIMENSIONS, OF_INPUT
+from sorosim.validation import number
 
 Array = NDArray[np.float64]
 
 INPUT, DRIVEN = "u.", "driven."
-# of no quantity in a robot
-NO_UNIT = "kg^3*m^7"
 
 
 def check_name(robot: Robot, name: Any) -> str:
@@ -61,61 +58,29 @@ def present(robot: Robot, name: str, u: Array, driven: Mapping[str, float]) -> f
 
 
 def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
-    """A value for the name, in SI units: a number, or a text with a unit of the right kind."""
+    """A value for the name, in SI units: a number, or a text with a unit of the right dimension."""
     if not isinstance(value, str):
         return number(where, value)
+    dimension = dimension_of(robot, name)
     try:
-        if name.startswith(INPUT):
-            unit = dict(zip(robot.actuator_names, robot.actuator_units, strict=True))[name[len(INPUT) :]]
-            return quantity(value, OF_INPUT.get(unit, "number"))
-        if name.startswith(DRIVEN):
-            layout = robot.engine.layout
-            return quantity(value, layout.dimensions[layout.coordinate(name[len(DRIVEN) :], where)])
-        converted = in_si(value)
+        return in_si(value) if dimension is None else quantity(value, dimension)
     except ModelError as error:
         raise InputError(where, error.expected, error.got, error.hint) from None
-    file = scalars_of(robot)
-    _same_kind(file, name, value, where)
-    try:
-        _ = file.at({name: value}).description  # the declaration checks the unit
-    except (ModelError, FileError) as error:
-        raise InputError(where, f"a value that '{name}' can have", f"'{value}' ({error})") from None
-    return converted
+
+
+def unit_of(robot: Robot, name: str) -> str:
+    """SI unit of the named parameter, "" of a plain number."""
+    if name.startswith(INPUT):  # some have a unit that no number in a file has
+        return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
+    return DIMENSIONS[dimension_of(robot, name) or "number"].unit.replace("*", " ")
 
 
 @lru_cache(maxsize=32)  # called for every branch
-def unit_of(robot: Robot, name: str) -> str:
-    """SI unit of the named parameter, "" of a plain number."""
-    layout = robot.engine.layout
+def dimension_of(robot: Robot, name: str) -> str | None:
+    """Dimension of the named parameter, one of `DIMENSIONS`; None if nothing says it."""
     if name.startswith(INPUT):
-        return str(robot.actuator_units[robot.actuator_names.index(name[len(INPUT) :])])
+        return OF_INPUT.get(unit_of(robot, name), "number")
     if name.startswith(DRIVEN):
-        return DIMENSIONS[layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]].unit
-    file = scalars_of(robot)
-    # what takes any unit has none: a parameter that nothing uses
-    known = (NO_UNIT, *dict.fromkeys(dimension.unit for dimension in DIMENSIONS.values()))
-    fits = (unit for unit in known if unit and _takes(file, name, unit))
-    unit = next(fits, NO_UNIT)
-    return "" if unit == NO_UNIT else unit.replace("*", " ")
-
-
-def _takes(file: Scalars, name: str, unit: str) -> bool:
-    """Whether the number may have the unit; the file's own checks tell."""
-    try:
-        _ = file.at({name: f"{file.value(name)!r} {unit}"}).description
-    except (ModelError, FileError):
-        return False
-    return True
-
-
-def _same_kind(file: Scalars, name: str, value: str, where: str) -> None:
-    """Refuse a unit of another kind than that in the file."""
-    written = file.text(name)
-    try:
-        if as_real(written) is not None or not split(str(written))[1] or not split(value)[1]:
-            return
-        kinds = [combined(split(text)[1], (0, 0, 0))[2] for text in (str(written), value)]
-    except WrongText:
-        return
-    if kinds[0] != kinds[1]:
-        raise InputError(where, kind_of(kinds[0]), f"'{value}', {kind_of(kinds[1])}", f"the file has {written}")
+        layout = robot.engine.layout
+        return layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]
+    return scalars_of(robot).dimension(name)

@@ -9,14 +9,15 @@ from functools import cached_property
 from typing import Any
 
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.io.build import description_from
+from sorosim.io.build import description_from, dimensions_of
 from sorosim.io.document import Document
-from sorosim.io.expand import expand
+from sorosim.io.expand import Expanded, expand
 from sorosim.io.nodes import Node
 from sorosim.model.description import Description
 from sorosim.problems import Path, shown
-from sorosim.units.quantity import in_si
-from sorosim.units.seeded import seeded
+from sorosim.units.quantity import in_si, quantity
+from sorosim.units.seeded import SYMBOL, Seeded, seeded
+from sorosim.units.table import DIMENSIONS, dimension_of
 from sorosim.validation import as_real
 
 # blocks of a file that say what the robot is, and keys in them whose numbers count something
@@ -68,6 +69,26 @@ class Scalars:
             node = node.value[key]
         return node.value
 
+    def dimension(self, name: str) -> str | None:
+        """Its dimension, one of `DIMENSIONS`: that of its unit or of the keys in which it stands; None if unknown."""
+        written = self.text(name)
+        root = _seeded(self.root, self.path(name), self.value(name))
+        uses = [(self._dimensions.get(path), use) for path, use in _seeded_uses(self._expanded(root).data, ())]
+        for dimension, use in uses:
+            if dimension is not None and use.formula == SYMBOL:
+                return dimension
+        if isinstance(written, str) and (dimension := dimension_of(written)) is not None:
+            return dimension
+        for dimension, use in uses:
+            if dimension is not None:
+                return next((one for one in DIMENSIONS if _fits(use.formula, one, dimension)), None)
+        return None
+
+    @cached_property
+    def _dimensions(self) -> dict[Path, str]:
+        """Dimensions of all numbers of the expanded file."""
+        return dimensions_of(self._expanded(self.document.root))
+
     def varied(self, name: str) -> Description:
         """Description in which the scalar carries the derivative 1; only within `varying`."""
         return self._description(_seeded(self.root, self.path(name), self.value(name)))
@@ -90,10 +111,12 @@ class Scalars:
         return self._description(_replaced(self.root, self.path(name), value))
 
     def _description(self, root: Node) -> Description:
+        return description_from(self._expanded(root), self.document.reading)
+
+    def _expanded(self, root: Node) -> Expanded:
         """What the file says of the robot, not of its runs."""
         expanded = expand(root, self.document.file, None)
-        data = {key: block for key, block in expanded.data.items() if key not in RUNS}
-        return description_from(expanded._replace(data=data), self.document.reading)
+        return expanded._replace(data={key: block for key, block in expanded.data.items() if key not in RUNS})
 
 
 def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
@@ -114,6 +137,24 @@ def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
 def _is_quantity(text: str) -> bool:
     try:
         in_si(text)
+    except ModelError:
+        return False
+    return True
+
+
+def _seeded_uses(data: Any, path: Path) -> Iterator[tuple[Path, Seeded]]:
+    """What depends on a seeded scalar, and where it stands in plain data."""
+    if isinstance(data, Seeded):
+        yield path, data
+    elif isinstance(data, dict | list):
+        for key, entry in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _seeded_uses(entry, (*path, key))
+
+
+def _fits(formula: str, dimension: str, whole: str) -> bool:
+    """Whether a formula is of a dimension where the scalar in it is of another one."""
+    try:
+        quantity(formula.replace(SYMBOL, f"(1 {DIMENSIONS[dimension].unit or 'rad'})"), whole)
     except ModelError:
         return False
     return True

@@ -224,6 +224,17 @@ def kind_of(exponents: Exponents | None) -> str:
     return "in " + "*".join(unit if n == 1 else f"{unit}^{n}" for unit, n in powers if n)
 
 
+def dimension_of(text: str) -> str | None:
+    """Name of the dimension of a number with a unit; None of anything else."""
+    try:
+        words = split(text)[1]
+        exponents = combined(words, DIMENSIONS["number"].exponents)[2] if words else None
+    except WrongText:
+        return None
+    known = [name for name, dimension in DIMENSIONS.items() if dimension.exponents == exponents and name != "number"]
+    return known[0] if known else None
+
+
 @lru_cache(maxsize=1000)
 def _find(word: str) -> Unit | str | None:
     """A unit word, or why it cannot be used, or None if it is unknown."""
