@@ -8,7 +8,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.errors import InputError, ModelError, SorosimError, nearest
 from sorosim.io.build import description_from, dimensions_of
 from sorosim.io.document import Document
 from sorosim.io.expand import Expanded, expand
@@ -73,7 +73,11 @@ class Scalars:
         """Its dimension, one of `DIMENSIONS`: that of its unit or of the keys in which it stands; None if unknown."""
         written = self.text(name)
         root = _seeded(self.root, self.path(name), self.value(name))
-        uses = [(self._dimensions.get(path), use) for path, use in _seeded_uses(self._expanded(root).data, ())]
+        try:
+            data = self._expanded(root).data
+        except SorosimError:  # it counts something
+            return None
+        uses = [(self._dimensions.get(path), use) for path, use in _seeded_uses(data, ())]
         for dimension, use in uses:
             if dimension is not None and use.formula == SYMBOL:
                 return dimension
@@ -81,7 +85,9 @@ class Scalars:
             return dimension
         for dimension, use in uses:
             if dimension is not None:
-                return next((one for one in DIMENSIONS if _fits(use.formula, one, dimension)), None)
+                # a formula without units is a number in SI units, which fits everywhere
+                last_number = sorted(DIMENSIONS, key=lambda name: name in ("number", "angle"))
+                return next((one for one in last_number if _fits(use.formula, one, dimension)), None)
         return None
 
     @cached_property

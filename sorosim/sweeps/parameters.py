@@ -12,6 +12,7 @@ from typing import Any
 
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.robot import Robot
+from sorosim.sensitivity import scalars_of
 from sorosim.sweeps.samples import Value
 from sorosim.units.table import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
 from sorosim.validation import as_real
@@ -26,7 +27,7 @@ class Parameter:
     name: str  # as it was written
     kind: str  # INPUT, DRIVEN or FILE
     target: str  # name of the actuator or coordinate, or path in the robot's file
-    dimension: str  # of `DIMENSIONS`; "" for what only the robot's file knows
+    dimension: str  # of `DIMENSIONS`; "" for what has none: words, counts, options of runs
     timed: bool = False  # it may be an expression of t
 
     def read(self, value: Any) -> Value:
@@ -38,10 +39,12 @@ class Parameter:
             It is no quantity of this dimension.
         """
         from sorosim.declare import formula_or_quantity
-        from sorosim.units.quantity import quantity
+        from sorosim.units.quantity import is_quantity, quantity
 
         if not self.dimension:
             return _number_or_word(value)
+        if self.kind == FILE and isinstance(value, str) and not is_quantity(value):
+            return value  # a formula, say; the file's declarations know what may stand there
         if self.timed and isinstance(value, str):
             formula = formula_or_quantity(value, self.dimension, ("t",))
             return value if as_real(formula) is None else float(formula)  # type: ignore[arg-type]
@@ -120,7 +123,16 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
                 "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {likely_kind}.{kind}"
             )
     path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
-    return Parameter(name, FILE, path, "")
+    return Parameter(name, FILE, path, _dimension_in_file(robot, path))
+
+
+def _dimension_in_file(robot: Robot, path: str) -> str:
+    """Dimension of a number in a robot's file; "" where it has none, and of robots that no file can express."""
+    try:
+        file = scalars_of(robot)
+    except ModelError:
+        return ""
+    return (file.dimension(path) if path in file.paths else None) or ""
 
 
 def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:

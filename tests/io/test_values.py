@@ -124,3 +124,32 @@ def test_robots_of_python_objects_have_values_too():
     (material,) = (name for name in sorosim.scalars(made) if name.endswith(".young"))
     softer = made.with_values({material: 5e5})
     assert softer.engine.elastic.stiffness == pytest.approx(0.5 * robot.engine.elastic.stiffness, rel=1e-14)
+
+
+SCALARS = """sorosim: 1
+parameters: {plain: 0.02, twice: 0.1, scale: 2, unused: 3, written: 2 kg, n: 2}
+materials: {soft: {young: 1e5, poisson: 0.5, density: 1e3}}
+prefabs:
+  leg:
+    parameters: {thick: 0.01}
+    links:
+      leg:
+        rod: {material: soft, length: 3 cm * $scale, section: {circle: {radius: $thick}}, strain: {bending: 1}}
+parts: {front: {prefab: leg, repeat: $n, with: {thick: 0.02}}, back: {prefab: leg}}
+links:
+  arm:
+    joint: {revolute: {axis: [0, 0, 1], stiffness: 2}}
+    rod: {material: soft, length: 2*$twice, section: {circle: {radius: $plain}}, strain: {bending: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension"),
+    [("parameters.plain", "length"), ("parameters.twice", "length"), ("parameters.scale", "number"),
+     ("parameters.unused", None), ("parameters.written", "mass"), ("parameters.n", None),
+     ("prefabs.leg.parameters.thick", "length"), ("parts.front.with.thick", "length"),
+     ("links.arm.joint.revolute.stiffness", "rotary stiffness"), ("materials.soft.density", "density")],
+)  # fmt: skip
+def test_dimensions_of_scalars_are_those_of_the_keys_they_go_into(name, dimension):
+    robot = load_text(SCALARS, "robot")
+    assert scalars_of(robot).dimension(name) == dimension

@@ -131,7 +131,7 @@ MISTAKES = [
     ("driven.turn", "links.arms.rod.length",
      "6:5: points.grid.'links.arms.rod.length': expected a known key, got 'arms'; did you mean arm?"),
     ("driven.turn: [0, 20 deg]", "links.arm.rod.length: [20 cm, 3 kg]",
-     "6:5: points.grid.'links.arm.rod.length': expected values that the robot's file can have, got '3 kg'"),
+     "6:35: points.grid.'links.arm.rod.length'[1]: expected a length such as 3 cm, got '3 kg', a mass"),
     ("3 N", "3 m", "5:29: points.grid.'u.tendon'.to: expected a force such as 5 N, got '3 m', a length"),
     ("20 deg", "20 dag", "6:22: points.grid.'driven.turn'[1]: expected an angle such as 45 deg, got '20 dag'"),
     ("n: 4", "n: 1", "5:37: points.grid.'u.tendon'.n: expected a whole number from 2 to 1000000, got 1"),
