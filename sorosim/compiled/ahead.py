@@ -28,6 +28,7 @@ START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be
 ALL_FEATURES = frozenset({"*"})
 _report: Report | None = None
 _more_features: frozenset[str] = frozenset()
+_complete: set[tuple[Any, ...]] = set()  # calls and features for which this process looked before
 
 _WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import run_worker; run_worker()"
 
@@ -60,7 +61,10 @@ def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None
         Features of robots to compile for, see `kernel_lazy`; ALL_FEATURES: all.
     """
     features = features | _more_features
-    if not CACHE_FOLDER or READ_ONLY or _IS_WORKER in os.environ or not any(_uncompiled(calls, features)):
+    if not CACHE_FOLDER or READ_ONLY or _IS_WORKER in os.environ or (*calls, features) in _complete:
+        return
+    _complete.add((*calls, features))  # what fails to compile is left to its first call
+    if not any(_uncompiled(calls, features)):
         return
     n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(_n_processors(), 8)
     with ExitStack() as stack:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, imputils, types
 from numba.core.typing import templates
@@ -37,7 +38,17 @@ def by_reference(cls: type) -> type:
 
 def _typeof(value: Any, context: Any) -> Reference:
     cls: Any = type(value)
-    return _reference(cls, tuple(typeof_impl(field, context) for field in value))
+    kinds = tuple([
+        (field.dtype, field.ndim, field.flags.num) if type(field) is np.ndarray else typeof_impl(field, context)
+        for field in value
+    ])  # fmt: skip
+    found = _known.get((cls, kinds))
+    if found is None:  # numba takes ten times as long to tell the type of an array
+        found = _known[cls, kinds] = _reference(cls, tuple(typeof_impl(field, context) for field in value))
+    return found
+
+
+_known: dict[tuple[type, tuple[Any, ...]], Reference] = {}
 
 
 @functools.cache

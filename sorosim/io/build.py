@@ -356,7 +356,7 @@ class _Reader:
         stays = ("coordinate_names", "actuator_units", "n_multipliers")
         if found is None or any(getattr(found, name) != getattr(robot, name) for name in stays):
             return None
-        if found.engine.fibres is not robot.engine.fibres:
+        if found.engine.fibres.value is not robot.engine.fibres.value:
             self.check_routes(found)
         return None if scope.problems else found
 
