@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sorosim.sweeps.result import SweepResult
 
 
-def open_result(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
+def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
     """Read a result file: a run, an equilibrium, a continuation or a sweep.
 
     The journal of a run or a sweep that has not finished is read in place of the file that it lies beside.
