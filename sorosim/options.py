@@ -73,6 +73,8 @@ class Start(Type):
     def check(self, value: Any) -> tuple[float, ...] | str:
         if isinstance(value, str) and value in STARTS:
             return value
+        if isinstance(value, str) and value.startswith("["):  # of the command line
+            value = value.strip("[]").split(",")
         if not isinstance(value, list | tuple):
             hint = nearest(value, STARTS) if isinstance(value, str) else ""
             expected = f"{', '.join(STARTS)}, or a list of coordinates"
@@ -112,8 +114,8 @@ class RunOptions(Declared):
     dt_out: float | None = _option(_SECONDS, "Interval of the results.", "10 ms", "10 ms")
     q0: Any = _option(
         Start(),
-        "Start: coordinates, or one of the words equilibrium and assembled, which means the initial block with its "
-        "loops closed.",
+        "Start: equilibrium, that under the inputs at t = 0; assembled, the initial block with its loops closed; or a "
+        "list of coordinates.",
         "equilibrium",
     )
     method: str | None = _option(

@@ -368,10 +368,9 @@ class Robot:
         "articulated" solves for every column in O(n). Default: the faster one. By reference there is "inverse".
         """
         (position, rates), qdd, known = self._given(q, qd, t, driven_qdd)
-        table, fastest = forward.FORWARD_DERIVATIVES, forward.FASTEST_DERIVATIVES
-        return table[forward.choose_algorithm(self.engine, algorithm, table, fastest)](
-            self.engine, position, rates, qdd, self.inputs(u), self._time(t), known
-        )
+        table = forward.FORWARD_DERIVATIVES
+        chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
+        return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
 
     def solve_mass(self, q: Values, b: ArrayLike, *, algorithm: str | None = None) -> Array:
         """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven (docs/theory.md, 5).
@@ -519,10 +518,8 @@ class Robot:
 
         Raises
         ------
-        InputError
-            A wrong length, name or value; rates that tear loops open.
-        ModelError
-            Coordinates without inertia, or singular ones.
+        InputError, ModelError
+            A wrong length, name or value; rates that tear loops open. Coordinates without inertia, or singular ones.
 
         Notes
         -----
@@ -542,8 +539,8 @@ class Robot:
     # -- sensors ---------------------------------------------------------------------------------------------------
 
     def measure(
-        self, q: Values, qd: Values | None = None, *, u: Values | None = None, t: Number = 0.0,
-        qdd: Values | None = None, lam: ArrayLike | None = None, driven_qdd: Mapping[str, Number] | None = None,
+        self, q: Values, qd: Values | None = None, *, qdd: Values | None = None, u: Values | None = None,
+        t: Number = 0.0, lam: ArrayLike | None = None, driven_qdd: Mapping[str, Number] | None = None,
     ) -> dict[str, Array]:  # fmt: skip
         """What all sensors read in a state, without noise and bias.
 
@@ -551,12 +548,12 @@ class Robot:
         ----------
         q, qd : (ndof,) array_like or mapping
             Coordinates and rates; no rates: zero.
+        qdd : (ndof,) array_like or mapping
+            Accelerations. Default: those of forward dynamics.
         u : array_like, or mapping of actuator name to float or str
             Inputs; missing ones are zero.
         t : float or str
             Time, for loads and driven motions [s].
-        qdd : (ndof,) array_like or mapping
-            Accelerations. Default: those of forward dynamics.
         lam : (n_multipliers,) array_like
             Multipliers of loops. Default: those of forward dynamics; with given accelerations the smallest that fit
             them best.

@@ -46,7 +46,7 @@ def test_beyond_that_no_other_solution_is_taken_for_it(part):
 
 
 def test_rates_beyond_all_bounds_are_refused():
-    with pytest.raises(InputError, match=r"^rates\.arm: expected a finite number, and none beyond 1e\+50"):
+    with pytest.raises(InputError, match=r"^rates\.arm: expected an angular speed, and none beyond 1e\+50"):
         sorosim.steady(stretched(), {"arm": 1e200})
 
 

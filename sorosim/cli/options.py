@@ -15,7 +15,7 @@ import typer
 from sorosim.cli.parsers import declared, number, result_file, seconds, whole
 from sorosim.declare import Declared, Quantity, Truth, Whole
 from sorosim.errors import InputError
-from sorosim.options import Option, Start
+from sorosim.options import Option
 
 # metadata of Annotated[type, FACTORY(names, help=...)]
 Argument = partial(typer.Argument, show_default=False)
@@ -66,7 +66,8 @@ ResultOption = Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; 
 
 Command = Callable[..., None]
 # flags of truth values
-SWITCHES = {"stable": "--stable/--any", "projection": "--projection/--no-projection", "both": "--both/--one-way"}
+SWITCHES = {"stable": "--stable/--any", "projection": "--projection/--no-projection", "both": "--both/--one-way",
+            "stability": "--stability/--no-stability"}  # fmt: skip
 
 
 def with_options(kind: type[Declared], names: str, before: str = "") -> Callable[[Command], Command]:
@@ -116,8 +117,6 @@ def _flag(name: str, key: Any, before: str) -> Any:
     text = f"{key.doc} Default: {default}." if default else key.doc
     if isinstance(key.type, Truth):
         return Annotated[bool | None, typer.Option(flags, help=text, show_default=False)]
-    if isinstance(key.type, Start):
-        return Annotated[str | None, Name(help=text)]
     is_number, is_time = isinstance(key.type, Quantity | Whole), getattr(key.type, "dimension", "") == "time"
     metavar = "TIME" if is_time else "NUMBER" if is_number else "NAME"
     return Annotated[Any, typer.Option(flags, metavar=metavar, parser=declared(key.type), help=text)]

@@ -228,6 +228,7 @@ class SweepResult:
     def plot(
         self,
         path: str | Path | None = None,
+        *,
         y: str | None = None,
         output: str | None = None,
         style: str | Path | None = None,

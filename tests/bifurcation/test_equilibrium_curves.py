@@ -85,7 +85,7 @@ def test_both_ways_from_the_middle_are_the_same_curve():
         assert found.arclength[point.row] <= point.arclength <= found.arclength[point.row + 1]
 
 
-@pytest.mark.parametrize("steps", [{"step": 0.005, "max_step": 0.03}, {"step": 0.1, "max_step": 0.3}])
+@pytest.mark.parametrize("steps", [{"ds": 0.005, "ds_max": 0.03}, {"ds": 0.1, "ds_max": 0.3}])
 def test_folds_do_not_depend_on_steps(steps):
     found = sorosim.continuation(snapping().robot, ALONG, to=-120.0, begin=0.0, **steps)
     same_folds(snapping().folds, found.folds)
@@ -228,13 +228,13 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is(both):
         ({"along": {}}, "an empty mapping"),
         ({"along": ALONG, "to": 1.0, "until": (2.0, 3.0)}, "until"),
         ({"along": ALONG, "to": 1.0, "until": 3.0}, "until"),
-        ({"along": ALONG, "to": 1.0, "step": 0.0}, "step"),
+        ({"along": ALONG, "to": 1.0, "ds": 0.0}, "ds"),
         ({"along": ALONG, "to": 1.0, "max_points": 1}, "max_points"),
         ({"along": "driven.slider", "to": 1.0}, "slider"),
         ({"along": {ALONG: None}}, "to: expected where"),
         ({"along": [ALONG], "to": 1.0}, "got list"),
         ({"along": "", "to": 1.0}, "along: expected"),
-        ({"along": ALONG, "to": 1.0, "branches": "yes"}, "branches: expected yes or no"),
+        ({"along": ALONG, "to": 1.0, "branches": "yes"}, "branches: expected a whole number"),
         ({"along": ALONG, "to": 1.0, "branches": 1.5}, "branches"),
         ({"along": ALONG, "to": 1.0, "branches": -1}, "branches"),
     ],

@@ -104,7 +104,7 @@ def usual_loads():
     return [-point.parameter / euler(stiffness(0.01) / YOUNG) for point in found.points]
 
 
-@pytest.mark.parametrize("steps", [{"step": 0.5, "max_step": 0.5}, {"step": 0.01, "max_step": 0.02}])
+@pytest.mark.parametrize("steps", [{"ds": 0.5, "ds_max": 0.5}, {"ds": 0.01, "ds_max": 0.02}])
 def test_eulers_loads_do_not_depend_on_steps(steps):
     found = sorosim.continuation(pressed({"rectangle": {"y": 0.02, "z": 0.01}}, bending_y=5), ALONG, to=-900.0, **steps)
     assert [point.kind for point in found.points] == ["branch"] * 4

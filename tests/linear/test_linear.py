@@ -201,7 +201,7 @@ def test_mistakes_of_callers():
         (lambda: lin.mode(1), r"^mode: expected the motion of a robot"),
         (lambda: lin.reduce(3), r"^n_modes: expected a whole number from 1 to 2, got 3"),
         (lambda: lin.reduce(1.5), r"^n_modes: expected a whole number from 1 to 2, got 1\.5"),
-        (lambda: sorosim.steady(robot, [1.0]), r"^rates: expected a mapping of link names to rates, got list"),
+        (lambda: sorosim.steady(robot, [1.0]), r"^rates: expected a mapping of names to values, got list"),
         (lambda: sorosim.steady(robot, {"arm": np.nan}), r"^rates\.arm: expected a finite number, got nan"),
         (lambda: sorosim.steady(robot, {"amr": 1.0}), r"^rates: expected .* got 'amr'; did you mean arm\?"),
         (lambda: sorosim.steady(robot, {"arm": 1.0}).save("x.h5"), r"^save: expected an equilibrium or a run"),
@@ -212,7 +212,7 @@ def test_mistakes_of_callers():
 
 @pytest.mark.parametrize("places", [3, [3], ("arm", 0.5), [("arm", 0.5, 1.0)], [["arm"]]])
 def test_places_are_links_or_pairs(places):
-    with pytest.raises(InputError, match=r"^places: expected "):
+    with pytest.raises(InputError, match=r"^outputs: expected "):
         sorosim.statics(turning_arm(), driven={"arm": 0.0}).linearize().positions(places)
 
 

@@ -151,12 +151,12 @@ def test_modes_in_words(manipulator):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, r"^mode: expected the number of a mode, from 1 to 44, got 0"),
-        ({"k": 45}, r"^mode: expected the number of a mode, from 1 to 44, got 45"),
-        ({"k": 1.5}, r"^mode: expected the number of a mode, from 1 to 44, got 1\.5"),
-        ({"k": "first"}, r"^mode: expected the number of a mode, from 1 to 44, got 'first'"),
-        ({"k": 1, "periods": 0}, r"^periods: expected a whole number of periods"),
-        ({"k": 1, "periods": 1.5}, r"^periods: expected a whole number of periods, got 1\.5"),
+        ({"k": 0}, r"^mode: expected a whole number from 1 to 44, got 0"),
+        ({"k": 45}, r"^mode: expected a whole number from 1 to 44, got 45"),
+        ({"k": 1.5}, r"^mode: expected a whole number from 1 to 44, got 1\.5"),
+        ({"k": "first"}, r"^mode: expected a whole number from 1 to 44, got 'first'"),
+        ({"k": 1, "periods": 0}, r"^periods: expected a whole number from 1 to 10000"),
+        ({"k": 1, "periods": 1.5}, r"^periods: expected a whole number from 1 to 10000, got 1\.5"),
         ({"k": 1, "amplitude": -1.0}, r"^amplitude: expected a number greater than 0"),
         ({"k": 1, "decay": "no"}, r"^decay: expected True or False, got 'no'"),
     ],
