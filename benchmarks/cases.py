@@ -159,7 +159,7 @@ def _driven_statics(context: Context) -> Action:
 def _motion(method: str, jacobian: str) -> Callable[[Context], Action]:
     def make(context: Context) -> Action:
         robot = context.robot
-        return lambda: simulate(robot, 10.0, 0.01, method=method, rtol=1e-3, atol=1e-6, jacobian=jacobian)
+        return lambda: simulate(robot, 10.0, dt_out=0.01, method=method, rtol=1e-3, atol=1e-6, jacobian=jacobian)
 
     return make
 

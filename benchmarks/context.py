@@ -108,7 +108,7 @@ class Context:
     @cached_property
     def tight_tip(self) -> Array:
         """Tip (n_times, 3) of the 10 s run at rtol 1e-8."""
-        return simulate(self.robot, 10.0, 0.01, method="cvode", rtol=1e-8, atol=1e-10).tip()
+        return simulate(self.robot, 10.0, dt_out=0.01, method="cvode", rtol=1e-8, atol=1e-10).tip()
 
     @cached_property
     def _folder(self) -> tempfile.TemporaryDirectory[str]:

@@ -64,7 +64,7 @@ def _loaded(robot: Robot, kind: str) -> Robot:
 def _derivatives(kind: str) -> Callable[[Context], Action]:
     def make(context: Context) -> Action:
         robot, (q, qd, _, u) = _loaded(context.robot, kind), context.state
-        return lambda: robot.forward_dynamics_derivatives(q, qd, u)
+        return lambda: robot.forward_dynamics_derivatives(q, qd, u=u)
 
     return make
 

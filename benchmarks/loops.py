@@ -20,7 +20,7 @@ MANIPULATOR_NEWMARK = 24.4
 
 def _motion(method: str, step: float | None = None) -> Callable[[Context], Action]:
     def make(context: Context) -> Action:
-        return lambda: simulate(context.robot, 10.0, 0.01, method=method, rtol=1e-3, atol=1e-6, step=step)
+        return lambda: simulate(context.robot, 10.0, dt_out=0.01, method=method, rtol=1e-3, atol=1e-6, step=step)
 
     return make
 

@@ -81,11 +81,11 @@ def public_calls(robot: Robot) -> dict[str, Action]:
     """Calls of a user by name."""
     q, qd, qdd, u = state(robot)
     calls: dict[str, Action] = {
-        "inverse dynamics": lambda: robot.inverse_dynamics(q, qd, qdd),
+        "inverse dynamics": lambda: robot.inverse_dynamics(q, qd, qdd=qdd),
         "mass matrix": lambda: robot.mass_matrix(q),
-        "inverse dynamics derivatives": lambda: robot.inverse_dynamics_derivatives(q, qd, qdd),
-        "forward dynamics": lambda: robot.forward_dynamics(q, qd, u),
-        "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, qd, u),
+        "inverse dynamics derivatives": lambda: robot.inverse_dynamics_derivatives(q, qd, qdd=qdd),
+        "forward dynamics": lambda: robot.forward_dynamics(q, qd, u=u),
+        "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, qd, u=u),
     }
     for algorithm in FORWARD_DERIVATIVES:
         derivatives = partial(robot.forward_dynamics_derivatives, q, qd, u, algorithm=algorithm)
@@ -193,9 +193,10 @@ def pinocchio(robot: Robot) -> dict[str, Action]:
         order.append(i)
         waiting += children.get(link.name, [])
     data = model.createData()
-    q, qd, qdd, u = (x[order] for x in state(robot))
-    np.testing.assert_allclose(pin.rnea(model, data, q, qd, qdd), robot.inverse_dynamics(*state(robot)[:3])[order],
-                               rtol=1e-9, atol=1e-9)  # fmt: skip  # the same tree
+    own = state(robot)
+    q, qd, qdd, u = (x[order] for x in own)
+    tau = robot.inverse_dynamics(own[0], own[1], qdd=own[2])[order]
+    np.testing.assert_allclose(pin.rnea(model, data, q, qd, qdd), tau, rtol=1e-9, atol=1e-9)  # the same tree
     return {
         "rnea": lambda: pin.rnea(model, data, q, qd, qdd),
         "crba": lambda: pin.crba(model, data, q),

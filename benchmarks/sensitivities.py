@@ -21,7 +21,7 @@ def _prepared(context: Context) -> Action:
 
 def _forward(context: Context) -> Action:
     by, (q, qd, _, u) = sensitivities(context.robot, NAMES[context.name]), context.state
-    return lambda: by.forward_dynamics(q, qd, u)
+    return lambda: by.forward_dynamics(q, qd, u=u)
 
 
 def _equilibrium(context: Context) -> Action:

@@ -56,7 +56,7 @@ def rod_of(orders: tuple[int, int]) -> Robot:
 
 def refined_tip(t_end: float = 10.0) -> Any:
     """Positions of the tip by a run that is finer than all others in space and time."""
-    return simulate(rod_of((8, 4)), t_end, 0.02, method="lsoda", rtol=1e-8, atol=1e-10).tip()
+    return simulate(rod_of((8, 4)), t_end, dt_out=0.02, method="lsoda", rtol=1e-8, atol=1e-10).tip()
 
 
 def measure(reference: Any, t_end: float = 10.0, orders: Sequence[tuple[int, int]] = ORDERS) -> list[Point]:
@@ -69,7 +69,7 @@ def measure(reference: Any, t_end: float = 10.0, orders: Sequence[tuple[int, int
                 seconds = []
                 for _ in range(2):
                     begin = time.perf_counter()
-                    run = simulate(robot, t_end, 0.02, method=method, **options)  # type: ignore[arg-type]
+                    run = simulate(robot, t_end, dt_out=0.02, method=method, **options)  # type: ignore[arg-type]
                     seconds.append(time.perf_counter() - begin)
                 error = float(np.linalg.norm(run.tip() - reference, axis=1).max())
                 points.append(Point(order, method, error, min(seconds)))

@@ -167,7 +167,7 @@ def of_real(folder: Path, name: str) -> dict[str, Callable[[], Any]]:
     other = PinocchioUrdf(robot, folder / NAMED[name].file, NAMED[name].free)
     q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.ndof))
     call = partial(robot.inverse_dynamics_derivatives, q, qd, qdd)
-    for ours, theirs in zip(call(), other.inverse_dynamics_derivatives(q, qd, qdd), strict=True):
+    for ours, theirs in zip(call(), other.inverse_dynamics_derivatives(q, qd, qdd=qdd), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10 * np.abs(theirs).max())
     calls: list[Call] = []
     with recorded_calls(calls, robot.engine, {"_evaluate": evaluate}):

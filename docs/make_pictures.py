@@ -185,7 +185,7 @@ def solvers() -> None:
     }
     figure, axes = plt.subplots(figsize=(8.0, 4.0), layout="constrained")
     for label, how in ways.items():
-        run = sorosim.simulate(robot, 60.0, 0.1, **{"method": "generalized-alpha", "projection": False, **how})
+        run = sorosim.simulate(robot, 60.0, dt_out=0.1, **{"method": "generalized-alpha", "projection": False, **how})
         energy = run.energy().total
         change = (energy - energy[0]) / run.energy().kinetic[0]
         axes.plot(run.t, change, label=label, lw=1.0)
@@ -204,7 +204,7 @@ def modes() -> None:
 def buckling() -> None:
     """The column of the page on continuation."""
     column = robots("continuation.md")[0]
-    found = sorosim.continuation(column, "loads.press.wrench.force[2]", "-40 N", branches=True)
+    found = sorosim.continuation(column, "loads.press.wrench.force[2]", to="-40 N", branches=True)
     write_figure(found.plot(), "buckling")
 
 

@@ -93,7 +93,7 @@ class Sorosim:
             "qdd": robot.forward_dynamics(q, qd).tolist(),
             "dqdd_dq": derivatives.dqdd_dq.tolist(),
             "forward": often(lambda: robot.forward_dynamics(q, qd)),
-            "inverse": often(lambda: robot.inverse_dynamics(q, qd, q)),
+            "inverse": often(lambda: robot.inverse_dynamics(q, qd, qdd=q)),
             "jacobian": often(lambda: robot.forward_dynamics_derivatives(q, qd)),
         }
 

@@ -39,7 +39,7 @@ def column(curvature=0.0, frame="world"):
     )
 
 
-straight = sorosim.continuation(column(), "loads.press.wrench.force[2]", "-40 N", branches=True)
+straight = sorosim.continuation(column(), "loads.press.wrench.force[2]", to="-40 N", branches=True)
 (point,) = straight.points
 print(f"{point.kind} at {-point.parameter:.4f} N; Euler: {np.pi**2 * 1e9 * 0.02 * 0.01**3 / 12 / 4 / 0.5**2:.4f} N")
 diagram = straight.plot()
@@ -50,8 +50,8 @@ diagram = straight.plot()
 
 bent = column(curvature=0.05)
 force = "loads.press.wrench.force[2]"
-smooth = sorosim.continuation(bent, force, -40.0)
-apart = sorosim.continuation(bent, force, 0.0, begin=-40.0, q0=-smooth.q[-1], until=(-40.0, 0.0))
+smooth = sorosim.continuation(bent, force, to=-40.0)
+apart = sorosim.continuation(bent, force, to=0.0, begin=-40.0, q0=-smooth.q[-1], until=(-40.0, 0.0))
 print(f"fold of the other curve at {-apart.folds[0].parameter:.3f} N")
 
 comparison = Figure(figsize=(6.5, 4.0), layout="constrained")
@@ -66,7 +66,7 @@ axes.legend()
 # A force that follows the tip never bends the column: there is no other equilibrium. But beyond about 20.05 EI/L^2 an
 # oscillation grows.
 
-follower = sorosim.continuation(column(frame="body"), "loads.press.wrench.force[0]", "-200 N")
+follower = sorosim.continuation(column(frame="body"), "loads.press.wrench.force[0]", to="-200 N")
 (point,) = follower.points
 EI = 1e9 * 0.02 * 0.01**3 / 12
 print(f"{point.kind} at {-point.parameter * 0.5**2 / EI:.2f} EI/L^2, {point.frequency:.1f} Hz")

@@ -70,7 +70,7 @@ zero = np.zeros(robot.ndof)
 
 
 def hold(t, q, qd):
-    gravity = robot.inverse_dynamics(q, zero, zero)[:2]
+    gravity = robot.inverse_dynamics(q, zero, qdd=zero)[:2]
     return gravity - stiffness * (q[:2] - target) - damping * qd[:2]
 
 

@@ -1,12 +1,19 @@
-"""Options of runs and equilibria, declared once: for functions, files, sweeps and the command line."""
+"""Options of runs, equilibria, sweeps and continuations, declared once: for functions, files and the command line.
+
+A declaration has what a value may be, its meaning, an example and its default. A function checks its arguments by it
+(`checked`), a file its block, and the command line makes its flags of it (`sorosim.cli.options.with_options`).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from sorosim.declare import Choice, Declared, Name, Quantity, Text, Truth, Type, key
+import numpy as np
+
+from sorosim.declare import Choice, Declared, Key, Name, Quantity, Text, Truth, Type, Whole
 from sorosim.declare.base import WRONG, At, Define
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import shown
@@ -14,6 +21,9 @@ from sorosim.solvers.registry import METHODS
 from sorosim.units.quantity import quantity
 
 STARTS = ("equilibrium", "assembled")
+JACOBIANS = ("analytic", "finite-difference")
+# relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
+LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
 _SECONDS = Quantity("time", above=0.0)
 _POSITIVE = Quantity("number", above=0.0)
 
@@ -63,6 +73,8 @@ class Start(Type):
     def check(self, value: Any) -> tuple[float, ...] | str:
         if isinstance(value, str) and value in STARTS:
             return value
+        if isinstance(value, str) and value.startswith("["):  # of the command line
+            value = value.strip("[]").split(",")
         if not isinstance(value, list | tuple):
             hint = nearest(value, STARTS) if isinstance(value, str) else ""
             expected = f"{', '.join(STARTS)}, or a list of coordinates"
@@ -80,8 +92,17 @@ _SIGNAL = "a number, an expression of t, {times, values} or {csv}"
 _COORDINATE = Text("the name of a coordinate or a link")
 
 
-def _optional(type: Type, doc: str, example: str) -> Any:
-    return key(type, doc, example, default=None, kw_only=True)
+@dataclass(frozen=True)
+class Option(Key):
+    """A key that is optional, and its value where neither a function's caller nor the file gives one."""
+
+    fallback: Any = None  # as a file writes it; None: there is none
+    in_files: bool = True
+
+
+def _option(type: Type, doc: str, example: str, fallback: Any = None, in_files: bool = True) -> Any:
+    option = Option(type, doc, example, default=None, fallback=fallback, in_files=in_files)
+    return field(default=None, kw_only=True, metadata={"key": option})
 
 
 @dataclass(frozen=True)
@@ -89,61 +110,83 @@ class RunOptions(Declared):
     """How the motion of a robot is integrated."""
 
     _: KW_ONLY
-    t_end: float | None = _optional(_SECONDS, "End of the simulation; it begins at 0.", "10 s")
-    dt_out: float | None = _optional(_SECONDS, "Interval of the results.", "10 ms")
-    q0: Any = _optional(
+    t_end: float | None = _option(_SECONDS, "End of the simulation; it begins at 0.", "10 s")
+    dt_out: float | None = _option(_SECONDS, "Interval of the results.", "10 ms", "10 ms")
+    q0: Any = _option(
         Start(),
-        "Start: coordinates, or one of the words equilibrium and assembled, which means the initial block with its "
-        "loops closed.",
+        "Start: equilibrium, that under the inputs at t = 0; assembled, the initial block with its loops closed; or a "
+        "list of coordinates.",
         "equilibrium",
     )
-    method: str | None = _optional(Choice(METHODS), f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}.", "bdf")
-    rtol: float | None = _optional(_POSITIVE, "Relative tolerance.", "1e-4")
-    atol: float | None = _optional(_POSITIVE, "Absolute tolerance.", "1e-7")
-    step: float | None = _optional(
+    method: str | None = _option(
+        Choice(METHODS), f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}.", "bdf", "bdf"
+    )
+    rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-3")
+    atol: float | None = _option(_POSITIVE, "Absolute tolerance.", "1e-7", "1e-6")
+    step: float | None = _option(
         _SECONDS,
         "Fixed step of methods newmark and generalized-alpha, which is chosen by the tolerances without it.",
         "1 ms",
     )
-    spectral_radius: float | None = _optional(
+    spectral_radius: float | None = _option(
         Quantity("number", least=0.0, upto=1.0),
         "What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1.",
-        "0.5",
-    )
+        "0.5", "0.8",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SimulateOptions(RunOptions, title="Simulation"):
     """Default arguments of `sorosim.simulate` in the file of a robot."""
 
-    u: Mapping[str, Any] | None = _optional(
+    u: Mapping[str, Any] | None = _option(
         ByName(Name(), _SIGNAL, True),
         "Inputs by the names of actuators: a number, an expression of t, a table or a CSV file.",
         "{cable: 5 N*sin(2*t)}",
     )
-    driven: Mapping[str, Any] | None = _optional(
+    driven: Mapping[str, Any] | None = _option(
         ByName(_COORDINATE, _SIGNAL, True),
         "Motions, as u: by the names of links whose joint has one coordinate, or of coordinates. They must not jump, "
         "nor must their rates.",
         "{lid: 30 deg*t, ball.free.rx: 0.1*sin(t)}",
     )
-    checkpoint: float | None = _optional(
+    checkpoint: float | None = _option(
         _SECONDS, "The integrator starts anew every so often; sorosim resume then repeats the very bits.", "1 s"
     )
-    closing_time: float | None = _optional(
+    closing_time: float | None = _option(
         _SECONDS,
         "Time constant with which methods bdf, radau, lsoda and cvode close loops again (Baumgarte stabilisation).",
-        "5 ms",
-    )
-    projection: bool | None = _optional(
+        "5 ms", "10 ms",
+    )  # fmt: skip
+    projection: bool | None = _option(
         Truth(),
-        "Whether newmark and generalized-alpha move rates onto those that keep loops closed: true or false.",
-        "true",
+        "Whether newmark and generalized-alpha move rates onto those that keep loops closed.",
+        "true", False,
+    )  # fmt: skip
+    max_steps: float | None = _option(
+        Quantity("number", least=1.0, infinite=True),
+        "Most steps of the integrator. Without it the run ends where it stalls.",
+        "1e6",
     )
-    max_steps: float | None = _optional(
-        Quantity("number", least=1.0), "Most steps of the integrator. Without it the run ends where it stalls.", "1e6"
+    max_wall_time: float | None = _option(_SECONDS, "Most time on the clock; without it there is no limit.", "1 h")
+
+
+_JACOBIAN_DOC = f"Jacobian of the equations: {JACOBIANS[0]}, or for comparison {JACOBIANS[1]}."
+
+
+@dataclass(frozen=True)
+class SimulateArguments(SimulateOptions):
+    """Arguments of `sorosim.simulate` that are numbers and choices."""
+
+    jacobian: str | None = _option(Choice(JACOBIANS), _JACOBIAN_DOC, JACOBIANS[1], JACOBIANS[0], False)
+    max_step: float | None = _option(
+        Quantity("time", above=0.0, infinite=True),
+        "Largest step; without it there is no limit.",
+        "1 ms",
+        math.inf,
+        False,
     )
-    max_wall_time: float | None = _optional(_SECONDS, "Most time on the clock; without it there is no limit.", "1 h")
+    dt_control: float | None = _option(_SECONDS, "Sampling time of the controller.", "20 ms", None, False)
 
 
 @dataclass(frozen=True)
@@ -151,19 +194,62 @@ class StaticsOptions(Declared, title="Statics"):
     """Default arguments of `sorosim.statics` in the file of a robot."""
 
     _: KW_ONLY
-    u: Mapping[str, Any] | None = _optional(
+    u: Mapping[str, Any] | None = _option(
         ByName(Name(), "a number or a quantity"), "Inputs by the names of actuators.", "{cable: 3 N}"
     )
-    driven: Mapping[str, Any] | None = _optional(
+    driven: Mapping[str, Any] | None = _option(
         ByName(_COORDINATE, "a number or a quantity"),
         "Coordinates that are held, by name or by the link whose joint has one.",
         "{lid: 30 deg}",
     )
-    stable: bool | None = _optional(
-        Truth(), "Whether to go on from an unstable equilibrium to a stable one: true, the default, or false.", "false"
+    stable: bool | None = _option(
+        Truth(), "Whether to go on from an unstable equilibrium to a stable one.", "false",
+        True,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StaticsArguments(StaticsOptions):
+    """Arguments of `sorosim.statics` that are numbers and choices."""
+
+    jacobian: str | None = _option(Choice(JACOBIANS), _JACOBIAN_DOC, JACOBIANS[1], JACOBIANS[0], False)
+
+
+@dataclass(frozen=True)
+class ContinuationArguments(Declared):
+    """Arguments of `sorosim.continuation` that are numbers and choices; lengths are those of the curve."""
+
+    _: KW_ONLY
+    both: bool | None = _option(Truth(), "Whether to go both ways from the start.", "true", False)
+    ds: float | None = _option(_POSITIVE, "First step along the curve, whose length is about 1.", "0.02", "0.02")
+    ds_max: float | None = _option(_POSITIVE, "Longest step along the curve.", "0.05", "0.1")
+    ds_min: float | None = _option(_POSITIVE, "Shortest step along the curve.", "1e-8", "1e-7")
+    max_points: int | None = _option(
+        Whole(2, 10_000_000), "How many equilibria at most, each way and each branch.", "100", "500"
     )
+    stability: bool | None = _option(Truth(), "Whether to look at the stability of every equilibrium.", "false", True)
 
 
 def given(options: Declared) -> dict[str, Any]:
     """What options say."""
     return {name: value for name in options.declaration() if (value := getattr(options, name)) is not None}
+
+
+_EMPTY: Mapping[str, Any] = {}
+
+
+def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[str, Any] = _EMPTY) -> dict[str, Any]:
+    """Numbers and choices among the arguments of a function, checked (InputError).
+
+    One that is None is what the file's block says, or else the declared one. Inputs, driven coordinates and starts,
+    whose dimensions the robot knows, are left out.
+    """
+    out = {}
+    for name, key in kind.declaration().items():
+        if isinstance(key.type, ByName | Start):
+            continue
+        fallback = key.fallback if isinstance(key, Option) else None
+        options = (arguments.get(name), block.get(name), fallback)
+        value = next((value for value in options if value is not None), None)
+        out[name] = None if value is None else key.type.argument(name, value)
+    return out

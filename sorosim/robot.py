@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.actuation.base import input_unit
 from sorosim.actuation.tendon import Tendon
+from sorosim.declare import Quantity
 from sorosim.dynamics import arguments, energies, forward
 from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.dynamics.contact_event import ContactEvent
@@ -20,7 +21,7 @@ from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, Partition, driven_motion
+from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
@@ -33,7 +34,9 @@ from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments
 from sorosim.sensors.state import State
 from sorosim.sensors.summary import summary
-from sorosim.validation import columns, indices, number, vector
+from sorosim.units.quantity import amount
+from sorosim.units.table import OF_INPUT
+from sorosim.validation import Number, Values, columns, indices, vector
 
 Array = NDArray[np.float64]
 
@@ -41,8 +44,11 @@ Array = NDArray[np.float64]
 class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
-    It never changes, and may be shared between threads. Methods raise InputError for vectors of a wrong length or with
-    entries that are not finite. Arrays that stay are taken from the robot `like`.
+    It never changes, and may be shared between threads. Arrays that stay are taken from the robot `like`.
+
+    Methods take numbers in SI units, and texts with units: `t` as 2.0 or "2 s"; `u` as [3.0] or {"cable1": "3 N"}; `q`,
+    `qd` and `qdd` as arrays, or by the names of coordinates, or of links whose joint has one; what a mapping does not
+    name is zero. InputError: vectors of a wrong length, entries that are not finite, unknown names, wrong units.
     """
 
     def __init__(self, description: Description, *, like: Robot | None = None) -> None:
@@ -98,6 +104,12 @@ class Robot:
         """Unit of each input, such as N for tendons, N m for motors that turn; "" for a plain number."""
         actuators, joint = self.description.actuators.values(), self.description.joint
         return tuple(input_unit(actuator, joint) or "" for actuator in actuators)
+
+    @cached_property
+    def input_dimensions(self) -> Mapping[str, str]:
+        """Dimension of each input by name, such as "force"."""
+        units = zip(self.actuator_names, self.actuator_units, strict=True)
+        return {name: OF_INPUT.get(unit, "number") for name, unit in units}
 
     def driven_units(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unit of the generalised force of each driven coordinate: N for lengths, N m for angles."""
@@ -180,25 +192,25 @@ class Robot:
 
     # -- checks of arguments ----------------------------------------------------------------------------------------
 
-    def coordinates(self, value: ArrayLike, where: str = "q") -> Array:
-        """Return coordinates, rates or accelerations as a fresh (ndof,) array of finite numbers."""
-        return vector(where, value, self.ndof)
+    def coordinates(self, value: Values, where: str = "q", *, order: int = 0) -> Array:
+        """Return coordinates (order 0), rates (1) or accelerations (2) as a fresh (ndof,) array in SI units."""
+        return arguments.coordinates(self.engine, value, where, order)
 
-    def inputs(self, u: ArrayLike | Mapping[str, float] | None, where: str = "u") -> Array:
-        """Return inputs as an array in `actuator_names` order, from a mapping (the rest is zero), an array or None."""
-        return arguments.actuator_inputs(self.engine, u, where)
+    def inputs(self, u: Values | None, where: str = "u") -> Array:
+        """Return inputs as an array in `actuator_names` order, in SI units; None: all are zero."""
+        return arguments.actuator_inputs(self.engine, u, self.input_dimensions, where)
 
     @staticmethod
-    def _time(t: float) -> float:
-        return number("t", t)
+    def _time(t: Number) -> float:
+        return amount("t", t, "time")
 
     def _given(
-        self, q: ArrayLike, qd: ArrayLike, t: float, driven: Any
+        self, q: Values, qd: Values, t: Number, driven_qdd: Any
     ) -> tuple[tuple[Array, Array], Array, NDArray[np.bool_]]:
         """State, accelerations of driven coordinates, and which these are."""
         state, time = arguments.state(self.engine, q, qd), self._time(t)
-        if driven is not None:
-            partition, qdd = arguments.driven_accelerations(self.engine, driven, self.description.actuators)
+        if driven_qdd is not None:
+            partition, qdd = arguments.driven_accelerations(self.engine, driven_qdd, self.description.actuators)
             return state, qdd, partition.mask
         (partition, motion), qdd = self._driven, np.zeros(self.ndof)
         if partition.names:
@@ -208,17 +220,17 @@ class Robot:
     @cached_property
     def _driven(self) -> tuple[Partition, Motion]:
         """What the description drives in simulations."""
-        given = self.description.simulate.get("driven", {})
-        return Partition.of(self.engine.layout, given, self.description.actuators), driven_motion(given)
+        signals = driven_signals(self.engine.layout, self.description.simulate.get("driven"))
+        return Partition.of(self.engine.layout, signals, self.description.actuators), driven_motion(signals)
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
-    def kinematics(self, q: ArrayLike, qd: ArrayLike | None = None) -> records.Kinematics:
+    def kinematics(self, q: Values, qd: Values | None = None) -> records.Kinematics:
         """Poses, twists and Jacobians of all points, body frames (docs/theory.md, 2-3).
 
         Parameters
         ----------
-        q, qd : (ndof,) array_like
+        q, qd : (ndof,) array_like or mapping
             Coordinates and rates; no rates: at rest.
 
         Returns
@@ -226,32 +238,31 @@ class Robot:
         Kinematics
             g (n_points, 4, 4), eta (n_points, 6), J and Jd = dJ/dt (n_points, 6, ndof).
         """
-        return records.Kinematics(
-            *self.engine.jacobians(self.engine.layout.points, *arguments.state_or_rest(self.engine, q, qd), True)
-        )
+        state = arguments.state_or_rest(self.engine, q, qd)
+        return records.Kinematics(*self.engine.jacobians(self.engine.layout.points, *state, True))
 
-    def pose(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
+    def pose(self, q: Values, link: str, *, s: float = 1.0) -> Array:
         """Pose (4, 4) in the world of a rod's section at s (0: base, 1: tip), or of a rigid link's frame.
 
         Between computational points it is a partial Magnus step from the point before (docs/theory.md, 2).
         """
-        g: Array = self.poses(q, link, [s])[0]
+        g: Array = self.poses(q, link, s=[s])[0]
         return g
 
-    def poses(self, q: ArrayLike, link: str, s: Sequence[float] | Array) -> Array:
+    def poses(self, q: Values, link: str, *, s: Sequence[float] | Array) -> Array:
         """Poses (n, 4, 4) of several sections of a link; see `pose`."""
         values = s if isinstance(s, Sequence | np.ndarray) and not isinstance(s, str) else [s]
         wanted = tuple(arguments.place(self.engine, link, value) for value in values)
         return self.engine.poses_at(self.engine.places(wanted), self.coordinates(q))[0]
 
-    def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
+    def jacobian(self, q: Values, link: str, *, s: float = 1.0) -> Array:
         """Body-frame Jacobian (6, ndof) of a rod's section at s, or of a rigid link's frame: eta = J qd."""
         places = self.engine.places((arguments.place(self.engine, link, s),))
         _, J = self.engine.poses_at(places, self.coordinates(q), jacobian=True)
         body_J: Array = J[0]
         return body_J
 
-    def joint_wrench(self, q: ArrayLike, link: str, tau: ArrayLike) -> Array:
+    def joint_wrench(self, q: Values, link: str, *, tau: ArrayLike) -> Array:
         """Moments and forces along a joint's directions in its moved frame, from generalised forces.
 
         `Run.driven` and `Equilibrium.driven` hold generalised forces: work per change of a coordinate. For joints whose
@@ -261,7 +272,7 @@ class Robot:
 
         Parameters
         ----------
-        q : (ndof,) array_like
+        q : (ndof,) array_like or mapping
             Coordinates.
         link : str
             Link whose joint it is.
@@ -283,21 +294,21 @@ class Robot:
 
     # -- dynamics --------------------------------------------------------------------------------------------------
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
+    def mass_matrix(self, q: Values) -> Array:
         """Mass matrix (ndof, ndof) at q."""
         zero = np.zeros(self.ndof)
         return self.engine.evaluate(task.MASS, self.coordinates(q), zero, zero.copy(), self.inputs(None)).mass
 
-    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
+    def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
         """Generalised forces tau = M qdd - F that produce a motion, O(n) (docs/theory.md, 4).
 
         F holds Coriolis forces, gravity and loads; stiffness, damping and actuation are in `internal_force`.
 
         Parameters
         ----------
-        q, qd, qdd : (ndof,) array_like
+        q, qd, qdd : (ndof,) array_like or mapping
             Coordinates, rates, accelerations. [rad, m or strain coefficient; per s; per s^2]
-        t : float
+        t : float or str
             Time, for loads that depend on it [s].
 
         Returns
@@ -305,32 +316,32 @@ class Robot:
         (ndof,) ndarray
             Conjugate to the coordinates. [N m, N]
         """
-        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
+        state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
         return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0
+        self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0
     ) -> records.InverseDynamicsDerivatives:
         """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
-        state = self.coordinates(q), self.coordinates(qd, "qd"), self.coordinates(qdd, "qdd")
+        state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
         out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
         return records.InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
 
     def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
-        driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
+        self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0,
+        driven_qdd: Mapping[str, Number] | None = None, algorithm: str | None = None,
     ) -> Array:  # fmt: skip
         """Accelerations (ndof,) of the whole system.
 
         Parameters
         ----------
-        q, qd : (ndof,) array_like
+        q, qd : (ndof,) array_like or mapping
             Coordinates and rates.
-        u : mapping of actuator name to number, or array_like
+        u : array_like, or mapping of actuator name to float or str
             Inputs; missing ones are zero.
-        t : float
+        t : float or str
             Time, for loads and driven motions [s].
-        driven : mapping of link or coordinate name to float
+        driven_qdd : mapping of link or coordinate name to float or str
             Accelerations of driven coordinates [rad/s^2 or m/s^2]. Default: those of the file's `simulate` block at
             time t; {}: none is driven.
         algorithm : {"composite", "articulated"}, optional
@@ -343,30 +354,30 @@ class Robot:
         ModelError
             The mass matrix is singular: a coordinate moves no mass.
         """
-        (position, rates), qdd, known = self._given(q, qd, t, driven)
+        (position, rates), qdd, known = self._given(q, qd, t, driven_qdd)
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.FORWARD, forward.FASTEST)
         return forward.FORWARD[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
-        driven: Mapping[str, float] | None = None, *, algorithm: str | None = None,
+        self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0,
+        driven_qdd: Mapping[str, Number] | None = None, algorithm: str | None = None,
     ) -> records.ForwardDynamicsDerivatives:  # fmt: skip
         """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
 
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
         "articulated" solves for every column in O(n). Default: the faster one. By reference there is "inverse".
         """
-        (position, rates), qdd, known = self._given(q, qd, t, driven)
+        (position, rates), qdd, known = self._given(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
         return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
 
-    def solve_mass(self, q: ArrayLike, b: ArrayLike, *, algorithm: str | None = None) -> Array:
+    def solve_mass(self, q: Values, b: ArrayLike, *, algorithm: str | None = None) -> Array:
         """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven (docs/theory.md, 5).
 
         Parameters
         ----------
-        q : (ndof,) array_like
+        q : (ndof,) array_like or mapping
             Coordinates.
         b : (ndof,) or (ndof, m) array_like
             Generalised forces, or columns of them; the unit matrix gives M^{-1}.
@@ -377,23 +388,17 @@ class Robot:
         Returns
         -------
         ndarray
-            Of the shape of b.
-
-        Raises
-        ------
-        ModelError
-            The mass matrix is singular: a coordinate moves no mass.
+            Of the shape of b. ModelError: the mass matrix is singular.
         """
         position, right = self.coordinates(q), columns("b", b, self.ndof)
-        table = forward.SOLVE_MASS
-        chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST, closes=False)
+        chosen = forward.choose_algorithm(self.engine, algorithm, forward.SOLVE_MASS, forward.FASTEST, closes=False)
         if not right.size:
             return right
-        return table[chosen](self.engine, position, right.reshape(self.ndof, -1)).reshape(right.shape)
+        return forward.SOLVE_MASS[chosen](self.engine, position, right.reshape(self.ndof, -1)).reshape(right.shape)
 
     def hybrid_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
-        *, algorithm: str | None = None,
+        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, t: Number = 0.0,
+        algorithm: str | None = None,
     ) -> records.HybridDynamics:  # fmt: skip
         """Dynamics where some accelerations are known and some forces (docs/theory.md, 6, last lines).
 
@@ -401,14 +406,14 @@ class Robot:
 
         Parameters
         ----------
-        q, qd : (ndof,) array_like
+        q, qd : (ndof,) array_like or mapping
             Coordinates and rates.
-        qdd, tau : (ndof,) array_like
+        qdd, tau : (ndof,) array_like or mapping
             Accelerations, read where they are known, and generalised forces as `inverse_dynamics` gives them (all there
             are: internal ones too), read elsewhere.
         known : sequence of int, or mask (ndof,)
             Coordinates whose acceleration is known.
-        t : float
+        t : float or str
             Time, for loads that depend on it [s].
         algorithm : {"articulated", "composite"}, optional
             See `forward_dynamics`; loops are left open. Default: the first, which is the faster one at all sizes.
@@ -422,45 +427,41 @@ class Robot:
         return forward.HYBRID[chosen](self.engine, *arguments.hybrid(self.engine, q, qd, qdd, tau, known, t))
 
     def hybrid_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0,
-        *, algorithm: str | None = None,
+        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, t: Number = 0.0,
+        algorithm: str | None = None,
     ) -> records.HybridDynamicsDerivatives:  # fmt: skip
         """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.HYBRID, forward.FASTEST_HYBRID, closes=False)
         state = arguments.hybrid(self.engine, q, qd, qdd, tau, known, t)
         return forward.hybrid_derivatives(self.engine, chosen, *state)
 
-    def internal_force(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> Array:
+    def internal_force(self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0) -> Array:
         """Internal force B u - K q - D qd (ndof,): actuation, elasticity, damping (docs/theory.md, 6)."""
         self._time(t)
-        return self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u)).tau
+        return self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd", order=1), self.inputs(u)).tau
 
     def internal_force_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
+        self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0
     ) -> records.InternalForceDerivatives:
         """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
         self._time(t)
-        out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd"), self.inputs(u), True)
+        out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd", order=1), self.inputs(u), True)
         return records.InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
 
-    def energy(self, q: ArrayLike, qd: ArrayLike) -> records.Energy:
+    def energy(self, q: Values, qd: Values) -> records.Energy:
         """Kinetic, elastic and gravitational energy [J]."""
-        return records.Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd")))
+        return records.Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd", order=1)))
 
-    def contacts(self, q: ArrayLike, qd: ArrayLike | None = None) -> records.Contacts:
+    def contacts(self, q: Values, qd: Values | None = None) -> records.Contacts:
         """Contacts in a state: where, how deep, with which force, sliding how fast.
 
         No rates: at rest.
         """
         return self.engine.contacts(*arguments.state_or_rest(self.engine, q, qd))[0]
 
-    def contact_gaps(self, q: ArrayLike, reach: float = 0.1) -> dict[str, float]:
+    def contact_gaps(self, q: Values, reach: Number = 0.1) -> dict[str, float]:
         """Smallest gap of each contact [m] by the name of its load, negative where surfaces touch; at most `reach`."""
-        return self.engine.contact_gaps(
-            self.coordinates(q), number("reach", reach, "a distance of 0 or more", least=0.0)
-        )
+        return self.engine.contact_gaps(self.coordinates(q), Quantity("length", least=0.0).argument("reach", reach))
 
     def onset(self, load: str, *, terminal: bool = False) -> ContactEvent:
         """An event for `simulate`: the moment in which the first surfaces of a contact touch."""
@@ -470,33 +471,32 @@ class Robot:
         """An event for `simulate`: the moment in which the last surfaces of a contact part."""
         return ContactEvent(self.engine, load, 1.0, terminal)
 
-    def tendon_lengths(self, q: ArrayLike) -> dict[str, float]:
+    def tendon_lengths(self, q: Values) -> dict[str, float]:
         """Length of each tendon inside its rods [m], by name."""
         lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
         return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
 
-    def loop_gaps(self, q: ArrayLike) -> dict[str, tuple[float, float]]:
+    def loop_gaps(self, q: Values) -> dict[str, tuple[float, float]]:
         """How far each loop is open: a distance [m] and an angle [rad], in the directions that its joint forbids."""
         return self.engine.gaps(self.coordinates(q))
 
-    def loop_rows(self, q: ArrayLike, qd: ArrayLike | None = None) -> records.LoopRows:
+    def loop_rows(self, q: Values, qd: Values | None = None) -> records.LoopRows:
         """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         state, zero = arguments.state_or_rest(self.engine, q, qd), np.zeros(self.ndof)
         closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, zero, self.inputs(None)).closure
         return records.LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
 
     def linearize(
-        self, q: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None,
-        free: Sequence[int] | NDArray[np.int64] | None = None, *, stiffness: ArrayLike | None = None,
-        qd: ArrayLike | Mapping[str, float] | None = None,
+        self, q: Values, u: Values | None = None, *, qd: Values | None = None,
+        free: Sequence[int] | NDArray[np.int64] | None = None, stiffness: ArrayLike | None = None,
     ) -> Linearization:  # fmt: skip
         """Linearised motion about an equilibrium, or about a steady motion.
 
         Parameters
         ----------
-        q : (ndof,) array_like
+        q : (ndof,) array_like or mapping
             An equilibrium, as from `sorosim.statics`; `Equilibrium.linearize` passes all arguments.
-        u : mapping or array_like
+        u : array_like, or mapping of actuator name to float or str
             Inputs there, held. Loads that depend on time are those at t = 0.
         free : sequence of int, or mask (ndof,), optional
             The coordinates that may move, the others are held, or turn steadily. Default: those that qd gives no rate.
@@ -518,10 +518,8 @@ class Robot:
 
         Raises
         ------
-        InputError
-            A wrong length, name or value; rates that tear loops open.
-        ModelError
-            Coordinates without inertia, or singular ones.
+        InputError, ModelError
+            A wrong length, name or value; rates that tear loops open. Coordinates without inertia, or singular ones.
 
         Notes
         -----
@@ -541,26 +539,25 @@ class Robot:
     # -- sensors ---------------------------------------------------------------------------------------------------
 
     def measure(
-        self, q: ArrayLike, qd: ArrayLike | None = None, u: ArrayLike | Mapping[str, float] | None = None,
-        t: float = 0.0, *, qdd: ArrayLike | None = None, lam: ArrayLike | None = None,
-        driven: Mapping[str, float] | None = None,
+        self, q: Values, qd: Values | None = None, *, qdd: Values | None = None, u: Values | None = None,
+        t: Number = 0.0, lam: ArrayLike | None = None, driven_qdd: Mapping[str, Number] | None = None,
     ) -> dict[str, Array]:  # fmt: skip
         """What all sensors read in a state, without noise and bias.
 
         Parameters
         ----------
-        q, qd : (ndof,) array_like
+        q, qd : (ndof,) array_like or mapping
             Coordinates and rates; no rates: zero.
-        u : mapping of actuator name to number, or array_like
-            Inputs; missing ones are zero.
-        t : float
-            Time, for loads and driven motions [s].
-        qdd : (ndof,) array_like
+        qdd : (ndof,) array_like or mapping
             Accelerations. Default: those of forward dynamics.
+        u : array_like, or mapping of actuator name to float or str
+            Inputs; missing ones are zero.
+        t : float or str
+            Time, for loads and driven motions [s].
         lam : (n_multipliers,) array_like
             Multipliers of loops. Default: those of forward dynamics; with given accelerations the smallest that fit
             them best.
-        driven : mapping of link or coordinate name to float
+        driven_qdd : mapping of link or coordinate name to float or str
             Accelerations of driven coordinates, as in `forward_dynamics`.
 
         Returns
@@ -570,12 +567,13 @@ class Robot:
         """
         (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
         if qdd is None:
-            _, given, known = self._given(position, rates, time, driven)
+            _, given, known = self._given(position, rates, time, driven_qdd)
             evaluation = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
             accelerations, fitting = evaluation.qdd, evaluation.closure.multiplier
         else:
-            own = None if driven is None else Partition.of(self.engine.layout, driven, self.description.actuators)
-            accelerations, partition = self.coordinates(qdd, "qdd"), own or self._driven[0]
+            accelerations, partition = self.coordinates(qdd, "qdd", order=2), self._driven[0]
+            if driven_qdd is not None:
+                partition = Partition.of(self.engine.layout, driven_qdd, self.description.actuators)
             motion = position, rates, accelerations, inputs, time
             fitting = least_squares_multipliers(self.engine, *motion, partition.free) if lam is None else np.zeros(0)
         multipliers = fitting if lam is None else vector("lam", lam, self.n_multipliers)

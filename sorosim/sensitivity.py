@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import varying
-from sorosim.dynamics.arguments import place as place_of
+from sorosim.dynamics import arguments
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
 from sorosim.equations.system import independent_rows
@@ -22,7 +22,7 @@ from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
 from sorosim.robot import Robot, check_robot
-from sorosim.validation import indices
+from sorosim.validation import Number, Values, indices
 
 if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium
@@ -116,35 +116,33 @@ class Sensitivities:
 
     # -- at a constant state ---------------------------------------------------------------------------------------
 
-    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, t: float = 0.0) -> Array:
+    def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
         """Derivatives (ndof, n) of `Robot.inverse_dynamics`, the motion held. [N m or N, per unit of the scalar]"""
         robot = self.robot
-        state = robot.coordinates(q), robot.coordinates(qd, "qd"), robot.coordinates(qdd, "qdd")
-        return self._columns([one.inverse for one in self._vary(*state, robot.inputs(None), t)])
+        state = *arguments.state(robot.engine, q, qd), robot.coordinates(qdd, "qdd", order=2)
+        return self._columns([one.inverse for one in self._vary(*state, robot.inputs(None), robot._time(t))])
 
-    def internal_force(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0
-    ) -> Array:
+    def internal_force(self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0) -> Array:
         """Derivatives (ndof, n) of `Robot.internal_force`."""
-        robot = self.robot
-        state = robot.coordinates(q), robot.coordinates(qd, "qd"), np.zeros(robot.ndof)
-        open_ = self._vary(*state, robot.inputs(u), t)
+        robot, time = self.robot, self.robot._time(t)
+        state = *arguments.state(robot.engine, q, qd), np.zeros(robot.ndof)
+        open_ = self._vary(*state, robot.inputs(u), time)
         derivatives = self._columns([one.internal for one in open_])
         if robot.n_multipliers:  # springs, dampers and motors in loops are among the forces of those
-            closed = self._vary(*state, robot.inputs(u), t, np.zeros(robot.n_multipliers))
+            closed = self._vary(*state, robot.inputs(u), time, np.zeros(robot.n_multipliers))
             derivatives += self._columns([a.inverse - b.inverse for a, b in zip(open_, closed, strict=True)])
         return derivatives
 
     def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, u: ArrayLike | Mapping[str, float] | None = None, t: float = 0.0,
-        driven: Mapping[str, float] | None = None,
+        self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0,
+        driven_qdd: Mapping[str, Number] | None = None,
     ) -> Array:  # fmt: skip
         """Derivatives (ndof, n) of `Robot.forward_dynamics`, state, inputs and accelerations of driven ones held.
 
         Of the conditions of loops that depend on each other those count that are independent.
         """
         robot, engine = self.robot, self.robot.engine
-        state, qdd, known = robot._given(q, qd, t, driven)
+        state, qdd, known = robot._given(q, qd, t, driven_qdd)
         inputs, time, free = robot.inputs(u), robot._time(t), np.flatnonzero(~known)
         evaluation = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
         multiplier = np.array(evaluation.closure.multiplier)
@@ -158,27 +156,27 @@ class Sensitivities:
         return solved
 
     def hybrid_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float = 0.0
+        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, t: Number = 0.0
     ) -> HybridSensitivity:
         """Derivatives of `Robot.hybrid_dynamics`, what is given there held."""
         robot = self.robot
-        position, rates = robot.coordinates(q), robot.coordinates(qd, "qd")
-        solution = robot.hybrid_dynamics(position, rates, qdd, tau, known, t)
+        position, rates = arguments.state(robot.engine, q, qd)
+        solution = robot.hybrid_dynamics(position, rates, qdd=qdd, tau=tau, known=known, t=t)
         mask = np.zeros(robot.ndof, dtype=np.bool_)
         mask[indices("known", known, robot.ndof)] = True
-        forces, M = self.inverse_dynamics(position, rates, solution.qdd, t), robot.mass_matrix(position)
+        forces, M = self.inverse_dynamics(position, rates, qdd=solution.qdd, t=t), robot.mass_matrix(position)
         out = np.zeros_like(forces)
         out[~mask] = (
             scipy.linalg.solve(M[np.ix_(~mask, ~mask)], -forces[~mask], assume_a="pos") if not mask.all() else 0.0
         )
         return HybridSensitivity(out, (forces + M @ out) * mask[:, None])
 
-    def jacobian(self, q: ArrayLike, link: str, s: float = 1.0) -> Array:
+    def jacobian(self, q: Values, link: str, *, s: float = 1.0) -> Array:
         """How a section of a rod, or a rigid link's frame, moves with the scalars, coordinates held.
 
         Body-frame twists (6, n), as `Robot.jacobian` has them by q; s is a fraction of the rod's length.
         """
-        position, place = self.robot.coordinates(q), (place_of(self.robot.engine, link, s),)
+        position, place = self.robot.coordinates(q), (arguments.place(self.robot.engine, link, s),)
         return self._columns([one.motion(position, place)[0] for one in self._engines], 6)
 
     # -- equilibria ------------------------------------------------------------------------------------------------

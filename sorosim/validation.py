@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -14,6 +14,9 @@ from sorosim.complex_step import is_varying
 from sorosim.errors import KNOWN, InputError, ModelError, nearest
 
 Array = NDArray[np.float64]
+# arguments with a dimension: a number in SI units, or a text with a unit; several in order, or by their names
+Number = float | str
+Values = ArrayLike | Mapping[str, Number]
 
 # larger numbers are refused: the sixth power of this one is still finite, as are products that mechanics makes of it
 LARGEST = 1e50
@@ -21,7 +24,8 @@ LARGEST = 1e50
 
 def vector(where: str, value: ArrayLike, n: int) -> Array:
     """Return a fresh (n,) array of finite numbers, refusing anything else."""
-    array = _reals(where, value, f"{n} numbers")
+    is_array = type(value) is np.ndarray and value.dtype == np.float64  # most are
+    array = value.copy() if is_array else _reals(where, value, f"{n} numbers")  # type: ignore[union-attr]
     if array.shape != (n,):
         raise InputError(where, f"{n} numbers, shape ({n},)", f"shape {array.shape}")
     fit = np.abs(array) <= LARGEST

@@ -25,7 +25,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         for method in ("bdf", "generalized-alpha"):
             sorosim.simulate(robot, 0.01, method=method)
         found = sorosim.sensitivities(robot, list(sorosim.scalars(robot))[:1])
-        found.inverse_dynamics([0.1], [0.0], [0.0])
+        found.inverse_dynamics([0.1], [0.0], qdd=[0.0])
 
 
 @pytest.fixture

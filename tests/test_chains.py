@@ -24,7 +24,7 @@ def chain_and_state(n):
 @pytest.mark.parametrize("recursion", [idsva_ground, idsva_body, rnea_chain_rule], ids=lambda f: f.__name__)
 def test_recursions_of_inverse_dynamics_agree_with_the_engine(recursion, n):
     robot, chain, (q, qd, qdd, _) = chain_and_state(n)
-    out, wanted = np.full((2, n, n), np.nan), robot.inverse_dynamics_derivatives(q, qd, qdd)
+    out, wanted = np.full((2, n, n), np.nan), robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
     recursion(chain, q, qd, qdd, make_room(n), out)
     assert relative_error(out[0].T, wanted.dtau_dq) < ROUNDED
     assert relative_error(out[1].T, wanted.dtau_dqd) < ROUNDED
@@ -34,7 +34,7 @@ def test_recursions_of_inverse_dynamics_agree_with_the_engine(recursion, n):
 @pytest.mark.parametrize("recursion", [fdsva, fdcr, aba_chain_rule], ids=lambda f: f.__name__)
 def test_recursions_of_forward_dynamics_agree_with_the_engine(recursion, n):
     robot, chain, (q, qd, _, tau) = chain_and_state(n)
-    qdd, out, wanted = np.empty(n), np.full((2, n, n), np.nan), robot.forward_dynamics_derivatives(q, qd, tau)
+    qdd, out, wanted = np.empty(n), np.full((2, n, n), np.nan), robot.forward_dynamics_derivatives(q, qd, u=tau)
     rooms = [make_room(n)] if recursion is aba_chain_rule else [make_room(n), make_room(n)]
     recursion(chain, q, qd, tau, *rooms, qdd, out)
     assert relative_error(qdd, wanted.qdd) < SOLVED

@@ -191,9 +191,9 @@ def test_robots_are_listed(call):
     ("words", "message"),
     [
         (["simulate", "nothing.yaml"], "nothing.yaml: expected a file or the name of a bundled robot, got neither"),
-        (["simulate", "finger.yaml", "--t-end", "-1"], "t_end: expected a number greater than 0, got -1.0"),
+        (["simulate", "finger.yaml", "--t-end", "-1"], "--t-end: expected a time greater than 0, got -1"),
         (["simulate", "finger.yaml", "--method", "euler"],
-         "expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'euler'"),
+         "--method: expected bdf, radau, lsoda, cvode, newmark, generalized-alpha or ida, got 'euler'"),
         (["simulate", "finger.yaml", "--u", "tendon"], "--u: expected NAME=VALUE, got 'tendon'; as in --u cable1=10"),
         (["statics", "finger.yaml", "--u", "tendn=1"], "expected the name of an actuator, got 'tendn'; did you mean"),
         (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a force such as 5 N, got 't'"),
@@ -204,8 +204,10 @@ def test_robots_are_listed(call):
         (["simulate", "finger.yaml", "--driven", "finger=1"], "--driven: expected the name of a link with a joint"),
         (["movie", "nothing.h5"], "nothing.h5: cannot be read: No such file or directory"),
         (["simulate"], "Missing argument 'ROBOT'; see sorosim simulate --help"),
-        (["simulate", "finger.yaml", "--t-end", "2 m"], "--t-end: expected a time such as 10 s, got '2 m'"),
-        (["simulate", "finger.yaml", "--rtol", "small"], "--rtol: expected a number, got 'small'"),
+        (["simulate", "finger.yaml", "--t-end", "2 m"],
+         "--t-end: expected a time greater than 0, such as 10 s, got '2 m', a length"),
+        (["simulate", "finger.yaml", "--rtol", "small"],
+         "--rtol: expected a number of 2.22045e-14 or more, got 'small'"),
         (["simulate", "finger.yaml", "--out", "a.txt"], "file name that ends in .h5 or .hdf5, got 'a.txt'"),
         (["plot", "finger.yaml"], "finger.yaml: expected a result file of sorosim (HDF5), got a description; simulate"),
         (["statics", "finger.yaml", "--out", "no/eq.h5"], "got 'no/eq.h5'; there is no folder no; make it first"),
@@ -396,7 +398,7 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
         "moments.png": ("still", "run.h5", "--t", "0,0.1,0.2", "--ghosts", "time", *small),
         "flat.svg": ("still", "run.h5", "--t", "0,0.1", "--trails"),
         "two.png": ("still", "run.h5", "finger.yaml", "--names", "moving, built", "--gravity", *small),
-        "two.gif": ("movie", "run.h5", "run.h5", "--overlay", "--fps", "5", "--orbit", "30", *small),
+        "two.gif": ("movie", "run.h5", "run.h5", "--overlay", "--fps", "5", "--orbit", "30 deg/s", *small),
         "run.html": ("web", "run.h5", "--colour", "bending_y", "--trails", "--tips", "finger"),
         "run.glb": ("gltf", "run.h5", "--fps", "10"),
         "built.html": ("web", "finger.yaml"),
@@ -493,12 +495,12 @@ def test_a_mode_is_filmed(finger, call, monkeypatch):
     [
         (("--out", "x.xls"), "error: --out: expected a file name that ends in .npz"),
         (("--out", "x.mp4"), "error: --out: expected --movie K beside it"),
-        (("--movie", "99"), "error: mode: expected the number of a mode, from 1 to"),
+        (("--movie", "99"), "error: mode: expected a whole number from 1 to"),
         (("--rate", "finger=1"), "error: --rate: expected the name of a link with a joint"),
         (("--rate", "finger"), "error: --rate: expected NAME=VALUE"),
         (
             ("--set", "links.finger.joint={revolute: {axis: [0, 0, 1]}}", "--rate", "finger=3 m/s"),
-            "error: --rate finger: expected an angular speed such as 2 rad/s, got '3 m/s', a speed",
+            "error: --rate.finger: expected an angular speed such as 2 rad/s, got '3 m/s', a speed",
         ),
         (("--u", "tendn=1"), "error: --u: expected the name of an actuator, got 'tendn'; did you mean tendon?"),
     ],
@@ -593,12 +595,12 @@ def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch,
     call("simulate", "finger.yaml", "--out", "run.h5")
     seen = {}
     monkeypatch.setattr(place, lambda *arguments, **options: seen.update(options))
-    words = ("--loads", "--joints", "--gravity", "--frames", "--trails", "--follow", "finger", "--orbit", "30")
+    words = ("--loads", "--joints", "--gravity", "--frames", "--trails", "--follow", "finger", "--orbit", "30 deg/s")
     assert call(command, "run.h5", *words)[0] == 0
     assert {name: seen[name] for name in ("loads", "joints", "gravity", "frames", "trails")} == dict.fromkeys(
         ("loads", "joints", "gravity", "frames", "trails"), True
     )
-    assert (seen["follow"], seen["orbit"]) == ("finger", 30.0)
+    assert (seen["follow"], seen["orbit"]) == ("finger", "30 deg/s")
 
 
 def test_what_options_know_of_files_is_what_modules_write():

@@ -91,7 +91,9 @@ def test_contacts_of_rows_and_links(ball, run):
 def test_what_begins_just_on_the_floor_touches_once(method):
     links = {"ball": body((0, 0, 0.1), {"prismatic": {"axis": [0, 0, 1]}}, sphere={"radius": 0.1})}
     robot = touching(links, between="ball", **{"and": floor()}, damping=10.0)
-    found = sorosim.simulate(robot, 0.02, 1e-3, method=method, events=[robot.onset("touch"), robot.release("touch")])
+    found = sorosim.simulate(
+        robot, 0.02, dt_out=1e-3, method=method, events=[robot.onset("touch"), robot.release("touch")]
+    )
     assert len(found.events[0][0]) == 1
     assert len(found.events[1][0]) == 0
     assert found.t[-1] == 0.02

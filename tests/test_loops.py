@@ -48,7 +48,7 @@ def residual(robot, q, qd, qdd, u, lam, what=task.RESIDUAL_DERIVATIVES):
 def anchor_pose(robot, q, anchor):
     if anchor.link == "world":
         return anchor.at
-    return robot.pose(q, anchor.link, anchor.s) @ anchor.at
+    return robot.pose(q, anchor.link, s=anchor.s) @ anchor.at
 
 
 def own_motion(joint, g):
@@ -89,8 +89,8 @@ def test_rates_are_relative_twists(case):
         J = np.zeros((6, robot.ndof))
         for sign, anchor in ((1, loop.a), (-1, loop.b)):
             if anchor.link != "world":
-                g = robot.pose(q, anchor.link, anchor.s)
-                J += sign * Ad_inv(g_B) @ np.linalg.solve(Ad_inv(g), robot.jacobian(q, anchor.link, anchor.s))
+                g = robot.pose(q, anchor.link, s=anchor.s)
+                J += sign * Ad_inv(g_B) @ np.linalg.solve(Ad_inv(g), robot.jacobian(q, anchor.link, s=anchor.s))
         assert_allclose(found.matrix[CONSTRAINT][rows], loop.joint.constrained @ J, rtol=0, atol=1e-12)
     assert_allclose(found.value[RATE], found.matrix[CONSTRAINT] @ qd, rtol=0, atol=1e-12)
 

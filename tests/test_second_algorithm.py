@@ -71,7 +71,10 @@ def test_mass_matrix_and_inverse_dynamics_are_dalemberts_sums(tree):
     assert slow.n == robot.ndof
     check("M against sums", robot.mass_matrix(q), slow.mass_matrix(q))
     for regime, rates, accelerations in (("rest", zero, zero), ("rates", qd, zero), ("all", qd, qdd)):
-        ours, theirs = robot.inverse_dynamics(q, rates, accelerations), slow.inverse_dynamics(q, rates, accelerations)
+        ours, theirs = (
+            robot.inverse_dynamics(q, rates, qdd=accelerations),
+            slow.inverse_dynamics(q, rates, qdd=accelerations),
+        )
         check(f"inverse dynamics against sums, {regime}", ours, theirs)
 
 
@@ -90,7 +93,7 @@ def test_kinematics_are_products_of_exponentials(tree):
 def test_inverse_dynamics_is_lagranges_equation(seed):
     robot = varied_tree(seed, loads=False, damping=False)
     q, qd, qdd, _ = random_state(np.random.default_rng(seed), robot)
-    ours, theirs = robot.inverse_dynamics(q, qd, qdd), SlowTree(robot.description).lagrange(q, qd, qdd)
+    ours, theirs = robot.inverse_dynamics(q, qd, qdd=qdd), SlowTree(robot.description).lagrange(q, qd, qdd)
     check("inverse dynamics against Lagrange", ours, theirs)
 
 
@@ -114,7 +117,7 @@ def test_gravity_torque_is_the_gradient_of_its_energy(conservative):
     robot, (q, _, _, _) = conservative
     slow, zero = SlowTree(robot.description), np.zeros(robot.ndof)
     gradient = np.array([slow.potential(q + 1j * STEP * e).imag / STEP for e in np.eye(robot.ndof)])
-    check("gravity torque", robot.inverse_dynamics(q, zero, zero), gradient)
+    check("gravity torque", robot.inverse_dynamics(q, zero, qdd=zero), gradient)
 
 
 def test_power_is_the_rate_of_energy(conservative):
@@ -126,18 +129,20 @@ def test_power_is_the_rate_of_energy(conservative):
         x, xd = q + t * qd + 0.5 * t**2 * qdd, qd + t * qdd
         return robot.energy(x, xd).total + u[of_tendons(robot)] @ np.array(list(robot.tendon_lengths(x).values()))
 
-    power = qd @ (robot.inverse_dynamics(q, qd, qdd) - robot.internal_force(q, 0.0 * qd, u))
+    power = qd @ (robot.inverse_dynamics(q, qd, qdd=qdd) - robot.internal_force(q, 0.0 * qd, u=u))
     # both sides are small differences of large powers
-    size = np.abs(qd) @ (np.abs(robot.inverse_dynamics(q, qd, qdd)) + np.abs(robot.internal_force(q, 0.0 * qd, u)))
+    size = np.abs(qd) @ (
+        np.abs(robot.inverse_dynamics(q, qd, qdd=qdd)) + np.abs(robot.internal_force(q, 0.0 * qd, u=u))
+    )
     assert WORST.note("power balance", abs(power - best_slope(energy, STEPS, 8)) / size) <= 2e-10
 
 
 def test_free_motion_loses_what_damping_takes(conservative):
     robot, (q, qd, _, u) = conservative
-    qdd = robot.forward_dynamics(q, qd, u)
-    power = qd @ (robot.inverse_dynamics(q, qd, qdd) - robot.internal_force(q, 0.0 * qd, u))
-    damping = robot.internal_force(q, qd, u) - robot.internal_force(q, 0.0 * qd, u)
-    size = np.abs(qd) @ (np.abs(robot.internal_force(q, qd, u)) + np.abs(robot.mass_matrix(q)) @ np.abs(qdd))
+    qdd = robot.forward_dynamics(q, qd, u=u)
+    power = qd @ (robot.inverse_dynamics(q, qd, qdd=qdd) - robot.internal_force(q, 0.0 * qd, u=u))
+    damping = robot.internal_force(q, qd, u=u) - robot.internal_force(q, 0.0 * qd, u=u)
+    size = np.abs(qd) @ (np.abs(robot.internal_force(q, qd, u=u)) + np.abs(robot.mass_matrix(q)) @ np.abs(qdd))
     assert abs(power - qd @ damping) <= 1e-13 * size
     assert qd @ damping <= 1e-15 * size
 
@@ -146,13 +151,13 @@ def test_powers_of_actuators_loads_and_damping_are_the_rate_of_energy(tree):
     """Along the motion that follows from forward dynamics: dE/dt = power of tendons and loads - damping."""
     robot, (q, qd, _, u) = tree
     q, qd = 0.3 * q, 0.3 * qd
-    qdd = robot.forward_dynamics(q, qd, u)
+    qdd = robot.forward_dynamics(q, qd, u=u)
     found = PowerEvaluator(robot.engine)(np.zeros(1), q[None], qd[None], np.asarray(u, dtype=float)[None])
     actuators, lost = found.powers()[0]
     # slowly enough for the high accelerations of soft rods
     steps = np.array(STEPS) * min(1.0, np.sqrt(np.abs(qd / qdd).min()))
     rate = best_slope(lambda t: robot.energy(q + t * qd + 0.5 * t**2 * qdd, qd + t * qdd).total, steps, 8)
-    size = np.abs(qd) @ (np.abs(robot.inverse_dynamics(q, qd, 0.0 * qd)) + np.abs(robot.internal_force(q, qd, u)))
+    size = np.abs(qd) @ (np.abs(robot.inverse_dynamics(q, qd, qdd=0.0 * qd)) + np.abs(robot.internal_force(q, qd, u=u)))
     size += np.abs(qd) @ np.abs(robot.mass_matrix(q)) @ np.abs(qdd)
     assert WORST.note("powers", abs(actuators - lost - rate) / size) <= 1e-8
     assert lost >= 0.0
@@ -167,21 +172,21 @@ def test_mass_matrix_is_symmetric_positive_definite(tree):
     scale = 1.0 / np.sqrt(np.diag(M))
     np.testing.assert_array_less(np.abs(M - M.T) * np.outer(scale, scale), 5e-13)
     assert scipy.linalg.eigvalsh(M * np.outer(scale, scale))[0] > 1e-12
-    check("M of the derivatives", robot.inverse_dynamics_derivatives(q, qd, qdd).mass_matrix, M)
+    check("M of the derivatives", robot.inverse_dynamics_derivatives(q, qd, qdd=qdd).mass_matrix, M)
     # inverse dynamics is affine in qdd
     zero = 0.0 * qdd
-    change = robot.inverse_dynamics(q, qd, qdd) - robot.inverse_dynamics(q, qd, zero)
+    change = robot.inverse_dynamics(q, qd, qdd=qdd) - robot.inverse_dynamics(q, qd, qdd=zero)
     check("ID(qdd) - ID(0) = M qdd", change, M @ qdd, 1e-12)
 
 
 def test_forward_dynamics_inverts_inverse_dynamics(tree):
     robot, (q, qd, _, u) = tree
-    qdd, tau, M = robot.forward_dynamics(q, qd, u), robot.internal_force(q, qd, u), robot.mass_matrix(q)
+    qdd, tau, M = robot.forward_dynamics(q, qd, u=u), robot.internal_force(q, qd, u=u), robot.mass_matrix(q)
     size = (np.abs(M) @ np.abs(qdd)).max()
-    error = np.abs(robot.inverse_dynamics(q, qd, qdd) - tau).max() / size
+    error = np.abs(robot.inverse_dynamics(q, qd, qdd=qdd) - tau).max() / size
     assert WORST.note("inverse o forward dynamics", error) <= 1e-13
     scale = 1.0 / np.sqrt(np.diag(M))
-    bias = robot.inverse_dynamics(q, qd, 0.0 * qd)
+    bias = robot.inverse_dynamics(q, qd, qdd=0.0 * qd)
     dense = scale * scipy.linalg.solve(M * np.outer(scale, scale), scale * (tau - bias), assume_a="pos")
     rounding = 1e-16 * np.linalg.cond(M * np.outer(scale, scale))
     error = WORST.note("forward dynamics against a dense solve", relative_error(qdd / scale, dense / scale))
@@ -205,13 +210,16 @@ def test_moving_robot_gravity_and_loads_by_one_rotation_changes_nothing(tree):
     links = tuple(replace(link, at=G @ link.at) if link.parent == "world" else link for link in given.links)
     loads = {name: turned(load) for name, load in given.loads.items()}
     moved = Robot(replace(given, links=links, gravity=tuple(R @ given.gravity), loads=loads))
-    ours, theirs = moved.inverse_dynamics_derivatives(q, qd, qdd), robot.inverse_dynamics_derivatives(q, qd, qdd)
+    ours, theirs = (
+        moved.inverse_dynamics_derivatives(q, qd, qdd=qdd),
+        robot.inverse_dynamics_derivatives(q, qd, qdd=qdd),
+    )
     for name in ours._fields:
         # a turned robot rounds differently, and terms of derivatives cancel
         check(f"invariance of {name}", getattr(ours, name), getattr(theirs, name), 3e-12)
     check("invariance of J", moved.kinematics(q).J, robot.kinematics(q).J)
     check("poses move along", moved.kinematics(q).g, G @ robot.kinematics(q).g)
-    check("invariance of internal forces", moved.internal_force(q, qd, u), robot.internal_force(q, qd, u))
+    check("invariance of internal forces", moved.internal_force(q, qd, u=u), robot.internal_force(q, qd, u=u))
     check("invariance of kinetic energy", moved.energy(q, qd).kinetic, robot.energy(q, qd).kinetic)
 
 
@@ -221,13 +229,15 @@ def test_order_of_links_does_not_matter(tree):
     order = rng.permutation(len(given.links))
     shuffled = Robot(replace(given, links=tuple(given.links[i] for i in order)))
     at = np.array([robot.coordinate_names.index(name) for name in shuffled.coordinate_names], dtype=int)
-    ours = shuffled.inverse_dynamics_derivatives(q[at], qd[at], qdd[at])
-    theirs = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    ours = shuffled.inverse_dynamics_derivatives(q[at], qd[at], qdd=qdd[at])
+    theirs = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
     check("other order: tau", ours.tau, theirs.tau[at])
     check("other order: dtau_dq", ours.dtau_dq, theirs.dtau_dq[np.ix_(at, at)])
     check("other order: dtau_dqd", ours.dtau_dqd, theirs.dtau_dqd[np.ix_(at, at)])
     check("other order: M", ours.mass_matrix, theirs.mass_matrix[np.ix_(at, at)])
-    check("other order: internal force", shuffled.internal_force(q[at], qd[at], u), robot.internal_force(q, qd, u)[at])
+    check(
+        "other order: internal force", shuffled.internal_force(q[at], qd[at], u=u), robot.internal_force(q, qd, u=u)[at]
+    )
 
 
 # -- cuts
@@ -300,28 +310,28 @@ def test_a_rod_cut_into_two_divisions_moves_as_before(in_one_piece, in_two_divis
     one, two, E = in_one_piece, in_two_divisions, restriction()
     assert E.shape == (two.ndof, one.ndof)
     q, qd, qdd, u = random_state(rng, one)
-    ours = one.inverse_dynamics_derivatives(q, qd, qdd)
-    theirs = two.inverse_dynamics_derivatives(E @ q, E @ qd, E @ qdd)
+    ours = one.inverse_dynamics_derivatives(q, qd, qdd=qdd)
+    theirs = two.inverse_dynamics_derivatives(E @ q, E @ qd, qdd=E @ qdd)
     check("cut: tau", ours.tau, E.T @ theirs.tau)
     for name in ("dtau_dq", "dtau_dqd", "mass_matrix"):
         check(f"cut: {name}", getattr(ours, name), E.T @ getattr(theirs, name) @ E)
-    ours, theirs = one.internal_force_derivatives(q, qd, u), two.internal_force_derivatives(E @ q, E @ qd, u)
+    ours, theirs = one.internal_force_derivatives(q, qd, u=u), two.internal_force_derivatives(E @ q, E @ qd, u=u)
     check("cut: internal force", ours.tau, E.T @ theirs.tau)
     check("cut: B", ours.B, E.T @ theirs.B)
     check("cut: internal force by q", ours.dtau_dq, E.T @ theirs.dtau_dq @ E)
     for s in (0.0, 0.2, 0.5, 0.61, 1.0):
-        check("cut: pose", one.pose(q, "one0", s), two.pose(E @ q, "two0", s))
-        check("cut: jacobian", one.jacobian(q, "one0", s), two.jacobian(E @ q, "two0", s) @ E)
+        check("cut: pose", one.pose(q, "one0", s=s), two.pose(E @ q, "two0", s=s))
+        check("cut: jacobian", one.jacobian(q, "one0", s=s), two.jacobian(E @ q, "two0", s=s) @ E)
 
 
 def test_a_tendon_over_two_rods_is_one_over_a_rod_cut_in_two(in_two_divisions, in_two_rods, rng):
     one, two = in_two_divisions, in_two_rods
     q, qd, qdd, u = random_state(rng, one)
-    ours, theirs = one.internal_force_derivatives(q, qd, u), two.internal_force_derivatives(q, qd, u)
+    ours, theirs = one.internal_force_derivatives(q, qd, u=u), two.internal_force_derivatives(q, qd, u=u)
     for name in ours._fields:
         check(f"two rods: internal force, {name}", getattr(ours, name), getattr(theirs, name))
     check("two rods: tendon length", one.tendon_lengths(q)["tendon"], two.tendon_lengths(q)["tendon"])
-    ours, theirs = one.inverse_dynamics_derivatives(q, qd, qdd), two.inverse_dynamics_derivatives(q, qd, qdd)
+    ours, theirs = one.inverse_dynamics_derivatives(q, qd, qdd=qdd), two.inverse_dynamics_derivatives(q, qd, qdd=qdd)
     for name in ours._fields:
         check(f"two rods: inverse dynamics, {name}", getattr(ours, name), getattr(theirs, name))
 
@@ -362,14 +372,14 @@ def test_actuation_matrix_is_minus_the_gradient_of_the_lengths(tree):
     robot, (q, qd, _, u) = tree
     lengths = jacobian(lambda x: np.array(list(robot.tendon_lengths(x).values())), q, (0.1, 0.05), 8, moderate(robot))
     tendons = of_tendons(robot)
-    check("B against lengths", robot.internal_force_derivatives(q, qd, u).B[:, tendons], -lengths.T, 1e-10)
+    check("B against lengths", robot.internal_force_derivatives(q, qd, u=u).B[:, tendons], -lengths.T, 1e-10)
     assert list(robot.tendon_lengths(q)) == [n for n, yes in zip(robot.actuator_names, tendons, strict=True) if yes]
 
 
 def test_pulled_tendons_stiffen_their_rods(tree):
     robot, (q, _, _, u) = tree
     u, qd = u * of_tendons(robot), 0.0 * q
-    pulled = robot.internal_force_derivatives(q, qd, u).dtau_dq - robot.internal_force_derivatives(q, qd).dtau_dq
+    pulled = robot.internal_force_derivatives(q, qd, u=u).dtau_dq - robot.internal_force_derivatives(q, qd).dtau_dq
     # the difference of two stiffnesses keeps their rounding
     rounding = 1e-15 * np.abs(robot.internal_force_derivatives(q, qd).dtau_dq).max()
     assert np.abs(pulled - pulled.T).max(initial=0.0) <= rounding
@@ -381,7 +391,7 @@ def test_tendon_length_is_that_of_the_curve_in_space(rng):
     robot = cable_manipulator(orders=(2, 2, 1, 1), n_gauss=12)
     q = 0.5 * moderate(robot) * rng.normal(size=robot.ndof)
     s = np.linspace(0.0, 1.0, 1601)
-    g = robot.poses(q, "arm", s)
+    g = robot.poses(q, "arm", s=s)
     d = 0.015 * np.stack([0.0 * s, np.sin(4.0 * np.pi * s), np.cos(4.0 * np.pi * s)], axis=-1)
     curve = g[:, :3, 3] + np.einsum("nij,nj->ni", g[:, :3, :3], d)
     fine, coarse = (np.linalg.norm(np.diff(curve[::k], axis=0), axis=1).sum() for k in (1, 2))

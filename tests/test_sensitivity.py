@@ -57,7 +57,7 @@ def test_every_scalar_of_a_file_against_differences(file):
     t = 0.3
 
     def values(other):
-        forces = [other.inverse_dynamics(q, qd, qdd, t), other.internal_force(q, qd, u, t)]
+        forces = [other.inverse_dynamics(q, qd, qdd=qdd, t=t), other.internal_force(q, qd, u=u, t=t)]
         return np.concatenate([*forces, *([other.loop_rows(q, qd).error] if other.n_multipliers else [])])
 
     n, base = robot.ndof, np.abs(values(robot))
@@ -79,7 +79,8 @@ def test_every_scalar_of_a_file_against_differences(file):
             continue
         varied = found._vary(q, qd, qdd, u, t, np.zeros(robot.n_multipliers) if robot.n_multipliers else None)[0]
         exact = np.concatenate([
-            found.inverse_dynamics(q, qd, qdd, t)[:, 0], found.internal_force(q, qd, u, t)[:, 0], varied.loops[0],
+            found.inverse_dynamics(q, qd, qdd=qdd, t=t)[:, 0], found.internal_force(q, qd, u=u, t=t)[:, 0],
+            varied.loops[0],
         ])  # fmt: skip
         for part in parts:
             error, size = np.abs(exact - numeric)[part].max(), np.abs(numeric[part]).max()
@@ -114,13 +115,13 @@ def test_forward_and_hybrid_dynamics_against_differences(name):
 
         def accelerations(x, make=make, unit=unit):
             other = make(x * unit)
-            forward = other.forward_dynamics(q, qd, u, driven={})
-            hybrid = other.hybrid_dynamics(q, qd, qdd, tau, known)
+            forward = other.forward_dynamics(q, qd, u=u, driven_qdd={})
+            hybrid = other.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=known)
             return np.concatenate([forward, hybrid.qdd, hybrid.tau])
 
         numeric = best_slope(accelerations, [3e-2, 1e-2, 3e-3, 1e-3], order=4) / unit
-        hybrid = found.hybrid_dynamics(q, qd, qdd, tau, known)
-        exact = found.forward_dynamics(q, qd, u, driven={}), hybrid.qdd, hybrid.tau
+        hybrid = found.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=known)
+        exact = found.forward_dynamics(q, qd, u=u, driven_qdd={}), hybrid.qdd, hybrid.tau
         base = np.split(accelerations(0.0), 3)
         for one, other, size in zip(exact, np.split(numeric, 3), base, strict=True):
             # stiff rods: accelerations are right to 1e-11 or so, and differences over a thousandth show no more
@@ -168,11 +169,11 @@ def test_places_move_with_lengths_and_poses():
         found = sorosim.sensitivities(robot, [scalar])
         make = changed(source, scalar, found.values[0])
         for link, s in (("arm", 0.37), ("arm", 1.0), ("tool", 1.0)):
-            g = robot.pose(q, link, s)
-            change = slope(lambda x, make=make, link=link, s=s: make(x).pose(q, link, s), 1e-4, order=6)
+            g = robot.pose(q, link, s=s)
+            change = slope(lambda x, make=make, link=link, s=s: make(x).pose(q, link, s=s), 1e-4, order=6)
             W = g[:3, :3].T @ change[:3, :3]
             twist = np.concatenate([[W[2, 1], W[0, 2], W[1, 0]], g[:3, :3].T @ change[:3, 3]])
-            assert found.jacobian(q, link, s)[:, 0] == pytest.approx(twist, abs=1e-10)
+            assert found.jacobian(q, link, s=s)[:, 0] == pytest.approx(twist, abs=1e-10)
 
 
 def test_forces_are_homogeneous_in_densities_and_moduli():
@@ -181,8 +182,8 @@ def test_forces_are_homogeneous_in_densities_and_moduli():
     q, qd, qdd, _ = state_of(robot)
     names = ["materials.silicone.density", "materials.silicone.young", "materials.silicone.damping"]
     found = sorosim.sensitivities(robot, names)
-    by_density = found.inverse_dynamics(q, qd, qdd)
-    assert relative_error(by_density[:, 0] * found.values[0], robot.inverse_dynamics(q, qd, qdd)) < 1e-13
+    by_density = found.inverse_dynamics(q, qd, qdd=qdd)
+    assert relative_error(by_density[:, 0] * found.values[0], robot.inverse_dynamics(q, qd, qdd=qdd)) < 1e-13
     assert not by_density[:, 1:].any()
     internal = found.internal_force(q, qd)
     assert relative_error(internal[:, 1:] @ found.values[1:], robot.internal_force(q, qd)) < 1e-13
@@ -224,10 +225,10 @@ def test_parameters_inside_formulas(tmp_path, scalar):
 
     def forces(x):
         other = make(x * unit)
-        return np.concatenate([other.inverse_dynamics(q, qd, qdd), other.internal_force(q, qd, u)])
+        return np.concatenate([other.inverse_dynamics(q, qd, qdd=qdd), other.internal_force(q, qd, u=u)])
 
     numeric = slope(forces, 1e-2, order=8) / unit
-    exact = np.concatenate([found.inverse_dynamics(q, qd, qdd)[:, 0], found.internal_force(q, qd, u)[:, 0]])
+    exact = np.concatenate([found.inverse_dynamics(q, qd, qdd=qdd)[:, 0], found.internal_force(q, qd, u=u)[:, 0]])
     for one, other in zip(np.split(exact, 2), np.split(numeric, 2), strict=True):
         assert relative_error(one, other) < 1e-9
 
@@ -242,9 +243,9 @@ def test_contacts_follow_what_moves():
         found = sorosim.sensitivities(robot, scalar)
         make, unit = changed("gripper_grasps_sphere", scalar, found.values[0]), max(abs(found.values[0]), 1e-2)
         numeric = best_slope(
-            lambda x, make=make, unit=unit: make(x * unit).inverse_dynamics(q, qd, qdd), [1e-5, 3e-6, 1e-6], order=4
+            lambda x, make=make, unit=unit: make(x * unit).inverse_dynamics(q, qd, qdd=qdd), [1e-5, 3e-6, 1e-6], order=4
         )
-        assert relative_error(found.inverse_dynamics(q, qd, qdd)[:, 0], numeric / unit) < 1e-8, scalar
+        assert relative_error(found.inverse_dynamics(q, qd, qdd=qdd)[:, 0], numeric / unit) < 1e-8, scalar
 
 
 ZEROS = """
@@ -285,15 +286,15 @@ def test_scalars_that_are_zero_have_one_sided_derivatives(with_zeros, scalar):
 
     def forces(x):
         other = sorosim.load(with_zeros, set={scalar: x})
-        return other.inverse_dynamics(q, qd, qdd) - other.internal_force(q, qd, u)
+        return other.inverse_dynamics(q, qd, qdd=qdd) - other.internal_force(q, qd, u=u)
 
     h = 1e-4
     one_sided = (-11.0 * forces(0.0) + 18.0 * forces(h) - 9.0 * forces(2.0 * h) + 2.0 * forces(3.0 * h)) / (6.0 * h)
     found = sorosim.sensitivities(robot, scalar)
-    exact = found.inverse_dynamics(q, qd, qdd) - found.internal_force(q, qd, u)
+    exact = found.inverse_dynamics(q, qd, qdd=qdd) - found.internal_force(q, qd, u=u)
     assert np.abs(one_sided).max() > 1e-4
     assert relative_error(exact[:, 0], one_sided) < 1e-7
-    assert np.isfinite(found.internal_force(q, np.zeros(robot.ndof), u)).all()  # friction at rest
+    assert np.isfinite(found.internal_force(q, np.zeros(robot.ndof), u=u)).all()  # friction at rest
 
 
 @pytest.mark.parametrize("scalar", ["parameters.place", "parameters.n", "links.arm.rod.divisions[0].length"])
@@ -302,10 +303,10 @@ def test_places_in_another_division_and_units_beside_parameters(with_zeros, scal
     q, qd, qdd, u = state_of(robot)  # the servo asks for a thousand times what it may give: no NaN
     found = sorosim.sensitivities(robot, scalar)
     make = changed(with_zeros, scalar, found.values[0])
-    numeric = slope(lambda x: make(x).inverse_dynamics(q, qd, qdd), 1e-3 * found.values[0], order=4)
-    assert relative_error(found.inverse_dynamics(q, qd, qdd)[:, 0], numeric) < 1e-8
+    numeric = slope(lambda x: make(x).inverse_dynamics(q, qd, qdd=qdd), 1e-3 * found.values[0], order=4)
+    assert relative_error(found.inverse_dynamics(q, qd, qdd=qdd)[:, 0], numeric) < 1e-8
     u[1] = 2.0
-    assert np.isfinite(found.internal_force(q, qd, u)).all()
+    assert np.isfinite(found.internal_force(q, qd, u=u)).all()
 
 
 def test_names_of_a_user_may_be_words_of_the_format(tmp_path):
@@ -325,10 +326,10 @@ def test_copies_and_nothing_at_all():
     q = np.array([0.3])
     found = sorosim.sensitivities(robot, list(sorosim.scalars(robot))[:2])
     again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.inverse_dynamics(q, q, q), found.inverse_dynamics(q, q, q))
+    np.testing.assert_array_equal(again.inverse_dynamics(q, q, qdd=q), found.inverse_dynamics(q, q, qdd=q))
     none = sorosim.sensitivities(robot, [])
     assert none.jacobian(q, robot.tip_link).shape == (6, 0)
-    assert none.hybrid_dynamics(q, q, q, q, []).qdd.shape == (1, 0)
+    assert none.hybrid_dynamics(q, q, qdd=q, tau=q, known=[]).qdd.shape == (1, 0)
     for wrong in ("pendulum", None):
         with pytest.raises(InputError, match="expected a Robot"):
             sorosim.scalars(wrong)
@@ -371,6 +372,6 @@ def test_a_robot_of_objects_is_known_by_the_file_that_it_would_write():
     robot = sorosim.load("cable_manipulator").with_loads(push=Wrench("arm", force=(0, 0, -0.5)))
     (name,) = [name for name in sorosim.scalars(robot) if name.startswith("loads.push") and name.endswith("[2]")]
     q, qd, qdd, _ = state_of(robot)
-    found = sorosim.sensitivities(robot, name).inverse_dynamics(q, qd, qdd)[:, 0]
-    bare = sorosim.load("cable_manipulator").inverse_dynamics(q, qd, qdd)
-    assert found * -0.5 == pytest.approx(robot.inverse_dynamics(q, qd, qdd) - bare, abs=1e-15)
+    found = sorosim.sensitivities(robot, name).inverse_dynamics(q, qd, qdd=qdd)[:, 0]
+    bare = sorosim.load("cable_manipulator").inverse_dynamics(q, qd, qdd=qdd)
+    assert found * -0.5 == pytest.approx(robot.inverse_dynamics(q, qd, qdd=qdd) - bare, abs=1e-15)

@@ -139,7 +139,7 @@ def test_twist_and_accelerations_are_rates_of_the_pose(s, rng):
     q, qd, qdd = (rng.normal(size=robot.ndof) for _ in range(3))
 
     def pose(t):
-        return robot.pose(q + t * qd + 0.5 * t**2 * qdd, "arm", s) @ at
+        return robot.pose(q + t * qd + 0.5 * t**2 * qdd, "arm", s=s) @ at
 
     found, h, here = robot.measure(q, qd, qdd=qdd), 2e-4, np.linalg.inv(pose(0.0))
     # log(g0^-1 g(t)) = eta t + (alpha, R^T a - w x v) t^2 / 2 + ...; even and odd parts by Richardson's rule
@@ -165,8 +165,8 @@ def test_sensors_agree_with_the_kinematics_of_any_robot(seed, rng):
         sensed = with_site(robot, name, 0.7)
         q, qd, qdd = (0.5 * rng.normal(size=robot.ndof) for _ in range(3))
         found, h = sensed.measure(q, qd, qdd=qdd), 1e-5
-        assert_allclose(found["twist"], robot.jacobian(q, name, 0.7) @ qd, atol=1e-12)
-        rates = [robot.jacobian(q + k * h * qd, name, 0.7) @ (qd + k * h * qdd) for k in (-1, 1)]
+        assert_allclose(found["twist"], robot.jacobian(q, name, s=0.7) @ qd, atol=1e-12)
+        rates = [robot.jacobian(q + k * h * qd, name, s=0.7) @ (qd + k * h * qdd) for k in (-1, 1)]
         etad, eta = (rates[1] - rates[0]) / (2 * h), found["twist"]
         etad[3:] += np.cross(eta[:3], eta[3:])
         assert_allclose(found["acceleration"], etad, atol=1e-7 * (1.0 + np.abs(etad).max()))
@@ -176,10 +176,10 @@ def test_twists_along_a_run_are_rates_of_its_poses():
     robot = with_site(swing(), "arm", 0.37)
     wanted = {name: robot.description.sensors[name] for name in ("pose", "twist", "acceleration")}
     robot = Robot(replace(robot.description, sensors=wanted))
-    run = sorosim.simulate(robot, 0.3, 5e-4, rtol=1e-9, atol=1e-12)
+    run = sorosim.simulate(robot, 0.3, dt_out=5e-4, rtol=1e-9, atol=1e-12)
     found, h = run.readings, 5e-4
     p, v, a = found["pose"].values[:, :3], found["twist"].values[:, 3:], found["acceleration"].values[:, 3:]
-    R = np.array([robot.pose(q, "arm", 0.37)[:3, :3] for q in run.q])
+    R = np.array([robot.pose(q, "arm", s=0.37)[:3, :3] for q in run.q])
     middle = slice(2, -2)
     rate = (8 * (p[3:-1] - p[1:-3]) - (p[4:] - p[:-4])) / (12 * h)
     second = (16 * (p[3:-1] + p[1:-3]) - (p[4:] + p[:-4]) - 30 * p[middle]) / (12 * h**2)
@@ -223,7 +223,7 @@ def test_strain_is_the_rate_of_the_pose_along_any_rod(seed, rng):
         rod, s = robot.engine.layout.links[name].link.rod, 0.4321
         found = robot.with_sensors(strain=StrainSensor(name, s)).measure(q)["strain"]
         # a short Magnus step beyond a place: exp of the strain's mean
-        ends = robot.poses(q, name, [s - h, s + h])
+        ends = robot.poses(q, name, s=[s - h, s + h])
         mean = log_se3(np.linalg.inv(ends[0]) @ ends[1]) / (2 * h * rod.length)
         assert_allclose(found, mean, atol=2e-2 * (1.0 + np.abs(found).max()))
 
@@ -254,7 +254,7 @@ def test_a_load_sensor_has_the_wrench_in_the_axes_of_its_point(rng):
     robot = swing().with_loads(weight=Wrench("arm", 0.5, moment=(0, 0, 0.2), force=(0, 0, -1.0)))
     robot = robot.with_sensors(weight=LoadSensor("weight"))
     q = 0.5 * rng.normal(size=robot.ndof)
-    R = robot.pose(q, "arm", 0.5)[:3, :3]
+    R = robot.pose(q, "arm", s=0.5)[:3, :3]
     found = robot.measure(q, t=0.7)
     assert_allclose(found["weight"], [*(R.T @ [0, 0, 0.2]), *(R.T @ [0, 0, -1.0])], atol=1e-15)
     assert_allclose(found["push"], [0, 0, 0, 0, 0.1 * np.sin(3.5), 0], atol=1e-15)
@@ -286,7 +286,7 @@ def test_a_load_of_several_points_has_six_channels_each(rng):
     reader = robot.instruments.readers["springs"]
     assert reader.channels[:7] == ("m_x[0]", "m_y[0]", "m_z[0]", "f_x[0]", "f_y[0]", "f_z[0]", "m_x[1]")
     q = 0.5 * rng.normal(size=robot.ndof)
-    g = robot.pose(q, "arm", 0.75)
+    g = robot.pose(q, "arm", s=0.75)
     assert_allclose(robot.measure(q)["springs"][9:], -g[:3, :3].T @ g[:3, 3], atol=1e-14)
 
 
@@ -328,7 +328,7 @@ def dalembert(robot, link, q, qd, qdd, t=0.0):
             needed -= np.concatenate([np.cross(arm, weight), weight])
     for load in robot.description.loads.values():
         if load.link in beyond:
-            place = robot.pose(q, load.link, load.s)
+            place = robot.pose(q, load.link, s=load.s)
             f = np.array([as_signal(entry).value(t) for entry in load.wrench])
             axes = place[:3, :3] if load.frame == "body" else np.eye(3)
             m, force = axes @ f[:3], axes @ f[3:]
@@ -341,7 +341,7 @@ def dalembert(robot, link, q, qd, qdd, t=0.0):
 def test_a_joint_wrench_is_that_of_dalembert(link, rng):
     robot = swing().with_sensors(joint=JointWrenchSensor(link))
     q, qd, qdd = (0.5 * rng.normal(size=robot.ndof) for _ in range(3))
-    found = robot.measure(q, qd, [1.3], 0.4, qdd=qdd)["joint"]
+    found = robot.measure(q, qd, u=[1.3], t=0.4, qdd=qdd)["joint"]
     assert_allclose(found, dalembert(robot, link, q, qd, qdd, 0.4), rtol=1e-7, atol=1e-8)
 
 
@@ -349,7 +349,7 @@ def test_a_joint_wrench_is_that_of_dalembert(link, rng):
 def test_joint_wrenches_of_any_robot_give_its_generalised_forces(seed, rng):
     robot = varied_tree(seed)
     q, qd, qdd = (0.5 * rng.normal(size=robot.ndof) for _ in range(3))
-    tau = robot.inverse_dynamics(q, qd, qdd)
+    tau = robot.inverse_dynamics(q, qd, qdd=qdd)
     if robot.n_multipliers:
         pytest.skip("inverse dynamics leaves loops open")
     robot = robot.with_sensors(**{link.name: JointWrenchSensor(link.name) for link in robot.links})
@@ -483,7 +483,7 @@ def fine():
     at = {
         f"{name} {rate:g}": kind("lower", rate=rate) for name, (kind, _) in ORDERS.items() for rate in (1280.0, 640.0)
     }
-    return sorosim.simulate(robot.with_sensors(**at), 0.3, 1 / 1280, method="radau", rtol=1e-12, atol=1e-14)
+    return sorosim.simulate(robot.with_sensors(**at), 0.3, dt_out=1 / 1280, method="radau", rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ORDERS)
@@ -512,9 +512,9 @@ def test_quintic_polynomials_are_met_exactly(rng):
 def test_between_rows_a_change_of_chart_is_no_jump():
     """A free body that tumbles: its rotation vector changes to that of the same rotation a turn away."""
     robot = body().with_sensors(pose=PoseSensor("body", rate=1000.0), twist=TwistSensor("body", rate=1000.0))
-    run = sorosim.simulate(robot, 2.0, 0.01, qd0=[3.0, 7.0, 1.0, 0.2, 0.0, 2.0], rtol=1e-10, atol=1e-12)
+    run = sorosim.simulate(robot, 2.0, dt_out=0.01, qd0=[3.0, 7.0, 1.0, 0.2, 0.0, 2.0], rtol=1e-10, atol=1e-12)
     assert (np.linalg.norm(np.diff(run.q[:, :3], axis=0), axis=1) > 3.0).any()
-    exact = sorosim.simulate(robot, 2.0, 0.001, qd0=[3.0, 7.0, 1.0, 0.2, 0.0, 2.0], rtol=1e-10, atol=1e-12)
+    exact = sorosim.simulate(robot, 2.0, dt_out=0.001, qd0=[3.0, 7.0, 1.0, 0.2, 0.0, 2.0], rtol=1e-10, atol=1e-12)
     for name in ("pose", "twist"):
         got, wanted = run.readings[name].values, exact.readings[name].values
         assert got.shape == wanted.shape
@@ -541,7 +541,7 @@ def test_between_rows_wrenches_of_loops_fit_the_motion():
         crank=JointWrenchSensor("crank", rate=800.0),
         spin=Imu("crank", rate=800.0),
     )
-    run, fine = (sorosim.simulate(robot, 0.2, dt, rtol=1e-8, atol=1e-11) for dt in (1 / 400, 1 / 800))
+    run, fine = (sorosim.simulate(robot, 0.2, dt_out=dt, rtol=1e-8, atol=1e-11) for dt in (1 / 400, 1 / 800))
     for name in ("pin", "crank"):
         exact = fine.readings[name].values
         assert_array_equal(exact[3], robot.measure(fine.q[3], fine.qd[3], lam=fine.lam[3])[name])
@@ -575,7 +575,7 @@ def test_under_a_controller_inputs_stay_between_rows():
     def controller(t, q, qd):
         return {"cable1": 1.0 + np.floor(t / 0.04 + 1e-9)}
 
-    run = sorosim.simulate(robot, 0.2, 0.02, controller=controller, dt_control=0.04, rtol=1e-8, atol=1e-10)
+    run = sorosim.simulate(robot, 0.2, dt_out=0.02, controller=controller, dt_control=0.04, rtol=1e-8, atol=1e-10)
     found = run.readings["a"]
     assert_array_equal(found.channel("tension"), 1.0 + np.floor(found.t / 0.04 + 1e-9))
     assert np.isfinite(run.readings["b"].values).all()
@@ -602,7 +602,7 @@ def test_too_many_samples_are_refused():
 def still(t_end=10.0, **sensors):
     """A body at rest, measured often."""
     robot = body("revolute", axis=(0, 0, 1)).with_sensors(**sensors)
-    return sorosim.simulate(robot, t_end, t_end / 2)
+    return sorosim.simulate(robot, t_end, dt_out=t_end / 2)
 
 
 def test_noise_has_the_mean_and_the_deviation_asked_for():

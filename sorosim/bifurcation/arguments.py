@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import check_name, value_of
+from sorosim.declare import Whole
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import number
@@ -42,34 +44,27 @@ def path_ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str],
 
 def branch_depth(branches: Any) -> int:
     """How many generations of branches are followed."""
-    if isinstance(branches, bool | np.bool_):
-        return int(branches)
-    depth = number("branches", branches, "yes or no, or a whole number from 0 on", least=0.0, upto=100.0)
-    if depth % 1.0:
-        raise InputError("branches", "yes or no, or a whole number", f"{depth:g}")
-    return int(depth)
+    return int(branches) if isinstance(branches, bool | np.bool_) else Whole(0, 100).argument("branches", branches)
 
 
-def checked_options(options: Mapping[str, Any], start: float) -> dict[str, Any]:
-    """Options of a curve that begins at a parameter, checked (InputError)."""
-    out = dict(options)
-    for name in {"step", "max_step", "min_step"} & set(out):
-        out[name] = float(number(name, out[name], "a length greater than 0", above=0.0))
-    if "max_points" in out:
-        most = number("max_points", out["max_points"], "a whole number from 2 on", least=2.0, upto=1e7)
-        if most % 1.0:
-            raise InputError("max_points", "a whole number", f"{most:g}")
-        out["max_points"] = int(most)
-    if out.get("stop") is not None and not callable(out["stop"]):
-        raise InputError("stop", "a function of parameter and q", type(out["stop"]).__name__)
-    if "until" in out:
-        out["until"] = _range(out["until"], start)
-    return out
+def checked_stop(stop: Any) -> Any:
+    """A function that says where to stop, or None."""
+    if stop is not None and not callable(stop):
+        raise InputError("stop", "a function of parameter and q", type(stop).__name__)
+    return stop
 
 
-def _range(until: Any, start: float) -> list[float]:
+def parameter_of(path: ParameterPath, value: Any, where: str) -> float:
+    """A value of the parameter: a number, or, where one thing changes along it, a text with the unit of that."""
+    if not isinstance(value, str) or len(path.names) > 1:
+        return number(where, value)
+    return float((value_of(path.base, path.names[0], value, where) - path.origin[0]) / path.slope[0])
+
+
+def checked_range(path: ParameterPath, until: Any, start: float) -> list[float]:
+    """Bounds of the parameter."""
     try:
-        low, high = (number("until", value) for value in until)
+        low, high = (parameter_of(path, value, "until") for value in until)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

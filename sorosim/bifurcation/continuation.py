@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sorosim.bifurcation.arguments import branch_depth, checked_options, path_ends
+from sorosim.bifurcation.arguments import branch_depth, checked_range, checked_stop, path_ends
 from sorosim.bifurcation.diagram import Continuation
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
@@ -17,16 +17,16 @@ from sorosim.bifurcation.parameters import present
 from sorosim.bifurcation.tracing import SpecialPoint, joined, trace
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
-from sorosim.equilibria.statics import by_link, statics
+from sorosim.equilibria.statics import prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, Interrupted
-from sorosim.results.result import Equilibrium
+from sorosim.options import ContinuationArguments, checked
+from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.continuation import INTERRUPTED, TOO_SMALL
 from sorosim.solvers.special_points import BRANCH
-from sorosim.validation import number
+from sorosim.validation import Number, Values
 
 Array = NDArray[np.float64]
-Value = float | str
 Stop = Callable[[float, Array], bool]
 
 # special points nearer than this along curve and parameter are the same: both are located to rounding, the first one on
@@ -36,22 +36,22 @@ NEAR = 1e-4, 1e-6
 
 def continuation(
     robot: Robot,
-    along: str | Mapping[str, Value | Sequence[Value]],
-    to: Value | None = None,
+    along: str | Mapping[str, Number | Sequence[Number]],
     *,
-    begin: Value | None = None,
-    u: Mapping[str, float] | ArrayLike | None = None,
-    driven: Mapping[str, float] | None = None,
-    q0: ArrayLike | Equilibrium | None = None,
-    until: tuple[float, float] | None = None,
+    to: Number | None = None,
+    begin: Number | None = None,
+    u: Values | None = None,
+    driven: Mapping[str, Number] | None = None,
+    q0: InitialState | None = None,
+    until: tuple[Number, Number] | None = None,
     stop: Stop | None = None,
-    both: bool = False,
+    both: bool | None = None,
     branches: bool | int = False,
-    step: float = 0.02,
-    max_step: float = 0.1,
-    min_step: float = 1e-7,
-    max_points: int = 500,
-    stability: bool = True,
+    ds: float | None = None,
+    ds_max: float | None = None,
+    ds_min: float | None = None,
+    max_points: int | None = None,
+    stability: bool | None = None,
 ) -> Continuation:
     """Follow equilibria while an input, a driven coordinate or a number of the robot's file changes, past folds.
 
@@ -69,25 +69,26 @@ def continuation(
         Where it starts. Default: what it is in the file, or in `u` and `driven`.
     u, driven
         Inputs and driven coordinates that do not change, as in `sorosim.statics`.
-    q0 : (ndof,) array_like or Equilibrium, optional
+    q0 : (ndof,) array_like, mapping, Equilibrium or Run, optional
         Where the search for the first equilibrium starts, as in `sorosim.statics`.
-    until : (float, float), optional
+    until : (float, float) or texts with units, optional
         Range of the parameter in which the curve is followed. Default: up to `to`, and as far the other way, so that a
         curve that turns back is not cut off at once.
     stop : callable, optional
         ``stop(parameter, q)``: whether to stop there.
     both : bool
-        Whether to go both ways from the start.
+        Whether to go both ways from the start. Default: False.
     branches : bool or int
         Whether to follow what leaves the branch points, too; a number: and the branches of these, so many times.
-    step, max_step, min_step : float
-        First, longest and shortest step along the curve. Its length is the root of the squares of the parameter over
-        abs(to - begin) and of the mean square of how all points turn [rad] and move, over the robot's size.
+    ds, ds_max, ds_min : float
+        First, longest and shortest step along the curve. Default: 0.02, 0.1 and 1e-7. Its length is the root of the
+        squares of the parameter over abs(to - begin) and of the mean square of how all points turn [rad] and move, over
+        the robot's size.
     max_points : int
-        How many equilibria at most, each way and each branch.
+        How many equilibria at most, each way and each branch. Default: 500.
     stability : bool
-        Whether to look at the stability of every equilibrium. Without it only branch points at which an odd number of
-        curves crosses are found.
+        Whether to look at the stability of every equilibrium. Default: True. Without it only branch points at
+        which an odd number of curves crosses are found.
 
     Returns
     -------
@@ -109,14 +110,12 @@ def continuation(
     motion is positive, and flutters where a complex pair has a positive real part, as under forces that follow the
     body. Contacts are without friction. Source: docs/continuation.md.
     """
+    arguments = locals()
     check_robot(robot)
+    options = checked(ContinuationArguments, arguments)
     depth = branch_depth(branches)
     names, ends = path_ends(robot, along, to, begin)
-    inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
-    fixed = {
-        name: number(f"driven.{name}", value)
-        for name, value in by_link(robot.description.statics.get("driven") if driven is None else driven).items()
-    }
+    inputs, fixed = prescribed(robot, u, driven)
     first = [present(robot, n, inputs, fixed) if a is None else a for n, (a, _) in zip(names, ends, strict=True)]
     last = [b for _, b in ends]
     for name, a, b in zip(names, first, last, strict=True):
@@ -126,17 +125,13 @@ def continuation(
     single = isinstance(along, str)
     start, end = (first[0], last[0]) if single else (0.0, 1.0)
     origin, slope = ([0.0], [1.0]) if single else (first, [b - a for a, b in zip(first, last, strict=True)])
-    options = {
-        "range": [start, end], "both": bool(both),
-        **checked_options({
-            "until": sorted([start - (end - start), end]) if until is None else until, "stop": stop, "step": step,
-            "max_step": max_step, "min_step": min_step, "max_points": max_points, "stability": stability,
-        }, start),
-    }  # fmt: skip
+    options |= {"range": [start, end], "stop": checked_stop(stop)}
     path = ParameterPath(robot, names, origin, slope, inputs, fixed)
+    bounds = sorted([start - (end - start), end]) if until is None else until
+    options["until"] = checked_range(path, bounds, start)
     at_start = path.robot(start)
     begin_q = robot.initial_q if q0 is None and at_start is not robot and robot.initial_q.any() else q0
-    eq = statics(at_start, path.inputs(start), path.driven(start), begin_q, stable=False)
+    eq = statics(at_start, path.inputs(start), driven=path.driven(start), q0=begin_q, stable=False)
     path.detect_affine(eq.q, start, end)
     main = _traced(EquilibriumFamily(path, eq.q, start, abs(end - start)), eq, options, fixed)
     branches_so_far: list[Continuation] = []
@@ -177,7 +172,7 @@ def _too_small(family: EquilibriumFamily, out: Continuation, row: int) -> Conver
     system = StaticSystem(path.robot(p), path.inputs(p), path.driven(p))
     report = diagnose_statics(system, system.start(out.q[row]))
     words = f"{out.message}, at {values}{family.failure}{report.words}"
-    hint = f"{report.advice}; or try a smaller min_step" if report.advice else "try a smaller min_step"
+    hint = f"{report.advice}; or try a smaller ds_min" if report.advice else "try a smaller ds_min"
     return ConvergenceError(f"continuation of '{path.base.name}': {words}; {hint}", out, report)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.bifurcation.arguments import checked_options
+from sorosim.bifurcation.arguments import checked_range, checked_stop, parameter_of
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import unit_of
@@ -23,6 +23,7 @@ from sorosim.errors import ConvergenceError, FileError, InputError
 from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
+from sorosim.options import ContinuationArguments, checked
 from sorosim.results.result import Equilibrium
 from sorosim.results.stored import robot_from_stored
 from sorosim.robot import Robot
@@ -30,7 +31,7 @@ from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import TracedCurve
 from sorosim.solvers.curve import Curve, CurvePoint
 from sorosim.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
-from sorosim.validation import number
+from sorosim.validation import Number
 
 Array = NDArray[np.float64]
 
@@ -140,7 +141,7 @@ class Continuation:
         """Positions (n, 3) in the world [m] of the section at s of a link, default: the tip of the last one."""
         name = link or self.robot.tip_link
         states = zip(self.parameter, self.q, strict=True)
-        places = [self.path.same_shape_robot(p).pose(q, name, s)[:3, 3] for p, q in states]
+        places = [self.path.same_shape_robot(p).pose(q, name, s=s)[:3, 3] for p, q in states]
         return np.array(places).reshape(-1, 3)
 
     @cached_property
@@ -176,12 +177,13 @@ class Continuation:
             q, p = self.q[index(i)], float(self.parameter[index(i)])
         return self.family.equilibrium(self.family.unknowns(q, p), p / self.family.scale, self._message(p))
 
-    def at(self, parameter: float, *, branches: bool = False) -> list[Equilibrium]:
+    def at(self, parameter: Number, *, branches: bool = False) -> list[Equilibrium]:
         """All equilibria of the curve at a value of the parameter, in the order in which it comes to them.
 
-        Each one is computed anew, to rounding. `branches`: those of the branches too.
+        The value is a number, or, where one thing changes, a text with a unit. Each one is computed anew, to rounding.
+        `branches`: those of the branches too.
         """
-        p = number("parameter", parameter)
+        p = parameter_of(self.path, parameter, "parameter")
         with one_blas_thread(), np.errstate(all="ignore"):
             states = [state for curve in (self.curves() if branches else [self]) for state in curve._crossings(p)]
         distinct: list[tuple[EquilibriumFamily, Array]] = []
@@ -231,8 +233,8 @@ class Continuation:
         point : SpecialPoint or int
             One of `points`, or its number.
         options
-            Options of `sorosim.continuation` that differ from those of this curve: ``until``, ``stop``, ``step``,
-            ``max_step``, ``min_step``, ``max_points``, ``stability``.
+            Options of `sorosim.continuation` that differ from those of this curve: ``until``, ``stop``, ``ds``,
+            ``ds_max``, ``ds_min``, ``max_points``, ``stability``.
 
         Raises
         ------
@@ -259,7 +261,10 @@ class Continuation:
 
     def branches_at(self, point: SpecialPoint, options: Mapping[str, Any]) -> tuple[Continuation, ...]:
         """The branches that leave a branch point: as `switch`, but none is no error."""
-        changed = {**self.options, **checked_options(options, point.parameter)}
+        changed = {**self.options, **checked(ContinuationArguments, options, self.options)}
+        changed["stop"] = checked_stop(options.get("stop", self.options.get("stop")))
+        if "until" in options:
+            changed["until"] = checked_range(self.path, options["until"], point.parameter)
         curves = switched(self.family, point, changed)
         return tuple(Continuation.of(self.family, traced, changed, self.fixed) for traced in curves)
 

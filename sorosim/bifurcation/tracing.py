@@ -74,9 +74,7 @@ def trace(family: EquilibriumFamily, q: Array, p: float, along: Array, options: 
     stop, scale = options["stop"], family.scale
     stops = None if stop is None else (lambda x, w: bool(stop(w * scale, family.q(x, w))))
     low, high = (bound / scale for bound in options["until"])
-    steps = StepOptions(
-        options["step"], options["max_step"], options["min_step"], options["max_points"], low, high, stops
-    )
+    steps = StepOptions(options["ds"], options["ds_max"], options["ds_min"], options["max_points"], low, high, stops)
     return follow_curve(problem, family.unknowns(q, p), p / scale, along, steps)[0]
 
 
@@ -156,7 +154,7 @@ def _first_point(
     along = family.to_unknowns(direction)
     transverse = curve.unit(_transverse(curve, start, along))
     for part in FIRST_STEPS:
-        size = part * options["step"]
+        size = part * options["ds"]
         step = size * direction
         q = family.q(start.z[:-1], float(start.z[-1])) + step[:-1]
         p = start.z[-1] * family.scale + step[-1]

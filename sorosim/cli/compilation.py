@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from sorosim.cli.console import err, status_lines
-from sorosim.cli.options import Flag, MethodOption
+from sorosim.cli.options import Flag, with_options
 from sorosim.cli.sources import load_robot
 from sorosim.errors import ModelError
+from sorosim.options import SimulateArguments
 
 
 def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
@@ -27,7 +28,8 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
         with suppress(ModelError):  # a singular mass matrix: the command itself reports it
             robot.forward_dynamics_derivatives(zero, zero)
         robot.pose(zero, robot.tip_link)
-        sorosim.simulate(sorosim.load("pendulum"), 1e-3, 1e-3, method="bdf")  # what follows the steps of integrators
+        # what follows the steps of integrators
+        sorosim.simulate(sorosim.load("pendulum"), "1 ms", dt_out="1 ms", method="bdf")
         if method in MARCHES or everything:
             compile_march(robot.engine.features)
         if everything:
@@ -35,18 +37,20 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
             for algorithm in FORWARD:
                 rigid.forward_dynamics(rest, rest, algorithm=algorithm)
             derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
-            derivatives.inverse_dynamics(rest, rest, rest)
+            derivatives.inverse_dynamics(rest, rest, qdd=rest)
     if report.n_lines:
         err.print(f"compiled in {time.monotonic() - begin:.0f} s")
     return bool(report.n_lines)
 
 
+@with_options(SimulateArguments, "method", "that of the file")
 def compile_(
     robot: Annotated[
         str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")
     ] = "cable_manipulator",
     everything: Annotated[bool, Flag("--all", help="For all robots, methods, algorithms and sensitivities.")] = False,
-    method: MethodOption = None,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Compile the engine ahead of its use: in images of machines, on clusters, before tests.
 
@@ -55,5 +59,6 @@ def compile_(
     Example: sorosim compile --all
     """
     loaded = load_robot(robot)
-    if not compile_engine(loaded, method or loaded.description.simulate.get("method"), everything=everything):
+    method = options["method"] or loaded.description.simulate.get("method")
+    if not compile_engine(loaded, method, everything=everything):
         err.print("everything was compiled before")

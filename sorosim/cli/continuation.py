@@ -15,6 +15,7 @@ from sorosim.cli.parsers import PLOTS, file_with
 from sorosim.cli.sources import load_robot
 from sorosim.cli.summaries import continuation_summary, print_continuation
 from sorosim.errors import ConvergenceError, InputError, Interrupted
+from sorosim.options import ContinuationArguments
 
 _ALONG = (
     "What changes: u.cable1, driven.base, or the path of a number in the file, as in materials.steel.young; may come "
@@ -22,6 +23,7 @@ _ALONG = (
 )
 
 
+@opt.with_options(ContinuationArguments, "both ds ds_max ds_min max_points stability")
 def continuation(
     robot: opt.RobotArgument,
     along: Annotated[list[str], typer.Option("--along", metavar="NAME", show_default=False, help=_ALONG)],
@@ -36,10 +38,8 @@ def continuation(
     driven: opt.DrivenOption = None,
     changes: opt.SetOption = None,
     branches: Annotated[bool, opt.Flag("--branches", help="Follow what leaves the branch points, too.")] = False,
-    both: Annotated[bool, opt.Flag("--both", help="Go both ways from the start.")] = False,
-    step: Annotated[float, opt.Number(help="First step along the curve, whose length is about 1.")] = 0.02,
-    max_step: Annotated[float, opt.Number(help="Longest step.")] = 0.1,
-    max_points: Annotated[int, opt.Count(help="How many equilibria at most, each way and each branch.")] = 500,
+    *,
+    options: dict[str, Any],
     picture: Annotated[
         Path | None,
         typer.Option(
@@ -62,10 +62,7 @@ def continuation(
     parameters = _parameters(along, to, begin)
     with reserved(output):
         try:
-            result = sorosim.continuation(
-                loaded, **parameters, u=inputs, driven=motions, branches=branches, both=both, step=step,
-                max_step=max_step, max_points=max_points,
-            )  # fmt: skip
+            result = sorosim.continuation(loaded, **parameters, u=inputs, driven=motions, branches=branches, **options)
         except (ConvergenceError, Interrupted) as error:
             if isinstance(error, Interrupted):
                 line(str(error), err)

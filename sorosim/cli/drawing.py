@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli.options import Flag, Name, Names, split_names
-from sorosim.cli.parsers import number
+from sorosim.cli.options import Command, Flag, Name, Names, inserted, split_names
 from sorosim.errors import InputError
 
 _COLOUR = "What colours show: tension, bending_y, ... or plain; default: tension, if any."
-_ORBIT = "By how much the camera goes round in each simulated second."
+_ORBIT = "How fast the camera goes round, in simulated time, as in --orbit '20 deg/s'."
 _TIPS = "Links that leave trails, with commas; default: those that carry no other."
 
 # option -> its type, help and default
@@ -22,7 +20,7 @@ DRAWING: dict[str, tuple[Any, Any]] = {
     "view": (Annotated[str, Name(help="Camera: iso, front, side, top, or x, y, z.")], "iso"),
     "colour": (Annotated[str | None, Name(help=_COLOUR)], None),
     "follow": (Annotated[str | None, Name(help="Link that the camera follows, or 'centre of mass'.")], None),
-    "orbit": (Annotated[float, typer.Option(metavar="DEGREES", parser=number, help=_ORBIT)], 0.0),
+    "orbit": (Annotated[str, typer.Option(metavar="RATE", help=_ORBIT)], "0 deg/s"),
     "trails": (Annotated[bool, Flag("--trails", help="Draw the paths of the tips.")], False),
     "tips": (Annotated[str | None, Names(help=_TIPS)], None),
     "frames": (Annotated[bool, Flag("--frames", help="Draw frames along the robot.")], False),
@@ -32,28 +30,20 @@ DRAWING: dict[str, tuple[Any, Any]] = {
 }
 
 
-def with_drawing_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_drawing_options(*names: str) -> Callable[[Command], Command]:
     """Give a command some of these options, or all; it takes their values as one mapping, its parameter `drawing`."""
     chosen = names or tuple(DRAWING)
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Command) -> Command:
         @wraps(command)
-        def called(**arguments: Any) -> None:
-            drawing = {name: arguments.pop(name) for name in chosen}
+        def called(drawing: dict[str, Any], **arguments: Any) -> None:
             if drawing.get("tips") is not None:
                 if not drawing["trails"]:
                     raise InputError("--tips", "--trails beside it", "tips alone")
                 drawing["tips"] = split_names(drawing["tips"])
             command(**arguments, drawing=drawing)
 
-        own = inspect.signature(command, eval_str=True)
-        parameters, at = list(own.parameters.values()), list(own.parameters).index("drawing")
-        parameters[at : at + 1] = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            for name, (kind, default) in ((name, DRAWING[name]) for name in chosen)
-        ]
-        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return called
+        return inserted("drawing", {name: DRAWING[name] for name in chosen})(called)
 
     return decorate
 

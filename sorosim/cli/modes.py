@@ -73,7 +73,7 @@ def modes(
             if path.suffix.lower() in FILMS:
                 lin.mode(film).movie(path)
             elif path.suffix.lower() in PLOTS:
-                lin.plot(path, list(shown)[:24] or None)
+                lin.plot(path, modes=list(shown)[:24] or None)
             else:
                 written = lin.save(path)
             if not json:
@@ -84,17 +84,14 @@ def modes(
 def _linearize(robot: Any, inputs: Any, driven: Any, rates: list[str] | None) -> Any:
     """The motion about an equilibrium, or a steady motion."""
     import sorosim
-    from sorosim.units.quantity import quantity
+    from sorosim.dynamics.arguments import by_coordinate
 
     texts = opt.assignments(rates, "--rate", "hub='30 rad/s'")
     try:
         if texts is None:
-            return sorosim.statics(robot, inputs, driven).linearize()
-        layout, speeds = robot.engine.layout, {}
-        for name, text in texts.items():
-            turns = layout.dimensions[layout.coordinate(name, "--rate")] != "length"
-            speeds[name] = quantity(text, "angular speed" if turns else "speed", f"--rate {name}")
-        return sorosim.steady(robot, speeds, inputs, driven).linearize()
+            return sorosim.statics(robot, inputs, driven=driven).linearize()
+        speeds = by_coordinate(robot.engine, texts, "--rate", 1)
+        return sorosim.steady(robot, speeds, u=inputs, driven=driven).linearize()
     except ConvergenceError as error:
         falls = any(link.joint.kind == "free" and link.parent == "world" for link in robot.links)
         if falls and any(robot.description.gravity):

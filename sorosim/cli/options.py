@@ -1,16 +1,21 @@
-"""Arguments and options of the commands: factories by the type of the value, and options that commands share."""
+"""Arguments and options of the commands: factories by the type of the value, options that commands share, and those
+that are made of the declarations of `sorosim.options`.
+"""
 
 from __future__ import annotations
 
-from functools import partial
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli.parsers import number, result_file, seconds, whole
+from sorosim.cli.parsers import declared, number, result_file, seconds, whole
+from sorosim.declare import Declared, Quantity, Truth, Whole
 from sorosim.errors import InputError
-from sorosim.solvers.registry import METHODS
+from sorosim.options import Option
 
 # metadata of Annotated[type, FACTORY(names, help=...)]
 Argument = partial(typer.Argument, show_default=False)
@@ -43,13 +48,6 @@ MotionOption = Annotated[list[str] | None, Assignment("--driven", help=_COORDINA
 DrivenOption = Annotated[
     list[str] | None, Assignment("--driven", help=_COORDINATE.format("as in --driven 'base=5 mm'"))
 ]
-MethodOption = Annotated[
-    str | None, Name(help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}; default: that of the file, or bdf.")
-]
-StepsOption = Annotated[
-    float | None, Number(help="Most steps of the integrator; default: that of the file, or until the run stalls.")
-]
-ClockOption = Annotated[float | None, Time(help="Most time on the clock; default: that of the file, or no limit.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -65,6 +63,63 @@ NamesOption = Annotated[
 ]
 JsonOption = Annotated[bool, Flag("--json", help="Print one JSON object, for scripts.")]
 ResultOption = Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; default: none.")]
+
+Command = Callable[..., None]
+# flags of truth values
+SWITCHES = {"stable": "--stable/--any", "projection": "--projection/--no-projection", "both": "--both/--one-way",
+            "stability": "--stability/--no-stability"}  # fmt: skip
+
+
+def with_options(kind: type[Declared], names: str, before: str = "") -> Callable[[Command], Command]:
+    """Give a command flags for declared options, which it takes as one mapping, its parameter `options`.
+
+    Parameters
+    ----------
+    kind : Declared
+        Where they are declared.
+    names : str
+        Which of them, in this order.
+    before : str, optional
+        What takes precedence over the default: "that of the file".
+    """
+    keys = kind.declaration()
+    return inserted("options", {name: (_flag(name, keys[name], before), None) for name in names.split()})
+
+
+def inserted(parameter: str, options: Mapping[str, tuple[Any, Any]]) -> Callable[[Command], Command]:
+    """Replace a parameter of a command by options, their types and defaults; it takes their values as one mapping."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def called(**arguments: Any) -> None:
+            values = {name: arguments.pop(name) for name in options}
+            command(**arguments, **{parameter: values})
+
+        own = inspect.signature(command, eval_str=True)
+        parameters, at = list(own.parameters.values()), list(own.parameters).index(parameter)
+        parameters[at : at + 1] = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, (kind, default) in options.items()
+        ]
+        keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        called.__signature__ = own.replace(parameters=keyword)  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+def _flag(name: str, key: Any, before: str) -> Any:
+    """The flag of a declared option."""
+    fallback, before = (key.fallback, before if key.in_files else "") if isinstance(key, Option) else (None, before)
+    flags = SWITCHES.get(name, f"--{name.replace('_', '-')}")
+    written = flags.split("/")[not fallback] if isinstance(key.type, Truth) else fallback
+    default = ", or ".join(part for part in (before, written) if isinstance(part, str) and part)
+    text = f"{key.doc} Default: {default}." if default else key.doc
+    if isinstance(key.type, Truth):
+        return Annotated[bool | None, typer.Option(flags, help=text, show_default=False)]
+    is_number, is_time = isinstance(key.type, Quantity | Whole), getattr(key.type, "dimension", "") == "time"
+    metavar = "TIME" if is_time else "NUMBER" if is_number else "NAME"
+    return Annotated[Any, typer.Option(flags, metavar=metavar, parser=declared(key.type), help=text)]
 
 
 def assignments(pairs: list[str] | None, option: str, example: str) -> dict[str, str] | None:

@@ -9,6 +9,9 @@ from typing import Any
 
 import typer
 
+from sorosim.declare import Quantity, Type
+from sorosim.errors import InputError
+
 RESULTS = (".h5", ".hdf5")
 # what modules of `viz` write, which are not imported before they are needed
 PLOTS = (".png", ".pdf", ".svg", ".jpg", ".tif")
@@ -34,15 +37,20 @@ def _convert(type_: type, expected: str) -> Callable[[Any], Any]:
 number, whole = _convert(float, "a number"), _convert(int, "a whole number")
 
 
-def seconds(text: Any) -> float:
-    """A time [s]: a number, or a number and its unit."""
-    from sorosim.errors import ModelError
-    from sorosim.units.quantity import quantity
+def declared(type: Type) -> Callable[[Any], Any]:
+    """A parser of the values of a declared type."""
 
-    try:
-        return quantity(text, "time")
-    except ModelError as error:
-        raise mistake(error.expected, text, error.hint) from None
+    def parse(text: Any) -> Any:
+        try:
+            return type.argument("", text)
+        except InputError as error:
+            tail = f"; {error.hint}" if error.hint else ""
+            raise typer.BadParameter(f"expected {error.expected}, got {error.got}{tail}") from None
+
+    return parse
+
+
+seconds = declared(Quantity("time"))
 
 
 def new_file(text: Any) -> Path:

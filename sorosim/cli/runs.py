@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from sorosim.cli import options as opt
 from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, err, facts, line, progress
@@ -15,14 +13,10 @@ from sorosim.cli.inputs import resumed, signals, values
 from sorosim.cli.sources import at_rest, load_robot, result_kind
 from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
+from sorosim.options import SimulateArguments, StaticsArguments
 
 _PROGRESS = "t = {done:.4g} of {total:g} s, {rate:.2g} times real time"
-_START = (
-    "equilibrium: from rest under the inputs at t = 0; assembled: with the loops closed; default: what the file says."
-)
-_SPECTRAL_RADIUS = "What generalized-alpha leaves of too stiff motions, 0 to 1; default: that of the file, or 0.8."
-_CHECKPOINT = "Restart the integrator at its multiples, so that 'resume' repeats the very bits; default: never."
-_STABLE = "Whether to go on from an unstable equilibrium to a stable one. Default: the file's, else --stable."
+_FROM_FILE = "that of the file"
 
 
 def _report(run: Any, path: Path, json: bool) -> None:
@@ -63,27 +57,19 @@ def _integrate(run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_
     _report(result, path, json)
 
 
+@opt.with_options(
+    SimulateArguments,
+    "t_end dt_out q0 method rtol atol step max_step spectral_radius closing_time projection checkpoint max_steps "
+    "max_wall_time jacobian",
+    _FROM_FILE,
+)
 def simulate(
     robot: opt.RobotArgument,
-    t_end: Annotated[float | None, opt.Time(help="End, as 10 s or 10; default: that of the file.")] = None,
-    dt_out: Annotated[
-        float | None, opt.Time(help="Interval of the results; default: that of the file, or 10 ms.")
-    ] = None,
     u: opt.SignalOption = None,
     driven: opt.MotionOption = None,
     changes: opt.SetOption = None,
-    q0: Annotated[str | None, opt.Name(help=_START)] = None,
-    method: opt.MethodOption = None,
-    rtol: Annotated[float | None, opt.Number(help="Relative tolerance; default: that of the file, or 1e-3.")] = None,
-    atol: Annotated[float | None, opt.Number(help="Absolute tolerance; default: that of the file, or 1e-6.")] = None,
-    step: Annotated[
-        float | None, opt.Time(help="Fixed step of newmark and generalized-alpha; default: by tolerances.")
-    ] = None,
-    spectral_radius: Annotated[float | None, opt.Number(help=_SPECTRAL_RADIUS)] = None,
-    checkpoint: Annotated[float | None, opt.Time(help=_CHECKPOINT)] = None,
-    max_steps: opt.StepsOption = None,
-    max_wall_time: opt.ClockOption = None,
-    jacobian: Annotated[str, opt.Name(help="analytic or finite-difference.")] = "analytic",
+    *,
+    options: dict[str, Any],
     output: Annotated[
         Path | None,
         opt.ResultFile(
@@ -104,20 +90,16 @@ def simulate(
     path = output or Path(f"{Path(robot).stem}.h5")
     inputs, motions = signals(loaded, u, driven)
     block = loaded.description.simulate
-    compile_engine(loaded, method or block.get("method"))
+    compile_engine(loaded, options["method"] or block.get("method"))
     _integrate(
-        lambda report: sorosim.simulate(
-            loaded, t_end, dt_out, inputs, motions, q0=q0, method=method, rtol=rtol, atol=atol, jacobian=jacobian,
-            checkpoint=checkpoint, step=step, spectral_radius=spectral_radius, max_steps=max_steps,
-            max_wall_time=max_wall_time, progress=report, out=path,
-        ),
-        loaded, path, json, block.get("t_end") if t_end is None else t_end,
+        lambda report: sorosim.simulate(loaded, u=inputs, driven=motions, progress=report, out=path, **options),
+        loaded, path, json, options["t_end"] or block.get("t_end"),
     )  # fmt: skip
 
 
+@opt.with_options(SimulateArguments, "t_end max_steps max_wall_time", "as before")
 def resume(
     result: opt.ResultArgument,
-    t_end: Annotated[float | None, opt.Time(help="New end, as 20 s or 20; default: as before.")] = None,
     u: Annotated[
         list[str] | None,
         opt.Assignment(
@@ -125,8 +107,8 @@ def resume(
             help="Input of an actuator, a number or an expression of t; may come again. Others stay as they were.",
         ),
     ] = None,
-    max_steps: opt.StepsOption = None,
-    max_wall_time: opt.ClockOption = None,
+    *,
+    options: dict[str, Any],
     output: Annotated[Path | None, opt.ResultFile(help="HDF5 file to write, .h5; default: the same.")] = None,
     json: opt.JsonOption = False,
 ) -> None:
@@ -145,19 +127,19 @@ def resume(
     path, inputs = output or result, resumed(before, u)
     compile_engine(before.robot, before.options.get("method"))
     _integrate(
-        lambda report: sorosim.resume(
-            before, t_end, u=inputs, max_steps=max_steps, max_wall_time=max_wall_time, progress=report, out=path
-        ),
-        before.robot, path, json, before.options["t_end"] if t_end is None else t_end,
+        lambda report: sorosim.resume(before, u=inputs, progress=report, out=path, **options),
+        before.robot, path, json, options["t_end"] or before.options["t_end"],
     )  # fmt: skip
 
 
+@opt.with_options(StaticsArguments, "stable jacobian", _FROM_FILE)
 def statics(
     robot: opt.RobotArgument,
     u: opt.InputOption = None,
     driven: opt.DrivenOption = None,
-    stable: Annotated[bool | None, typer.Option("--stable/--any", help=_STABLE, show_default=False)] = None,
     changes: opt.SetOption = None,
+    *,
+    options: dict[str, Any],
     output: opt.ResultOption = None,
     json: opt.JsonOption = False,
 ) -> None:
@@ -173,7 +155,7 @@ def statics(
     compile_engine(loaded)
     with reserved(output):
         try:
-            result = sorosim.statics(loaded, inputs, motions, stable=stable)
+            result = sorosim.statics(loaded, inputs, driven=motions, **options)
         except ConvergenceError as error:
             if output and error.partial is not None:
                 error.partial.save(output)

@@ -22,6 +22,7 @@ from sorosim.declare.types import (
     Vector,
     Whole,
     formula_or_quantity,
+    is_list,
 )
 
 __all__ = [
@@ -56,5 +57,6 @@ __all__ = [
     "Whole",
     "Writer",
     "formula_or_quantity",
+    "is_list",
     "key",
 ]

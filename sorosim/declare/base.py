@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any, ClassVar, Self, TypeVar
 
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
-from sorosim.problems import Path, Problem, close, failure, locate, shown, split_where
+from sorosim.problems import Path, Problem, close, dotted, failure, locate, shown, split_where
 from sorosim.registry import Registry
 
 T = TypeVar("T")
@@ -155,6 +155,14 @@ class Type:
     def check(self, value: Any) -> Any:
         """The value to store, else ModelError with a path relative to the value; this one takes any."""
         return value
+
+    def argument(self, where: str, value: Any) -> Any:
+        """The value that an argument of a public function stands for, else InputError."""
+        scope = Scope()
+        found = self.read(value, At(scope))
+        for problem in scope.problems:
+            raise InputError(dotted(problem.path), problem.expected, problem.got, problem.hint).inside(where)
+        return found
 
     def write(self, value: Any, writer: Writer) -> Any:
         """The value as the data of a file."""

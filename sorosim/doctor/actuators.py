@@ -87,7 +87,7 @@ def _input_matrix(context: CheckContext, seed: int) -> Array:
     """Generalised forces (ndof, n) of unit inputs in some state, none along driven coordinates."""
     robot = context.robot
     q, _, _, u = random_state(robot, seed)
-    B = np.array(robot.internal_force_derivatives(q, np.zeros(robot.ndof), u).B)
+    B = np.array(robot.internal_force_derivatives(q, np.zeros(robot.ndof), u=u).B)
     B[context.driven_coordinates] = 0.0
     return B
 
@@ -170,9 +170,9 @@ def _effect(context: CheckContext, where: str, j: int, most: float) -> Iterator[
     """What the largest input does to rods, to first order."""
     robot, q = context.robot, np.array(context.robot.engine.elastic.rest)
     u, zero, unit = np.zeros(len(robot.actuator_names)), np.zeros(robot.ndof), robot.actuator_units[j]
-    slack = robot.internal_force(q, zero, u)
+    slack = robot.internal_force(q, zero, u=u)
     u[j] = most
-    moves = context.compliance(robot.internal_force(q, zero, u) - slack)
+    moves = context.compliance(robot.internal_force(q, zero, u=u) - slack)
     strain, place = context.largest_strain(moves)
     size = f"{abs(most):.3g} {unit}".strip()
     if place is not None and strain > 0.0:

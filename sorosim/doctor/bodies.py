@@ -84,7 +84,7 @@ def placement(context: CheckContext) -> Iterator[Finding]:
             far = float(np.linalg.norm(pose[:3, 3]))
             yield from judged("placement.far", where, far, far / part, parent=parent, part=part)
         if link.parent == WORLD and link.joint.kind == "free":
-            begins = float(np.linalg.norm(robot.pose(robot.initial_q, link.name, 0.0)[:3, 3]))
+            begins = float(np.linalg.norm(robot.pose(robot.initial_q, link.name, s=0.0)[:3, 3]))
             yield from judged("placement.adrift", f"initial.{link.name}", begins, begins / part, part=part)
 
 

@@ -206,7 +206,7 @@ class CheckContext:
     @cached_property
     def inputs(self) -> Array:
         """Inputs of the file's run (n, n_actuators)."""
-        motion = input_motion(self.robot.actuator_names, self.robot.description.simulate.get("u"))
+        motion = input_motion(self.robot.input_dimensions, self.robot.description.simulate.get("u"))
         return motion.sample(self.times)
 
     @cached_property
@@ -245,9 +245,9 @@ class CheckContext:
             return f"{self.rigid_body_mode}: none was looked for"
         none = np.zeros(len(self.robot.actuator_names))
         try:
-            solution = statics(self.robot, none, self.driven_start, stable=False)
+            solution = statics(self.robot, none, driven=self.driven_start, stable=False)
             if not solution.stable:
-                self.unstable_equilibrium, solution = solution, statics(self.robot, none, self.driven_start)
+                self.unstable_equilibrium, solution = solution, statics(self.robot, none, driven=self.driven_start)
         except SorosimError as error:
             if isinstance(error, ConvergenceError) and error.report is not None:
                 self.unbalanced_coordinate = error.report.where
@@ -269,7 +269,7 @@ class CheckContext:
             if not np.any(u):
                 return ""
         try:
-            return statics(self.robot, u, driven)
+            return statics(self.robot, u, driven=driven)
         except SorosimError as error:
             return str(error)
 

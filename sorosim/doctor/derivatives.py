@@ -29,21 +29,21 @@ def derivatives(context: CheckContext) -> Iterator[Finding]:
     robot = context.robot
     q, qd, qdd, u = random_state(robot)
     try:
-        inverse = robot.inverse_dynamics_derivatives(q, qd, qdd)
-        forward = robot.forward_dynamics_derivatives(q, qd, u, driven={})
+        inverse = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
+        forward = robot.forward_dynamics_derivatives(q, qd, u=u, driven_qdd={})
     except ModelError as error:
         yield finding("derivatives.refused", "dynamics", words=str(error))
         return
     if not np.abs(forward.qdd).max(initial=0.0) <= LARGEST:
         yield finding("derivatives.infinite", "dynamics")
         return
-    inner = robot.internal_force_derivatives(q, qd, u)
+    inner = robot.internal_force_derivatives(q, qd, u=u)
     pairs: list[tuple[str, Array, Callable[[Array], Array], Array]] = [
-        ("inverse dynamics by q", inverse.dtau_dq, lambda x: robot.inverse_dynamics(x, qd, qdd), q),
-        ("inverse dynamics by qd", inverse.dtau_dqd, lambda x: robot.inverse_dynamics(q, x, qdd), qd),
-        ("mass matrix", inverse.mass_matrix, lambda x: robot.inverse_dynamics(q, qd, x), qdd),
-        ("internal force by q", inner.dtau_dq, lambda x: robot.internal_force(x, qd, u), q),
-        ("internal force by qd", inner.dtau_dqd, lambda x: robot.internal_force(q, x, u), qd),
+        ("inverse dynamics by q", inverse.dtau_dq, lambda x: robot.inverse_dynamics(x, qd, qdd=qdd), q),
+        ("inverse dynamics by qd", inverse.dtau_dqd, lambda x: robot.inverse_dynamics(q, x, qdd=qdd), qd),
+        ("mass matrix", inverse.mass_matrix, lambda x: robot.inverse_dynamics(q, qd, qdd=x), qdd),
+        ("internal force by q", inner.dtau_dq, lambda x: robot.internal_force(x, qd, u=u), q),
+        ("internal force by qd", inner.dtau_dqd, lambda x: robot.internal_force(q, x, u=u), qd),
     ]
     touches = bool(robot.engine.loading.touches and robot.contacts(q).n)
     step, limit = (TOUCHING_STEP, TOUCHING_TOLERANCE) if touches else (STEP, TOLERANCE)
@@ -86,12 +86,12 @@ def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tupl
 
     No differences are needed for that, in which cond(M) would drown digits.
     """
-    internal = robot.internal_force(q, qd, u)
-    residual = robot.inverse_dynamics(q, qd, qdd) - internal
+    internal = robot.internal_force(q, qd, u=u)
+    residual = robot.inverse_dynamics(q, qd, qdd=qdd) - internal
     if robot.n_multipliers:
         across = robot.loop_rows(q).A.T
         residual -= across @ np.linalg.lstsq(across, residual, rcond=None)[0]
-    forces = internal, robot.inverse_dynamics(q, qd, 0.0 * q)
+    forces = internal, robot.inverse_dynamics(q, qd, qdd=0.0 * q)
     size = max(*(float(np.abs(force).max(initial=0.0)) for force in forces), 1e-300)
     return float(np.abs(residual).max(initial=0.0)), size
 

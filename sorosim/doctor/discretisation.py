@@ -95,10 +95,10 @@ def finer(robot: Robot, fine: Robot, T: Array, state: Equilibrium) -> Equilibriu
     Raises ConvergenceError where none is found.
     """
     driven = {name: float(state.q[k]) for name, k in _driven(robot, state).items()}
-    solution = statics(fine, state.u, driven, T @ state.q, stable=False)
+    solution = statics(fine, state.u, driven=driven, q0=T @ state.q, stable=False)
     if state.stable and not solution.stable:  # it would leave the one nearby
         try:
-            other = statics(fine, state.u, driven, fine.initial_q)
+            other = statics(fine, state.u, driven=driven, q0=fine.initial_q)
         except ConvergenceError:
             return solution
         return other if other.stable else solution

@@ -132,7 +132,7 @@ def _length(context: CheckContext, spring: Spring) -> float:
         assert isinstance(end, Anchor)  # for the type checker: a Spring makes them
         pose = end.pose_on_node("spring", links)
         place = np.eye(4) if pose is None else pose
-        ends.append(place if end.link == WORLD else robot.pose(robot.initial_q, end.link, end.s) @ place)
+        ends.append(place if end.link == WORLD else robot.pose(robot.initial_q, end.link, s=end.s) @ place)
     return float(np.linalg.norm(ends[0][:3, 3] - ends[1][:3, 3]))
 
 

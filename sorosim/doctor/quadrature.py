@@ -137,7 +137,7 @@ def _effect_errors(robot: Robot, exact: Robot, t: float) -> Array:
     """How far the effects of a robot are from those of a finer one (n,), by the root of the energy they store."""
     zero = np.zeros(robot.ndof)
     q, u = np.array(robot.engine.elastic.rest), random_state(robot)[3]
-    K = -exact.internal_force_derivatives(q, zero, robot.inputs(None)).dtau_dq
+    K = -exact.internal_force_derivatives(q, zero, u=robot.inputs(None)).dtau_dq
     K = 0.5 * (K + K.T)
     some = elastic(K)
     try:
@@ -152,7 +152,7 @@ def _effect_errors(robot: Robot, exact: Robot, t: float) -> Array:
 def _effects(robot: Robot, q: Array, u: Array, t: float) -> Array:
     """Generalised forces (ndof, n) of unit inputs of actuators beyond u, and of line loads at a time."""
     zero = np.zeros(robot.ndof)
-    columns = [np.array(robot.internal_force_derivatives(q, zero, u).B)]
+    columns = [np.array(robot.internal_force_derivatives(q, zero, u=u).B)]
     for name, load in robot.description.loads.items():
         if isinstance(load, LineLoad):
             nodes = robot.engine.loading.nodes_of(name)

@@ -12,8 +12,9 @@ from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.engine.inputs import driven_motion, input_motion
 from sorosim.loads.compiled import CompiledLaw
+from sorosim.options import SimulateOptions, checked
 from sorosim.signals import CallableSignal, Signal
-from sorosim.simulation.simulate import DEFAULTS, USED_BY
+from sorosim.simulation.simulate import USED_BY
 from sorosim.solvers.registry import MARCHES
 
 Array = NDArray[np.float64]
@@ -35,17 +36,17 @@ def runs(context: CheckContext) -> Iterator[Finding]:
     block = context.robot.description.simulate
     if not block:
         return
-    options = {**DEFAULTS, **block}
-    dt_out, rtol, atol = (float(options[name]) for name in ("dt_out", "rtol", "atol"))
+    options = checked(SimulateOptions, {}, block)
+    dt_out, rtol, atol = (options[name] for name in ("dt_out", "rtol", "atol"))
     yield from judged("run.rtol_loose", "simulate.rtol", rtol)
     yield from judged("run.rtol_tight", "simulate.rtol", rtol)
     yield from judged("run.atol", "simulate.atol", atol)
     for name, methods in USED_BY.items():
         if block.get(name) not in (None, False) and options["method"] not in methods:
             yield finding("run.unused", f"simulate.{name}", method=options["method"], other=methods[0], name=name)
-    if "t_end" not in options:
+    t_end = options["t_end"]
+    if t_end is None:
         return
-    t_end = float(options["t_end"])
     if dt_out > t_end:
         yield finding("run.ends_only", "simulate.dt_out", dt_out, t_end=t_end, usual=0.01 * t_end)
     else:
@@ -85,10 +86,10 @@ def _periods(context: CheckContext, options: Mapping[str, Any], t_end: float, dt
 def signals(context: CheckContext) -> Iterator[Finding]:
     """Every signal of the file's run, inputs, motions and loads, against its outputs and its end."""
     block = context.robot.description.simulate
-    options = {**DEFAULTS, **block}
-    if not block or "t_end" not in options:
+    options = checked(SimulateOptions, {}, block)
+    t_end, dt_out = options["t_end"], options["dt_out"]
+    if not block or t_end is None:
         return
-    t_end, dt_out = float(options["t_end"]), float(options["dt_out"])
     for where, sample in _varying(context):
         fast = list(_fast(where, sample, t_end, dt_out))
         yield from fast or _slow(where, sample, t_end)
@@ -96,8 +97,9 @@ def signals(context: CheckContext) -> Iterator[Finding]:
 
 def _varying(context: CheckContext) -> Iterator[tuple[str, Callable[[Array], Array]]]:
     """Name of each signal, and its values at times (n,). A user's function is not called before its time."""
-    block, names, driven = context.robot.description.simulate, context.robot.actuator_names, context.driven_motions
-    motions = (("u", names, input_motion(names, block.get("u") or {})), ("driven", driven, driven_motion(driven)))
+    robot, driven = context.robot, context.driven_motions
+    inputs = input_motion(robot.input_dimensions, robot.description.simulate.get("u"))
+    motions = (("u", robot.actuator_names, inputs), ("driven", driven, driven_motion(driven)))
     pairs = [
         (f"simulate.{kind}.{name}", signal)
         for kind, of, motion in motions

@@ -3,40 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Partition, check_length_inputs
+from sorosim.engine.inputs import Partition, by_name, check_length_inputs
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.validation import indices, number, vector
+from sorosim.units.quantity import amount
+from sorosim.units.table import OF_COORDINATE
+from sorosim.validation import Values, indices, number, vector
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def state(engine: Engine, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0) -> Array:
+    """Coordinates (order 0), rates (1) or accelerations (2), (ndof,); by names missing ones are zero."""
+    if isinstance(value, Mapping):
+        out = engine.zero_rates
+        for name, number_of in by_coordinate(engine, value, where, order).items():
+            out[engine.layout.coordinate(name, where)] = number_of
+        return out
+    texts = _texts(value, engine.ndof)
+    if texts is None:
+        return vector(where, value, engine.ndof)
+    dimensions = (OF_COORDINATE[kind][order] for kind in engine.layout.dimensions)
+    return np.array([amount(f"{where}[{i}]", *pair) for i, pair in enumerate(zip(texts, dimensions, strict=True))])
+
+
+def by_coordinate(engine: Engine, given: Any, where: str = "driven", order: int = 0) -> dict[str, float]:
+    """Numbers by the names of coordinates, or of links whose joint has one, see `coordinates`."""
+    layout, out = engine.layout, {}
+    for name, value in by_name(where, given).items():
+        dimension = layout.dimensions[layout.coordinate(name, where)]
+        out[name] = amount(f"{where}.{name}", value, OF_COORDINATE[dimension][order])
+    return out
+
+
+def _texts(value: Any, n: int) -> list[Any] | None:
+    """Entries of a list of n numbers some of which are texts, or the only one; None of anything else."""
+    if type(value) is np.ndarray and value.dtype.kind == "f":  # most are
+        return None
+    if n == 1 and isinstance(value, str | Real):
+        return [value]
+    entries = value.tolist() if isinstance(value, np.ndarray) else value
+    is_list = isinstance(entries, list | tuple) and len(entries) == n
+    return list(entries) if is_list and any(isinstance(entry, str) for entry in entries) else None
+
+
+def state(engine: Engine, q: Values, qd: Values) -> tuple[Array, Array]:
     """Coordinates and rates."""
-    return vector("q", q, engine.ndof), vector("qd", qd, engine.ndof)
+    return coordinates(engine, q), coordinates(engine, qd, "qd", 1)
 
 
-def state_or_rest(engine: Engine, q: ArrayLike, qd: ArrayLike | None) -> tuple[Array, Array]:
+def state_or_rest(engine: Engine, q: Values, qd: Values | None) -> tuple[Array, Array]:
     """Coordinates and rates; no rates: at rest."""
-    return state(engine, q, engine.zero_rates if qd is None else qd)
+    return coordinates(engine, q), engine.zero_rates if qd is None else coordinates(engine, qd, "qd", 1)
 
 
-def actuator_inputs(engine: Engine, u: ArrayLike | Mapping[str, float] | None, where: str) -> Array:
-    """Inputs in the order of the actuators, from a mapping (the rest is zero), an array or None."""
+def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, str], where: str) -> Array:
+    """Inputs in the order of the actuators, whose dimensions are given; missing ones are zero."""
     if u is None:
         return np.zeros(engine.n_actuators)
+    if not isinstance(u, Mapping) and (texts := _texts(u, engine.n_actuators)) is not None:
+        u = dict(zip(dimensions, texts, strict=True))
     if isinstance(u, Mapping):
         names, values = engine.actuator_names, np.zeros(engine.n_actuators)
         for name, value in u.items():
             if name not in names:
                 raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, names))
-            values[names.index(name)] = number(f"{where}.{name}", value)
+            values[names.index(name)] = amount(f"{where}.{name}", value, dimensions[name])
     else:
         values = vector(where, u, engine.n_actuators)
     if engine.has_length_inputs:
@@ -44,35 +83,31 @@ def actuator_inputs(engine: Engine, u: ArrayLike | Mapping[str, float] | None, w
     return values
 
 
-def steady_rates(engine: Engine, qd: ArrayLike | Mapping[str, float] | None) -> tuple[Array, Mask]:
+def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
     """Rates (ndof,), and a mask of the coordinates whose rate is prescribed (zero included)."""
-    rates, turning = engine.zero_rates, np.zeros(engine.ndof, dtype=np.bool_)
-    if not isinstance(qd, Mapping):
-        rates = rates if qd is None else vector("qd", qd, engine.ndof)
-        return rates, rates != 0.0
-    for name, rate in qd.items():
-        index = engine.layout.coordinate(name, "qd")
-        rates[index], turning[index] = number(f"qd.{name}", rate), True
+    rates = engine.zero_rates if qd is None else coordinates(engine, qd, "qd", 1)
+    turning = rates != 0.0
+    turning[[engine.layout.coordinate(name, "qd") for name in (qd if isinstance(qd, Mapping) else ())]] = True
     return rates, turning
 
 
-def driven_accelerations(engine: Engine, driven: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
+def driven_accelerations(engine: Engine, given: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
     """Which coordinates are driven, and accelerations (ndof,), zero elsewhere."""
-    if not isinstance(driven, Mapping):
-        raise InputError("driven", "a mapping of names to accelerations", type(driven).__name__)
-    partition, qdd = Partition.of(engine.layout, driven, actuators), engine.zero_rates
-    qdd[partition.driven] = [number(f"driven.{name}", value) for name, value in driven.items()]
+    accelerations = by_coordinate(engine, given, "driven_qdd", 2)
+    partition, qdd = Partition.of(engine.layout, accelerations, actuators), engine.zero_rates
+    qdd[partition.driven] = list(accelerations.values())
     return partition, qdd
 
 
 def hybrid(
-    engine: Engine, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, known: ArrayLike, t: float
+    engine: Engine, q: Values, qd: Values, qdd: Values, tau: ArrayLike, known: ArrayLike, t: float | str
 ) -> tuple[Array, Array, Array, Array, float, Mask]:
     """State, known accelerations, forces of the other coordinates, time, and which accelerations are known."""
     mask = np.zeros(engine.ndof, dtype=np.bool_)
     mask[indices("known", known, engine.ndof)] = True
-    accelerations, forces = vector("qdd", qdd, engine.ndof), vector("tau", tau, engine.ndof)
-    return *state(engine, q, qd), np.where(mask, accelerations, 0.0), np.where(mask, 0.0, forces), number("t", t), mask
+    accelerations, forces = coordinates(engine, qdd, "qdd", 2), vector("tau", tau, engine.ndof)
+    time = amount("t", t, "time")
+    return *state(engine, q, qd), np.where(mask, accelerations, 0.0), np.where(mask, 0.0, forces), time, mask
 
 
 def initial_values(engine: Engine, where: str, block: Mapping[str, float]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.compiled import entry
+from sorosim.declare import SignalOf
 from sorosim.errors import InputError, nearest
 from sorosim.kernels.fibres import LENGTH_INPUT, MODE, TENDON_LENGTH, Fibres
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
@@ -132,6 +134,29 @@ class Partition:
         return cls(np.flatnonzero(~mask), indices, tuple(chosen.values()), mask)
 
 
+def signal_of(where: str, value: Any, dimension: str) -> Signal:
+    """The signal that an argument stands for: texts may have units of the dimension, other numbers are in SI units."""
+    is_pair = isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(part, list) for part in value)
+    if is_pair:
+        value = dict(zip(("times", "values"), value, strict=True))
+    if isinstance(value, str | Mapping):
+        value = SignalOf(dimension).argument(where, value)
+    return as_signal(value, where)
+
+
+def driven_signals(layout: Layout, driven: Any) -> dict[str, Signal]:
+    """Signals of driven coordinates by the names that were given."""
+    dimensions = {name: layout.dimensions[layout.coordinate(name, "driven")] for name in by_name("driven", driven)}
+    return {name: signal_of(f"driven.{name}", driven[name], dimension) for name, dimension in dimensions.items()}
+
+
+def by_name(where: str, given: Any) -> Mapping[str, Any]:
+    """Refuse anything but a mapping of names, or None."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(where, "a mapping of names to values", type(given).__name__)
+    return given or {}
+
+
 def driven_motion(driven: Mapping[str, Any]) -> Motion:
     """Signals of driven coordinates; refuses those whose rates are not known."""
     signals = [as_signal(value, f"driven.{name}") for name, value in driven.items()]
@@ -173,25 +198,33 @@ def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None =
             raise InputError(f"driven.{name}", "a motion with a continuous rate", got, hint)
 
 
-def input_motion(names: tuple[str, ...], u: Any, where: str = "u") -> Motion:
-    """Inputs as signals: a mapping of actuator names to signals (missing ones are zero), a sequence, or None."""
+def input_motion(inputs: Mapping[str, str], u: Any, where: str = "u") -> Motion:
+    """Inputs as signals.
+
+    Parameters
+    ----------
+    inputs : mapping
+        Dimension of each input by the name of its actuator.
+    u : mapping, sequence, signal or None
+        By names (missing ones are zero), in order, or the only one.
+    """
     if u is None:
         u = {}
-    if isinstance(u, Mapping):
-        for name in u:
-            if name not in names:
-                raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), names))
-        return Motion([as_signal(u.get(name, 0.0), f"{where}.{name}") for name in names])
-    try:
-        if isinstance(u, str | bytes | set | frozenset):
-            raise TypeError
-        entries = list(u)
-    except TypeError:
-        hint = "a callable takes the name of its actuator: u={'name': f}"
-        raise InputError(where, "a mapping or a sequence", type(u).__name__, hint) from None
-    if len(entries) != len(names):
-        raise InputError(where, f"{len(names)} inputs", f"{len(entries)}")
-    return Motion([as_signal(entry, f"{where}.{name}") for name, entry in zip(names, entries, strict=True)])
+    if not isinstance(u, Mapping):
+        try:
+            if isinstance(u, bytes | set | frozenset):
+                raise TypeError
+            entries = [u] if isinstance(u, str | Real) else list(u)
+        except TypeError:
+            hint = "a callable takes the name of its actuator: u={'name': f}"
+            raise InputError(where, "a mapping or a sequence", type(u).__name__, hint) from None
+        if len(entries) != len(inputs):
+            raise InputError(where, f"{len(inputs)} inputs", f"{len(entries)}")
+        u = dict(zip(inputs, entries, strict=True))
+    for name in u:
+        if name not in inputs:
+            raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), inputs))
+    return Motion([signal_of(f"{where}.{name}", u.get(name, 0.0), kind) for name, kind in inputs.items()])
 
 
 def has_length_inputs(fibres: Fibres) -> bool:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import worst_loop
@@ -19,7 +20,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
-from sorosim.validation import number
+from sorosim.validation import Number, Values
 
 Array = NDArray[np.float64]
 
@@ -47,10 +48,11 @@ class Assembly(NamedTuple):
 
 def assemble(
     robot: Robot,
-    q0: ArrayLike | None = None,
-    qd0: ArrayLike | None = None,
-    driven: Mapping[str, float] | None = None,
-    held: Sequence[str] = (),
+    q0: Values | None = None,
+    *,
+    driven: Mapping[str, Number] | None = None,
+    qd0: Values | None = None,
+    fixed: Sequence[str] = (),
 ) -> Assembly:
     """Close the loops of a robot: the nearest state to a rough one.
 
@@ -61,11 +63,11 @@ def assemble(
     Parameters
     ----------
     robot : Robot
-    q0, qd0 : (ndof,) array_like
-        Rough coordinates and rates. Default: the file's `initial` block.
-    driven : mapping of link or coordinate name to float
+    q0, qd0 : (ndof,) array_like or mapping
+        Rough coordinates and rates; what a mapping does not name is zero. Default: the file's `initial` block.
+    driven : mapping of link or coordinate name to float or str
         Coordinates that are driven, and where they are [rad or m]; their rates are those of qd0.
-    held : sequence of str
+    fixed : sequence of str
         Further coordinates, or links whose joints have one, that keep their values and rates.
 
     Returns
@@ -76,20 +78,20 @@ def assemble(
     ------
     ConvergenceError
         They cannot be closed: which stay open and by how much; ``partial`` is the best q that was found. Or the given
-        rates of driven and held coordinates violate them.
+        rates of driven and fixed coordinates violate them.
     InputError
         A wrong name, length or value.
     """
     check_robot(robot)
     layout, q = robot.engine.layout, robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
-    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
-    if isinstance(held, str):
-        raise InputError("held", "a list of names", f"'{held}'")
-    fixed = {layout.coordinate(name, "held") for name in held}
-    partition = Partition.of(layout, driven or {}, robot.description.actuators)
-    for name, index in zip(partition.names, partition.driven, strict=True):
-        q[index] = number(f"driven.{name}", (driven or {})[name])
-    free = np.array([i for i in partition.free if i not in fixed], dtype=np.int64)
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0", order=1)
+    if isinstance(fixed, str):
+        raise InputError("fixed", "a list of names", f"'{fixed}'")
+    unmoved = {layout.coordinate(name, "fixed") for name in fixed}
+    values = by_coordinate(robot.engine, driven)
+    partition = Partition.of(layout, values, robot.description.actuators)
+    q[partition.driven] = list(values.values())
+    free = np.array([i for i in partition.free if i not in unmoved], dtype=np.int64)
     return close(robot, q, qd, free)
 
 
@@ -265,7 +267,7 @@ def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) ->
     left = np.abs(A @ rates).max(initial=0.0)
     if left > CLOSED_RATE * (np.abs(A) @ np.abs(rates)).max(initial=0.0):
         torn = [name for name, rows in robot.engine.closed.rows.items() if np.abs(A[rows] @ rates).max() >= 0.5 * left]
-        what = f"the rates of driven and held coordinates of '{robot.name}' tear loop '{torn[0]}' open"
+        what = f"the rates of driven and fixed coordinates of '{robot.name}' tear loop '{torn[0]}' open"
         what += f", by {left:.3g} m/s or rad/s at the best; let fewer coordinates be given"
         raise ConvergenceError(what, q, worst_loop(robot, robot.loop_rows(q).error)._replace(where=torn[0]))
     return rates

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from sorosim.declare import Whole
+from sorosim.dynamics.arguments import by_coordinate
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
@@ -16,16 +18,15 @@ from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
-from sorosim.results.result import Equilibrium, Run
+from sorosim.options import StaticsArguments, checked
+from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
-from sorosim.validation import choice, number
+from sorosim.validation import Number, Values
 
 Array = NDArray[np.float64]
 
-DEFAULTS = {"dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6}
-JACOBIANS = ("analytic", "finite-difference")
 # most restarts from within half a turn
 MAX_TURNS = 5
 # loops that are open by no more than this part of their extent, or radians, at an equilibrium are closed
@@ -37,44 +38,37 @@ FAR_FROM_START = 1.5
 SMALLEST_PART = 1e-3
 
 
-def by_link(driven: Any) -> dict[str, Any]:
-    """Return a mapping of link names, refusing anything else."""
-    if driven is None:
-        return {}
-    if not isinstance(driven, Mapping):
-        raise InputError("driven", "a mapping of link names to values", type(driven).__name__)
-    return dict(driven)
-
-
 def statics(
     robot: Robot,
-    u: Mapping[str, float] | ArrayLike | None = None,
-    driven: Mapping[str, float] | None = None,
-    q0: ArrayLike | Equilibrium | Run | None = None,
+    u: Values | None = None,
     *,
+    driven: Mapping[str, Number] | None = None,
+    q0: InitialState | None = None,
     stable: bool | None = None,
-    jacobian: str = "analytic",
-    sticking: ArrayLike | Equilibrium | Run | None = None,
+    jacobian: str | None = None,
+    sticking: InitialState | None = None,
 ) -> Equilibrium:
     """Equilibrium of a robot under constant inputs; loads that depend on time are those at t = 0.
 
     Parameters
     ----------
     robot : Robot
-    u : mapping of actuator name to number, or array_like
-        Inputs; missing ones are zero. Default: the robot file's `statics` block, else none.
-    driven : mapping of link or coordinate name to float
+    u : array_like, or mapping of actuator name to float or str
+        Inputs in SI units, or texts with units, such as {"cable1": "3 N"}; missing ones are zero. Default: the robot
+        file's `statics` block, else none.
+    driven : mapping of link or coordinate name to float or str
         Coordinates fixed at a value [rad or m]. Default: the robot file's `statics` block, else none.
-    q0 : (ndof,) array_like, Equilibrium or Run
-        Where to start. Default: the file's `initial` block. Which equilibrium is found, where there are several,
-        depends on it. From an Equilibrium, or the end of a Run near to one, the search follows the curve of
-        equilibria on the straight way between its inputs and driven coordinates and the ones asked for.
+    q0 : (ndof,) array_like, mapping, Equilibrium or Run
+        Where to start; coordinates that a mapping does not name are zero. Default: the file's `initial` block. Which
+        equilibrium is found, where there are several, depends on it. From an Equilibrium, or the end of a Run near to
+        one, the search follows the curve of equilibria on the straight way between its inputs and driven coordinates
+        and the ones asked for.
     stable : bool, optional
         Whether to continue from an unstable equilibrium, or from one at more energy than the start, to a stable one.
         Default: the robot file's `statics` block, else True. False keeps the first that is found.
     jacobian : {"analytic", "finite-difference"}
-        The second is for comparison.
-    sticking : (ndof,) array_like, Equilibrium or Run
+        The second is for comparison. Default: analytic.
+    sticking : (ndof,) array_like, mapping, Equilibrium or Run
         Where contacts stuck before, for their friction, which resists the way that surfaces slid from there: fully
         beyond a hundredth of a second of `slip_speed`. An Equilibrium, or the end of a Run, has the forces with which
         they did. Follow slow motions in steps, each from the one before. Default: contacts have no friction.
@@ -107,12 +101,11 @@ def statics(
     Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
-    inputs = robot.inputs(robot.description.statics.get("u") if u is None else u)
-    driven_values = robot.description.statics.get("driven") if driven is None else driven
-    driven_numbers = {name: number(f"driven.{name}", value) for name, value in by_link(driven_values).items()}
+    options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
+    inputs, driven_numbers = prescribed(robot, u, driven)
     start, begin = _start_point(robot, q0)
     follow_curve = begin is not None
-    stable = bool(robot.description.statics.get("stable", True) if stable is None else stable)
+    stable = options["stable"]
     system = StaticSystem(
         robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
@@ -131,12 +124,11 @@ def statics(
             and may_tunnel(requested_start[free], 1.0, start[free], 1.0)
         ):
             jumped = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
-    analytic = choice("jacobian", jacobian, JACOBIANS) == "analytic"
     callbacks = StaticCallbacks(system)
     x0 = system.start(start, 0.0 if follow_curve else 1.0)
     unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, unloaded, analytic,
+        callbacks.residual, callbacks.jacobian, unloaded, options["jacobian"] == "analytic",
         follow_curve=follow_curve or (q0 is None and touches),
         descent=callbacks.descent(),
         stable=stable,
@@ -177,6 +169,13 @@ def statics(
     hint = f"{report.advice}; or {hint}" if report.advice else hint
     why += callbacks.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | None) -> tuple[Array, dict[str, float]]:
+    """Inputs and values of driven coordinates of an equilibrium; what is None is that of the file."""
+    block = robot.description.statics
+    values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
+    return robot.inputs(block.get("u") if u is None else u), values
 
 
 def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], message: str) -> str:
@@ -234,7 +233,7 @@ def _curve(robot: Robot, inputs: Array, driven: Mapping[str, float]) -> str:
         further += f", driven={dict(driven)}"
     if len(ends) == 1:
         ((name, end),) = ends.items()
-        return f"sorosim.continuation(robot, {name!r}, {end!r}, begin=0.0{further})"
+        return f"sorosim.continuation(robot, {name!r}, to={end!r}, begin=0.0{further})"
     return f"sorosim.continuation(robot, { {name: (0.0, end) for name, end in ends.items()} }{further})"
 
 
@@ -279,9 +278,9 @@ def _stick_state(robot: Robot, sticking: Any) -> tuple[Array, StickState | None]
 def follow(
     robot: Robot,
     start: Equilibrium | Run,
-    u: Mapping[str, float] | ArrayLike | None = None,
-    driven: Mapping[str, float] | None = None,
     *,
+    u: Values | None = None,
+    driven: Mapping[str, Number] | None = None,
     steps: int = 10,
 ) -> list[Equilibrium]:
     """Slow motion from an equilibrium to another, contacts sticking and sliding on the way.
@@ -313,24 +312,21 @@ def follow(
     check_robot(robot)
     if not isinstance(start, Equilibrium | Run):
         raise InputError("start", "an Equilibrium or a Run", type(start).__name__)
-    n = number("steps", steps, "a whole number of steps from 1 to 1e6", least=1.0, upto=1e6)
-    if n % 1.0:
-        raise InputError("steps", "a whole number of steps", f"{n:g}")
+    n = Whole(1, 1_000_000).argument("steps", steps)
     q0, u0 = (start.q[-1], start.u[-1]) if isinstance(start, Run) else (start.q, start.u)
     known = dict(zip(robot.actuator_names, u0, strict=True))
     u1 = u0 if u is None else robot.inputs({**known, **u} if isinstance(u, Mapping) else u)
-    names = {**dict.fromkeys(start.driven, None), **by_link(driven)}
-    ends = {}
-    for name, value in names.items():
+    targets, ends = by_coordinate(robot.engine, driven), {}
+    for name in {**start.driven, **targets}:
         begin = float(q0[robot.engine.layout.coordinate(name, "driven")])
-        ends[name] = begin, begin if value is None else number(f"driven.{name}", value)
+        ends[name] = begin, targets.get(name, begin)
     equilibria: list[Equilibrium] = []
     done, step, last = 0.0, 1.0 / n, start
     while done < 1.0:
         target = min(done + step, 1.0) if 1.0 - done - step > 1e-9 else 1.0
         driven_values = {name: a + target * (b - a) for name, (a, b) in ends.items()}
         try:
-            last = statics(robot, u0 + target * (u1 - u0), driven_values, last, sticking=last)
+            last = statics(robot, u0 + target * (u1 - u0), driven=driven_values, q0=last, sticking=last)
         except ConvergenceError as error:
             step *= 0.5
             if step < SMALLEST_PART / n:

@@ -7,22 +7,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.engine.engine import Evaluation
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
-from sorosim.equilibria.statics import by_link, statics
+from sorosim.equilibria.statics import prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.linear import Linearization
-from sorosim.results.result import Equilibrium
+from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import solve_equilibrium
 from sorosim.solvers.newton import StaticProblem
-from sorosim.validation import number
+from sorosim.validation import Number, Values
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class SteadyMotion(Equilibrium):
 
     def measure(self) -> dict[str, Array]:
         """What the sensors read, without noise and bias; see `Robot.measure`."""
-        return self.robot.measure(self.q, self.qd, self.u, qdd=np.zeros(self.robot.ndof), lam=self.lam)
+        return self.robot.measure(self.q, self.qd, u=self.u, qdd=np.zeros(self.robot.ndof), lam=self.lam)
 
     def save(self, path: str | Path) -> None:
         """Not supported: save its linearised motion instead."""
@@ -66,18 +67,20 @@ class SteadyMotion(Equilibrium):
 
 def steady(
     robot: Robot,
-    rates: Mapping[str, float],
-    u: Mapping[str, float] | ArrayLike | None = None,
-    driven: Mapping[str, float] | None = None,
-    q0: ArrayLike | Equilibrium | None = None,
+    rates: Mapping[str, Number],
+    *,
+    u: Values | None = None,
+    driven: Mapping[str, Number] | None = None,
+    q0: InitialState | None = None,
 ) -> SteadyMotion:
     """Steady motion of a robot whose driven joints turn, or slide, at constant rates: a relative equilibrium.
 
     Parameters
     ----------
     robot : Robot
-    rates : mapping of link or coordinate name to float
-        Constant rates [rad/s or m/s] of joints about whose axes nothing changes: gravity along the axis, or none.
+    rates : mapping of link or coordinate name to float or str
+        Constant rates [rad/s or m/s], such as {"hub": "30 rpm"}, of joints about whose axes nothing changes: gravity
+        along the axis, or none.
     u, driven, q0
         As in `statics`. Coordinates with rates pass through their value of `driven`, or else of the file's `initial`
         block, at the moment that q shows.
@@ -100,18 +103,14 @@ def steady(
     robot turns on, that holds for this moment only; `SteadyMotion.linearize` warns of it.
     """
     check_robot(robot)
-    if not isinstance(rates, Mapping):
-        raise InputError("rates", "a mapping of link names to rates", type(rates).__name__)
-    rate_values = {name: number(f"rates.{name}", rate) for name, rate in rates.items()}
-    layout = robot.engine.layout
-    driven_values = dict(by_link(robot.description.statics.get("driven") if driven is None else driven))
+    rate_values, layout = by_coordinate(robot.engine, rates, "rates", 1), robot.engine.layout
+    inputs, driven_values = prescribed(robot, u, driven)
     driven_indices = {layout.coordinate(name, "driven") for name in driven_values}
     for name in rate_values:
         if (index := layout.coordinate(name, "rates")) not in driven_indices:
             driven_values[name] = float(robot.initial_q[index])
-    rest = statics(
-        robot, u, driven_values, q0, stable=False
-    )  # a steady motion may be stable though the robot at rest is not
+    # a steady motion may be stable though the robot at rest is not
+    rest = statics(robot, inputs, driven=driven_values, q0=q0, stable=False)
     system = SteadySystem(robot, rest, driven_values, rate_values)
     _check_loops(robot, rest.q, system.rates)
     if robot.loop_names:

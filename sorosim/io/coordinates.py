@@ -20,8 +20,8 @@ from sorosim.model.pose import Array
 from sorosim.problems import Path, dotted, shown
 from sorosim.signals import CallableSignal, Signal
 from sorosim.units.quantity import quantity
+from sorosim.units.table import OF_COORDINATE
 
-_RATES = {"angle": "angular speed", "length": "speed", "number": "rate"}
 _FREEDOM = {
     "spherical": "a spherical joint turns about its origin",
     "planar": "a planar joint turns about its normal and moves at right angles to it",
@@ -59,8 +59,8 @@ class CoordinateReader:
             return
         if not At(self.scope, path).known("the name of a coordinate", name, names, at_key=True):
             return
-        dimension = self.layout.dimensions[names.index(name)]
-        given = [("value", block.value, dimension, self.values), ("rate", block.rate, _RATES[dimension], self.rates)]
+        dimension, rate, _ = OF_COORDINATE[self.layout.dimensions[names.index(name)]]
+        given = [("value", block.value, dimension, self.values), ("rate", block.rate, rate, self.rates)]
         self.say(path, name, [name])
         for key, value, wanted, there in given:
             here = (*path, key) if isinstance(self.scope.data["initial"][name], Mapping) else path

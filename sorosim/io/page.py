@@ -127,20 +127,17 @@ def _section(cls: type[Declared]) -> str:
     lines += ["| key | meaning | unit | default | example |", "|---|---|---|---|---|"]
     for name, (doc, example, schema) in keys_of(cls).items():
         own = keys.get(name)
-        default = "required" if own is not None and own.required else _default(own.default) if own is not None else ""
+        fallback = None if own is None else getattr(own, "fallback", own.default)
+        default = "required" if own is not None and own.required else _default(fallback)
         meaning, shown = doc.replace("|", "/"), f"`{example}`" if example else ""
         lines.append(f"| `{name}` | {meaning} | {unit_of(schema)} | {default} | {shown} |")
     return "\n".join([*lines, ""])
 
 
 def _default(value: Any) -> str:
-    if (
-        isinstance(value, bool | int | float | str)
-        and value != ""
-        and abs(value if isinstance(value, float) else 0.0) < 1e300
-    ):
-        return f"`{inline(value)}`"
-    return ""
+    if isinstance(value, str):
+        return f"`{value}`" if value else ""
+    return f"`{inline(value)}`" if isinstance(value, bool | int | float) and abs(value) < 1e300 else ""
 
 
 if __name__ == "__main__":

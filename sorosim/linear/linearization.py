@@ -13,6 +13,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
+from sorosim.declare import Whole
 from sorosim.errors import InputError
 from sorosim.linear.eigenmodes import (
     EPS,
@@ -28,7 +29,7 @@ from sorosim.linear.eigenmodes import (
     stiffness_rounding,
 )
 from sorosim.linear.growth import Growth
-from sorosim.validation import columns, describe, number
+from sorosim.validation import columns, describe
 
 Array = NDArray[np.float64]
 
@@ -68,22 +69,22 @@ class Linearization:
         """B (2 n, n_actuators) of d/dt [z; z'] = A [z; z'] + B du."""
         return np.vstack([np.zeros_like(self.F), scipy.linalg.cho_solve((self._U, False), self.F)])
 
-    def positions(self, places: Sequence[str | tuple[str, float]] | None = None) -> tuple[Array, tuple[str, ...]]:
-        """Output matrix C (3 n_places, 2 n) of positions in the world [m], and the names of its rows.
+    def positions(self, outputs: Sequence[str | tuple[str, float]] | None = None) -> tuple[Array, tuple[str, ...]]:
+        """Output matrix C (3 n_outputs, 2 n) of positions in the world [m], and the names of its rows.
 
         Parameters
         ----------
-        places : sequence of link, or (link, s), optional
+        outputs : sequence of link, or (link, s), optional
             Links at their tips, or rods at s. Default: the tip of the last link with a body.
         """
         robot, rows, names = self._of_robot("positions"), [], []
-        if isinstance(places, str):
-            places = [places]
-        if not (places is None or isinstance(places, Sequence)):
-            raise InputError("places", "a list of links, or of (link, s)", describe(places))
-        for place in (robot.tip_link,) if places is None else places:
+        if isinstance(outputs, str):
+            outputs = [outputs]
+        if not (outputs is None or isinstance(outputs, Sequence)):
+            raise InputError("outputs", "a list of links, or of (link, s)", describe(outputs))
+        for place in (robot.tip_link,) if outputs is None else outputs:
             link, s = (place, 1.0) if isinstance(place, str) else _place(place)
-            J, g = robot.jacobian(self.q, link, s), robot.pose(self.q, link, s)
+            J, g = robot.jacobian(self.q, link, s=s), robot.pose(self.q, link, s=s)
             rows.append(g[:3, :3] @ J[3:] @ self.Z)
             names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
         C = np.concatenate([np.zeros((0, len(self.M))), *rows])
@@ -213,14 +214,12 @@ class Linearization:
         n_modes : int
             How many, from 1 to n.
         """
-        n = len(self.M)
-        if number("n_modes", n_modes, f"a whole number from 1 to {n}", least=1.0, upto=float(n)) % 1.0:
-            raise InputError("n_modes", f"a whole number from 1 to {n}", f"{n_modes}")
+        n = Whole(1, len(self.M)).argument("n_modes", n_modes)
         K = self._scaled[0]
         shapes = self._natural[1] if is_symmetric(K) else np.linalg.eigh(0.5 * (K + K.T))[1]
-        phi = scipy.linalg.solve_triangular(self._U, shapes[:, : int(n_modes)])
+        phi = scipy.linalg.solve_triangular(self._U, shapes[:, :n])
         M, D, K = (phi.T @ X @ phi for X in (self.M, self.D, self.K))
-        names = tuple(f"mode {k + 1}" for k in range(int(n_modes)))
+        names = tuple(f"mode {k + 1}" for k in range(n))
         return replace(self, M=0.5 * (M + M.T), D=D, K=K, F=phi.T @ self.F, Z=self.Z @ phi, names=names)
 
     def to_control(self, outputs: Sequence[str | tuple[str, float]] | None = None) -> Any:
@@ -274,7 +273,7 @@ class Linearization:
         return mode(self, k, **options)
 
     def plot(
-        self, path: str | Path | None = None, modes: Sequence[int] | None = None, style: str | Path | None = None
+        self, path: str | Path | None = None, *, modes: Sequence[int] | None = None, style: str | Path | None = None
     ) -> Any:
         """Picture of mode shapes (matplotlib); see `sorosim.viz.plots.plot_modes`."""
         from sorosim.viz.plots import plot_modes
@@ -294,7 +293,7 @@ class Linearization:
 def _place(given: Any) -> tuple[str, float]:
     """A link and a part of its length."""
     if not isinstance(given, Sequence) or len(given) != 2:
-        raise InputError("places", "links, or (link, s), in a list", describe(given))
+        raise InputError("outputs", "links, or (link, s), in a list", describe(given))
     return given[0], given[1]
 
 

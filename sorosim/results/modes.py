@@ -10,11 +10,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.declare import Whole
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.results.result import Run
 from sorosim.robot import Robot
-from sorosim.validation import flag, number, positive
+from sorosim.validation import flag, positive
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -91,15 +92,13 @@ def mode(
         There is no such mode, or an option is none.
     """
     robot, index, decay = lin._of_robot("mode"), _mode_index(lin, k), flag("decay", decay)
-    n = number("periods", periods, "a whole number of periods, 1 or more", least=1.0, upto=1e4)
-    if n % 1.0:
-        raise InputError("periods", "a whole number of periods", f"{periods}")
+    n = Whole(1, 10_000).argument("periods", periods)
     part = positive("amplitude", amplitude)
     value, shape = complex(lin.damped.eigenvalues[index]), lin.damped.shapes[:, index]
     shape = part * _scaled_shape(robot, lin.q, shape)
     if lin.damped.words[index] in ("oscillates", "flutters"):
-        shown, rate = int(n), value if decay else 1j * value.imag
-        t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, int(FRAMES * n) + 1)
+        shown, rate = n, value if decay else 1j * value.imag
+        t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, FRAMES * n + 1)
     else:
         shown, rate = 1, value
         t = np.linspace(0.0, SPANS / abs(value.real) if value else 1.0, FRAMES + 1)
@@ -178,11 +177,7 @@ def _mode_index(lin: Linearization, k: Any) -> int:
     n = len(lin.damped)
     if not n:
         raise InputError("mode", "a robot that can move", "none of its coordinates is free")
-    expected = f"the number of a mode, from 1 to {n}"
-    value = number("mode", k, expected, least=1.0, upto=float(n))
-    if value % 1.0:
-        raise InputError("mode", expected, f"{k}")
-    return int(value) - 1
+    return int(Whole(1, n).argument("mode", k)) - 1
 
 
 def _scaled_shape(robot: Robot, q: Array, shape: Complex) -> Complex:
@@ -190,9 +185,9 @@ def _scaled_shape(robot: Robot, q: Array, shape: Complex) -> Complex:
     nodes = robot.kinematics(q)
     places, R = nodes.g[:, :3, 3], nodes.g[:, :3, :3]
     ends = [(link.name, s) for link in robot.links if link.rod is not None for s in (0.0, 1.0)]
-    places = np.concatenate([places, *(robot.pose(q, name, s)[None, :3, 3] for name, s in ends)])
+    places = np.concatenate([places, *(robot.pose(q, name, s=s)[None, :3, 3] for name, s in ends)])
     motions = np.einsum("pij,pjk,k->pi", R, nodes.J[:, 3:], shape)
-    end_motions = [robot.pose(q, name, s)[:3, :3] @ robot.jacobian(q, name, s)[3:] @ shape for name, s in ends]
+    end_motions = [robot.pose(q, name, s=s)[:3, :3] @ robot.jacobian(q, name, s=s)[3:] @ shape for name, s in ends]
     motions = np.concatenate([motions, np.array(end_motions).reshape(-1, 3)])
     size = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
     shift, turn = _largest(motions), _largest(np.einsum("pjk,k->pj", nodes.J[:, :3], shape))

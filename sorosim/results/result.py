@@ -21,7 +21,8 @@ from sorosim.results.drawable import Drawable
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
-from sorosim.validation import number
+from sorosim.units.quantity import amount
+from sorosim.validation import Number, Values
 
 Array = NDArray[np.float64]
 
@@ -104,7 +105,7 @@ class Equilibrium(Drawable):
 
     def measure(self) -> dict[str, Array]:
         """What the sensors read, without noise and bias; see `Robot.measure`."""
-        return self.robot.measure(self.q, None, self.u, qdd=np.zeros_like(self.q), lam=self.lam)
+        return self.robot.measure(self.q, None, u=self.u, qdd=np.zeros_like(self.q), lam=self.lam)
 
     def tip(self, link: str | None = None) -> Array:
         """Position (3,) of the tip of a link in the world [m]; default: the last link with a body."""
@@ -224,7 +225,7 @@ class Run(Drawable):
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame."""
         name = link or self.robot.tip_link
-        return np.stack([self.robot.pose(q, name, s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
+        return np.stack([self.robot.pose(q, name, s=s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
 
     def loop_wrench(self, name: str) -> Array:
         """Wrenches (n, 6) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moments about its origin."""
@@ -250,13 +251,13 @@ class Run(Drawable):
         """Where surfaces touched along the run, and with which forces."""
         return ContactHistory.of([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
 
-    def at(self, t: float) -> tuple[Array, Array]:
+    def at(self, t: Number) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
             raise InputError("at", "a run with dense output", "none", "simulate(..., dense=True)")
         # a terminal event may lie behind the last output
         end = max([self.t[-1], *(times[-1] for times, _, _ in self.events if len(times))])
-        if not self.t[0] <= (time := number("t", t)) <= end:
+        if not self.t[0] <= (time := amount("t", t, "time")) <= end:
             raise InputError("t", f"a time from {self.t[0]:g} to {end:g}", f"{t}")
         return self.dense(time)
 
@@ -337,6 +338,9 @@ class Run(Drawable):
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
         return f"<Run of '{self.robot.name}': {span}; {self.message}>"
+
+
+InitialState = Values | Equilibrium | Run  # from which a search or a run begins
 
 
 def _loop(robot: Robot, name: str) -> int:

@@ -9,119 +9,124 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sorosim.engine.inputs import Motion, ZeroOrderHold, check_length_inputs, check_smooth, input_motion
+from sorosim.engine.inputs import (
+    Motion,
+    ZeroOrderHold,
+    check_length_inputs,
+    check_smooth,
+    driven_signals,
+    input_motion,
+)
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
-from sorosim.equilibria.statics import JACOBIANS, by_link, statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
-from sorosim.results.result import Equilibrium, Run, stored_signals
+from sorosim.options import STARTS, SimulateArguments, checked
+from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.solvers.registry import INTEGRATORS, MARCHES, METHODS
-from sorosim.validation import choice, flag, number, positive
+from sorosim.validation import Number, Values, choice
 
 Array = NDArray[np.float64]
 
-DEFAULTS = {
-    "dt_out": 0.01, "method": "bdf", "rtol": 1e-3, "atol": 1e-6, "closing_time": 0.01, "spectral_radius": 0.8,
-    "projection": False, "max_steps": None, "max_wall_time": None,
-}  # fmt: skip
 # methods that have an option; others ignore it
 USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6
 INPUT_LOOKS = 1001  # at inputs over a run, before it begins
-# relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
-LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
 MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
 def simulate(
     robot: Robot,
-    t_end: float | None = None,
-    dt_out: float | None = None,
+    t_end: Number | None = None,
+    *,
+    dt_out: Number | None = None,
     u: Any = None,
     driven: Mapping[str, Any] | None = None,
-    q0: ArrayLike | Equilibrium | str | None = None,
-    qd0: ArrayLike | None = None,
+    q0: InitialState | None = None,
+    qd0: Values | None = None,
     method: str | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    *,
-    jacobian: str = "analytic",
-    max_step: float = np.inf,
-    checkpoint: float | None = None,
-    closing_time: float | None = None,
-    step: float | None = None,
-    spectral_radius: float | None = None,
+    rtol: Number | None = None,
+    atol: Number | None = None,
+    jacobian: str | None = None,
+    step: Number | None = None,
+    max_step: Number | None = None,
+    spectral_radius: Number | None = None,
+    closing_time: Number | None = None,
     projection: bool | None = None,
-    max_steps: float | None = None,
-    max_wall_time: float | None = None,
+    checkpoint: Number | None = None,
+    max_steps: Number | None = None,
+    max_wall_time: Number | None = None,
     events: Sequence[EventFunction] = (),
     dense: bool = False,
+    controller: Controller | None = None,
+    dt_control: Number | None = None,
     progress: Callable[[float], None] | None = None,
     out: str | Path | None = None,
-    controller: Controller | None = None,
-    dt_control: float | None = None,
 ) -> Run:
     """Motion of a robot from t = 0.
 
-    What is not given is taken from the robot file's `simulate` block.
+    What is not given is taken from the robot file's `simulate` block. Numbers are in SI units, texts have units: 2.0 is
+    "2 s", 0.02 is "20 ms". What options are, their bounds and defaults are declared in `sorosim.options`.
 
     Parameters
     ----------
     robot : Robot
-    t_end : float
+    t_end : float or str
         End [s].
-    dt_out : float
-        Results come at its multiples, 0 included, and at t_end [s]. Default 0.01.
+    dt_out : float or str
+        Results come at its multiples, 0 included, and at t_end [s]. Default: 10 ms.
     u : mapping of actuator name to signal, or sequence of signals
-        A signal is a number, an expression of t, a table (times, values), {"csv": path, ...}, or a callable f(t).
-        Missing ones are zero.
+        A signal is a number, an expression of t ("5 N*sin(2*t)"), a table (times, values), {"csv": path, ...}, or a
+        callable f(t). Missing ones are zero.
     driven : mapping of link or coordinate name to signal
         Coordinates moved along expressions or tables [rad or m], whose rates must not jump in this run.
-    q0 : (ndof,) array_like, Equilibrium, "equilibrium" or "assembled"
-        Start; "equilibrium": the one under the inputs at t = 0; "assembled": the `initial` block with its loops closed,
-        coordinates that it names held (`assemble`). Default: the file's `initial` block. Loops must be closed. What it
+    q0 : (ndof,) array_like, mapping, Equilibrium, "equilibrium" or "assembled"
+        Start: coordinates, in order or by name, where missing ones are zero; "equilibrium": the one under the inputs at
+        t = 0; "assembled": the `initial` block with its loops closed, coordinates that it names held (`assemble`).
+        Default: the file's `initial` block. Loops must be closed. What it
         says of driven coordinates is replaced by their motion.
-    qd0 : (ndof,) array_like
-        Rates at the start; those of driven coordinates are of their motion. They must satisfy the loop
-        constraints. Default: the file's `initial` block, under loops the rates nearest to it that are possible.
+    qd0 : (ndof,) array_like or mapping
+        Rates at the start; those of driven coordinates are of their motion. In order they must satisfy the loop
+        constraints; by name the others follow. Default: the file's `initial` block, others follow likewise.
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
+        Default: bdf.
     rtol, atol : float
-        Tolerances of the integrator on coordinates and rates. Default 1e-3, 1e-6. rtol is at least 2.2e-14, a hundred
-        times the rounding of a number.
+        Tolerances of the integrator on coordinates and rates. Default: 1e-3 and 1e-6. rtol is at least 2.2e-14, a
+        hundred times the rounding of a number.
     jacobian : {"analytic", "finite-difference"}
-        The second is for comparison.
-    max_step : float
-        Largest step [s]. Where coordinates are driven no step is longer than `dt_out`, either.
-    checkpoint : float
-        Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
-        (`resume`) repeats the very bits. Default: the file's, else never.
-    closing_time : float
-        Time constant [s] of the Baumgarte stabilisation by which methods bdf, radau, lsoda and cvode close loops that
-        drift open. Default 0.01.
-    step : float
+        The second is for comparison. Default: analytic.
+    step : float or str
         Fixed step of methods newmark and generalized-alpha [s], less where dt_out is no multiple of it. Default: chosen
         by rtol and atol. Their steps end at all multiples of dt_out.
+    max_step : float or str
+        Largest step [s]. Where coordinates are driven no step is longer than `dt_out`, either.
     spectral_radius : float
         Of the generalized-alpha method at infinite frequency: what is left of too stiff motions after a step, from 0
-        (all gone) to 1 (kept). Default 0.8.
+        (all gone) to 1 (kept). Default: 0.8.
+    closing_time : float or str
+        Time constant [s] of the Baumgarte stabilisation by which methods bdf, radau, lsoda and cvode close loops that
+        drift open. Default: 10 ms.
     projection : bool
         Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
-        loops closed; coordinates are closed anyway.
+        loops closed; coordinates are closed anyway. Default: False.
+    checkpoint : float or str
+        Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
+        (`resume`) repeats the very bits. Default: the file's, else never.
     max_steps : float
         Most steps of the integrator, 1 or more; cvode and ida count those that they try. Default: no number, but the
         run ends where it stalls: where at the pace of the last 20 000 steps the rest would take more than 1e8; in an
         implausible state, see docs/solvers.md, sooner. A number replaces that rule.
-    max_wall_time : float
+    max_wall_time : float or str
         Most time on the clock [s], checked after each step, by newmark and generalized-alpha after 100, by cvode and
         ida after 500 or a row. Default: no limit. Unlike the others it does not end a run at the same step each time.
     events : sequence of functions
@@ -129,6 +134,10 @@ def simulate(
         `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
+    controller : callable
+        ``f(t, q, qd)`` gives all inputs, as `Robot.inputs` takes them; it is called at multiples of `dt_control`.
+    dt_control : float or str
+        Sampling time of the controller [s], which may not be left out beside one.
     progress : callable
         Called with the time there at each evaluation, which may fall back a little where a step is tried again; by
         methods newmark, generalized-alpha and ida when they have come to a row.
@@ -158,47 +167,25 @@ def simulate(
     """
     from sorosim.io.writing import check_writable
 
+    arguments = locals()
     check_robot(robot)
     check_writable(out)
     block = robot.description.simulate
-    options: dict[str, Any] = {
-        "t_end": t_end, "dt_out": dt_out, "method": method, "rtol": rtol, "atol": atol, "checkpoint": checkpoint,
-        "closing_time": closing_time, "step": step, "spectral_radius": spectral_radius, "projection": projection,
-        "max_steps": max_steps, "max_wall_time": max_wall_time,
-    }  # fmt: skip
+    options = checked(SimulateArguments, arguments, block)
     # options of the file belong to the method of the file: where another one is given they may be without effect
-    explicit = {**(block if method is None else {}), **{k: x for k, x in options.items() if x is not None}}
-    unused_by_method = [name for name in USED_BY if explicit.get(name) is not None and explicit[name] is not False]
-    for name, value in options.items():
-        options[name] = block.get(name, DEFAULTS.get(name)) if value is None else value
-    if options["t_end"] is None:
-        raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
-    for name in ("t_end", "dt_out", "rtol", "atol", "closing_time"):
-        options[name] = positive(name, options[name])
-    number("rtol", options["rtol"], f"{LEAST_RTOL:.2g} or more, numbers have no more digits", least=LEAST_RTOL)
-    if options["checkpoint"] is not None:
-        options["checkpoint"] = positive("checkpoint", options["checkpoint"])
-    choice("method", options["method"], METHODS)
-    for name in unused_by_method:
-        if options["method"] not in USED_BY[name]:
+    for name in USED_BY:
+        explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]
+        if explicit not in (None, False) and options["method"] not in USED_BY[name]:
             message = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
             warnings.warn(message, SorosimWarning, stacklevel=2)
-    if options["step"] is not None:
-        options["step"] = positive("step", options["step"])
-    options["spectral_radius"] = number("spectral_radius", options["spectral_radius"], "a number from 0 to 1",
-                                        least=0.0, upto=1.0)  # fmt: skip
-    options |= {
-        "projection": flag("projection", options["projection"]),
-        "jacobian": choice("jacobian", jacobian, JACOBIANS),
-        "max_step": positive("max_step", max_step, infinite=True),
-    }
-    _check_limits(options)
+    if options["t_end"] is None:
+        raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
     output_times(options["t_end"], options["dt_out"])
     for name in ("step", "max_step"):
         if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
             least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
             raise InputError(name, least, f"{options[name]:.2g}")
-    options["dt_control"] = _sampling(controller, dt_control, u, options["checkpoint"])
+    _check_sampling(controller, u, options)
 
     inputs = None if controller else block.get("u") if u is None else u
     system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
@@ -211,15 +198,15 @@ def simulate(
 
 def resume(
     run: Run | str | Path,
-    t_end: float | None = None,
+    t_end: Number | None = None,
     *,
     u: Any = None,
-    max_steps: float | None = None,
-    max_wall_time: float | None = None,
+    max_steps: Number | None = None,
+    max_wall_time: Number | None = None,
     events: Sequence[EventFunction] = (),
+    controller: Controller | None = None,
     progress: Callable[[float], None] | None = None,
     out: str | Path | None = None,
-    controller: Controller | None = None,
 ) -> Run:
     """Resume a run: one that was interrupted or killed, or a finished one to be extended.
 
@@ -228,7 +215,7 @@ def resume(
     run : Run, or path of a result file
         With checkpoints, it continues from its last one, and the result is that of an uninterrupted run to the bit;
         without them from its last row, where the integrator then starts anew.
-    t_end : float
+    t_end : float or str
         New end [s]. Default: as before.
     u : as in `simulate`
         Needed if an input was a Python function, which no file keeps. Default: as before.
@@ -250,6 +237,7 @@ def resume(
     """
     from sorosim.io.writing import check_writable
 
+    changes = {"t_end": t_end, "max_steps": max_steps, "max_wall_time": max_wall_time}
     if isinstance(run, str | Path):
         from sorosim.io.sweep_store import KIND, kind_of
 
@@ -268,15 +256,10 @@ def resume(
     if options.get("method") not in METHODS:
         hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
         raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
-    options["t_end"] = positive("t_end", options["t_end"] if t_end is None else t_end)
-    options |= {
-        "max_steps": options.get("max_steps") if max_steps is None else max_steps,
-        "max_wall_time": options.get("max_wall_time") if max_wall_time is None else max_wall_time,
-    }
-    _check_limits(options)
-    if options.get("dt_control") is not None and controller is None:
+    options |= checked(SimulateArguments, changes, options)
+    if options["dt_control"] is not None and controller is None:
         raise InputError("controller", "the controller again", "none, and no file keeps it")
-    options["dt_control"] = _sampling(controller, options.get("dt_control"), u, options["checkpoint"])
+    _check_sampling(controller, u, options)
     inputs = None if controller else stored_signals(options["u"], "u") if u is None else u
     system = _system(run.robot, inputs, stored_signals(options["driven"], "driven"), controller, options)
     start, past = _restart(run, options["t_end"])
@@ -288,14 +271,14 @@ def resume(
 def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:
     """Coordinates and rates at t = 0; the driven ones are put on their motion, and what loops ask for is checked."""
     partition, motion = system.partition, system.driven.jets(0.0)
-    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0")
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0", order=1)
     qd[partition.driven] = motion[:, 1]
     free = partition.free
     if isinstance(q0, str):
-        if choice("q0", q0, ("equilibrium", "assembled")) == "equilibrium":
+        if choice("q0", q0, STARTS) == "equilibrium":
             held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
             try:
-                q = statics(robot, system.inputs.value(0.0), held).q
+                q = statics(robot, system.inputs.value(0.0), driven=held).q
             except ConvergenceError as error:
                 what = f"simulate '{robot.name}': there is no equilibrium to start from: {error}"
                 raise ConvergenceError(what, error.partial, error.report) from None
@@ -316,19 +299,21 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         raise InputError("q0", "a start in which all loops are closed", f"{still_open} open", hint)
     rate = robot.loop_rows(q, qd).rate
     violated = robot.engine.loops.size * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
-    if qd0 is not None and violated.any():
+    named_rates = robot.description.initial_rates if qd0 is None else qd0 if isinstance(qd0, Mapping) else None
+    if named_rates is None and violated.any():
         worst = next(name for name, rows in robot.engine.closed.rows.items() if violated[rows].any())
         got = f"rates that tear '{worst}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
         raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
-    rates = robot.description.initial_rates if qd0 is None else ()
-    unprescribed = np.array([i for i in free if robot.coordinate_names[i] not in rates], dtype=np.int64)
+    prescribed = {robot.engine.layout.coordinate(name, "qd0") for name in named_rates or ()}
+    unprescribed = np.array([i for i in free if i not in prescribed], dtype=np.int64)
     try:
         closed = close(robot, q, qd, free, unprescribed)
     except ConvergenceError as error:
-        if not rates:
+        if not prescribed:
             raise
-        hint = "name the rates of fewer coordinates, the others follow"
-        raise ConvergenceError(f"{error}; of the `initial` block, {hint}", error.partial) from None
+        block = "of the `initial` block, " if qd0 is None else ""
+        hint = f"{block}name the rates of fewer coordinates, the others follow"
+        raise ConvergenceError(f"{error}; {hint}", error.partial) from None
     return closed.q, closed.qd
 
 
@@ -367,8 +352,8 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
 
 def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:
     names = robot.actuator_names
-    inputs = ZeroOrderHold(len(names)) if controller else input_motion(names, u)
-    system = OdeSystem(robot, inputs, by_link(driven), options.get("closing_time", DEFAULTS["closing_time"]))
+    inputs = ZeroOrderHold(len(names)) if controller else input_motion(robot.input_dimensions, u)
+    system = OdeSystem(robot, inputs, driven_signals(robot.engine.layout, driven), options["closing_time"])
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
         check_length_inputs(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
     motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
@@ -378,28 +363,18 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     return system
 
 
-def _check_limits(options: dict[str, Any]) -> None:
-    """Limits of the work, where there are any."""
-    if options["max_steps"] is not None:
-        most = number("max_steps", options["max_steps"], "a number of 1 or more", least=1.0, infinite=True)
-        options["max_steps"] = most
-    if options["max_wall_time"] is not None:
-        options["max_wall_time"] = positive("max_wall_time", options["max_wall_time"])
-
-
-def _sampling(controller: Any, dt_control: Any, u: Any, checkpoint: float | None) -> float | None:
-    """Sampling time of a controller, None without one."""
+def _check_sampling(controller: Any, u: Any, options: Mapping[str, Any]) -> None:
+    """Refuse a controller without a sampling time, and a sampling time without a controller."""
+    dt, checkpoint = options["dt_control"], options["checkpoint"]
     if controller is None:
-        if dt_control is not None:
+        if dt is not None:
             raise InputError("dt_control", "a controller to be sampled", "none", "controller=f(t, q, qd)")
-        return None
+        return
     if not callable(controller):
         raise InputError("controller", "a function f(t, q, qd) of inputs", type(controller).__name__)
     if u is not None:
         raise InputError("u", "nothing beside a controller", type(u).__name__, "let the controller give all inputs")
-    if dt_control is None:
+    if dt is None:
         raise InputError("dt_control", "the sampling time of the controller [s]", "none")
-    dt = positive("dt_control", dt_control)
     if checkpoint is not None and abs(checkpoint / dt - round(checkpoint / dt)) > 1e-9 * (checkpoint / dt):
         raise InputError("checkpoint", f"a multiple of dt_control = {dt:g} s", f"{checkpoint:g}")
-    return dt

@@ -26,6 +26,7 @@ from sorosim.sweeps.pool import ClusterLost, computed_blocks
 from sorosim.sweeps.processes import prewarm
 from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
+from sorosim.validation import Number
 
 Progress = Callable[[int, int, int], None]
 Blocks = dict[int, tuple[Any, list[str]]]
@@ -34,20 +35,20 @@ Blocks = dict[int, tuple[Any, list[str]]]
 def sweep(
     source: Robot | str | Path,
     points: Mapping[str, Any] | None = None,
-    task: str | Mapping[str, Any] | None = None,
     *,
-    u: Mapping[str, float | str] | None = None,
-    driven: Mapping[str, float | str] | None = None,
+    task: str | Mapping[str, Any] | None = None,
+    u: Mapping[str, Number] | None = None,
+    driven: Mapping[str, Number] | None = None,
     outputs: Sequence[str | Mapping[str, Any]] | None = None,
     summary: Mapping[str, Mapping[str, str]] | None = None,
     start: str | None = None,
     block: int | None = None,
     jobs: int = 1,
     scheduler: str | None = None,
+    progress: Progress | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
-    progress: Progress | None = None,
 ) -> SweepResult:
     """Equilibria or motions of a robot at many points.
 
@@ -78,6 +79,8 @@ def sweep(
         Processes; -1: one for each processor that this one may use. With 1 all is done in this one.
     scheduler : str
         Address of a Dask scheduler, ``tcp://host:port``, whose workers take the place of processes.
+    progress : callable
+        Called after every block with the numbers of points that are done, of all points, and of those that failed.
     out : path
         Result file (HDF5). While the sweep is under way it is a journal beside it, which `sorosim.open` reads too, also
         after the process was killed. Whole runs are kept in the folder ``NAME_runs`` beside it.
@@ -85,8 +88,6 @@ def sweep(
         Continue the sweep at `out`; begin a new one if there is no file.
     force : bool
         Replace what there is at `out`.
-    progress : callable
-        Called after every block with the numbers of points that are done, of all points, and of those that failed.
 
     Returns
     -------

@@ -172,7 +172,7 @@ class SweepResult:
         robot = self.robot_at(point)
         u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         q = np.array(self.q[point, : robot.ndof])
-        solution = statics(robot, u, driven, q, stable=False)
+        solution = statics(robot, u, driven=driven, q0=q, stable=False)
         return replace(solution, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
 
     def run(self, i: int) -> Run:
@@ -228,6 +228,7 @@ class SweepResult:
     def plot(
         self,
         path: str | Path | None = None,
+        *,
         y: str | None = None,
         output: str | None = None,
         style: str | Path | None = None,

@@ -148,10 +148,10 @@ def _solve_statics(job: Job, robot: Robot, row: Mapping[str, Value], near: Any) 
     u, driven = prescribed(job, robot, row)
     if near is not None:
         try:
-            return statics(robot, u, driven, near), True
+            return statics(robot, u, driven=driven, q0=near), True
         except ConvergenceError:
             pass
-    return statics(robot, u, driven), False
+    return statics(robot, u, driven=driven), False
 
 
 def _initial_guess(job: Job, robot: Robot, last: Equilibrium, same: bool) -> Any:
@@ -223,7 +223,7 @@ def _signal(one: Parameter, value: Value) -> Any:
 
 
 def _poses(job: Job, robot: Robot, q: Array) -> Array:
-    return np.array([robot.pose(q, place.link, place.s) for place in job.outputs]).reshape(-1, 4, 4)
+    return np.array([robot.pose(q, place.link, s=place.s) for place in job.outputs]).reshape(-1, 4, 4)
 
 
 def _flat(readings: Mapping[str, Array]) -> Array:

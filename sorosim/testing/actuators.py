@@ -85,7 +85,7 @@ def check_actuator(
         raise ContractError(where, "it does nothing at any of the states", "give inputs and states where it acts")
 
     def evaluate(state: State) -> tuple[Array]:
-        return (driven.internal_force(state[0], state[1], [amounts[-1]]),)
+        return (driven.internal_force(state[0], state[1], u=[amounts[-1]]),)
 
     check_stateless(f"{where}, inside the robot", evaluate, tried)
     return report
@@ -165,10 +165,10 @@ def _check_robot(
     pairs: dict[str, list[Pair]] = {"dtau/dq": [], "dtau/dqd": [], "B": []}
 
     def added(q: Array, qd: Array, u: float) -> Array:
-        return driven.internal_force(q, qd, [u]) - free.internal_force(q, qd)
+        return driven.internal_force(q, qd, u=[u]) - free.internal_force(q, qd)
 
     for (k, (q, qd)), u in product(enumerate(states), amounts):
-        one, two = driven.internal_force_derivatives(q, qd, [u]), free.internal_force_derivatives(q, qd)
+        one, two = driven.internal_force_derivatives(q, qd, u=[u]), free.internal_force_derivatives(q, qd)
         tau, size = float(np.abs([one.tau, two.tau]).max(initial=0.0)), max(1.0, abs(u))
         acts |= bool(np.any(one.B) or np.abs(added(q, qd, u)).max(initial=0.0) > 1e-12 * tau)
         at = f"{describe_state(k, (q, qd))}, input {u:g}"

@@ -109,7 +109,7 @@ def check_load(
     _check_robot(report, where, loaded, free, tried, t, tolerance)
 
     def evaluate(state: State) -> tuple[Array]:
-        return (loaded.inverse_dynamics(state[0], state[1], 0.0 * state[0], t),)
+        return (loaded.inverse_dynamics(state[0], state[1], qdd=0.0 * state[0], t=t),)
 
     check_stateless(f"{where}, inside the robot", evaluate, tried)
     if invariant:
@@ -188,11 +188,11 @@ def _check_robot(
     pairs: dict[str, list[Pair]] = {"dtau/dq": [], "dtau/dqd": [], "mass matrix": []}
 
     def added(q: Array, qd: Array, qdd: Array) -> Array:
-        return loaded.inverse_dynamics(q, qd, qdd, t) - free.inverse_dynamics(q, qd, qdd, t)
+        return loaded.inverse_dynamics(q, qd, qdd=qdd, t=t) - free.inverse_dynamics(q, qd, qdd=qdd, t=t)
 
     for k, (q, qd) in enumerate(states):
         qdd = np.sin(1.0 + np.arange(n)) * scale if np.any(qd) else np.zeros(n)
-        one, two = (robot.inverse_dynamics_derivatives(q, qd, qdd, t) for robot in (loaded, free))
+        one, two = (robot.inverse_dynamics_derivatives(q, qd, qdd=qdd, t=t) for robot in (loaded, free))
         # differences of what the bodies need anyway cost figures
         needed = float(np.abs(one.tau).max(initial=0.0) / scale.max())
         for what, ground, given, found in (

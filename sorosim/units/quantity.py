@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.complex_step import STEP
-from sorosim.errors import ExpressionError, ModelError
+from sorosim.errors import ExpressionError, InputError, ModelError
 from sorosim.problems import shown
 from sorosim.signals.expressions import parse
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS
@@ -27,7 +27,17 @@ from sorosim.units.table import (
     split,
     unit_factor,
 )
-from sorosim.validation import as_real
+from sorosim.validation import LARGEST, as_real
+
+
+def amount(where: str, value: Any, dimension: str) -> float:
+    """An argument of a public function: a number in SI units, or a text with a unit (`quantity`; else InputError)."""
+    if type(value) is float and abs(value) <= LARGEST:  # most are
+        return value
+    try:
+        return quantity(value, dimension)
+    except ModelError as error:
+        raise InputError(where, error.expected, error.got, error.hint) from None
 
 
 def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:
@@ -45,16 +55,14 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
     Raises
     ------
     ModelError
-        Not finite, not a quantity, a unit that is unknown or of another dimension.
+        Not finite, too large, not a quantity, a unit that is unknown or of another dimension.
     """
     wanted = DIMENSIONS[dimension]
     expected = f"{wanted.label} {condition}".rstrip()
     example = f"{',' if condition else ''} such as {wanted.example}" if wanted.example else ""
     number = as_real(value)
     if number is not None:
-        if not math.isfinite(number.real):
-            raise ModelError(where, expected, shown(value), "it has to be finite")
-        return _with_step(value, number) if isinstance(value, Seeded) else number
+        return _with_step(value, _finite(number, value, expected, where))
     if not isinstance(value, str):
         raise ModelError(where, expected + example, shown(value))
     try:
@@ -67,18 +75,28 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
         raise ModelError(where, expected, shown(value), "write it without a unit")
     if exponents not in (None, wanted.exponents):
         raise ModelError(where, expected + example, f"{shown(value)}, {kind_of(exponents)}")
-    if not math.isfinite(out):
+    return _with_step(value, _finite(out, value, expected, where))
+
+
+def _finite(number: float, value: Any, expected: str, where: str) -> float:
+    """Refuse a number that is not finite, or too large."""
+    written = value.strip() if isinstance(value, str) else shown(value)
+    if not math.isfinite(number.real):
         raise ModelError(where, expected, shown(value), "it has to be finite")
-    return _with_step(value, out) if isinstance(value, Seeded) else out
+    if abs(number.real) > LARGEST:
+        raise ModelError(where, f"{expected}, and none beyond {LARGEST:g}", written, "look for a wrong unit")
+    return number
 
 
-def _with_step(value: Seeded, number: float) -> Any:
-    """The number that a value is, with the derivative it carries."""
+def _with_step(value: Any, number: float) -> float:
+    """The number that a value is, with the derivative it may carry."""
+    if not isinstance(value, Seeded):
+        return number
     slope = 1.0
     if value.formula != SYMBOL:
         formula = parse(with_plain_units(value.formula, (SYMBOL,)), (SYMBOL,), unit_factor)
         slope = formula.jets(**{SYMBOL: [[value.scalar, 1.0, 0.0]]})[0, 1].real
-    return np.complex128(complex(number, slope * STEP))
+    return np.complex128(complex(number, slope * STEP))  # type: ignore[return-value]
 
 
 def _read(text: str, wanted: Dimension) -> tuple[float, Exponents | None, bool]:

@@ -58,6 +58,12 @@ DIMENSIONS = {
 }
 
 
+# dimensions of coordinates, rates and accelerations, by that of a coordinate
+OF_COORDINATE = {
+    "angle": ("angle", "angular speed", "angular acceleration"),
+    "length": ("length", "speed", "acceleration"),
+    "number": ("number", "rate", "angular acceleration"),
+}
 # dimension of the input of an actuator by its unit; what has another one is read as a plain number
 OF_INPUT = {"N": "force", "m": "length", "Pa": "pressure", "N m": "moment", "rad": "angle"}
 

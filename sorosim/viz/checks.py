@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sorosim.declare import Quantity, is_list
 from sorosim.errors import InputError, nearest
 from sorosim.io.writing import check_path, check_target, unwritable
+from sorosim.units.quantity import amount
 from sorosim.validation import describe
 
 LARGEST_SIDE = 8192  # pixels
+FPS = Quantity("frequency", above=0.0)  # pictures or states a second
 PathLike = str | os.PathLike[str]
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 
@@ -53,6 +57,14 @@ def check_name(where: str, name: Any, known: Collection[str], expected: str) -> 
     if not isinstance(name, str) or name not in known:
         raise InputError(where, expected, describe(name), nearest(str(name), known))
     return name
+
+
+def times_of(where: str, given: Any) -> NDArray[np.float64]:
+    """Times (n,) [s] of one or several, numbers or texts with units, refusing anything else."""
+    times = [amount(where, entry, "time") for entry in (given if is_list(given) else [given])]
+    if not times:
+        raise InputError(where, "a time or several [s]", "none")
+    return np.array(times)
 
 
 def check_size(size: Any) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sorosim import __version__
 from sorosim.errors import InputError
-from sorosim.validation import describe, positive
+from sorosim.validation import describe
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_tracks, arrow_triangles, colour_code
-from sorosim.viz.checks import PathLike, written
+from sorosim.viz.checks import FPS, PathLike, written
 from sorosim.viz.colours import part_colour
 from sorosim.viz.geometry import ROD, Part
 from sorosim.viz.motion import MotionGroup, as_group
@@ -66,7 +66,7 @@ def export_gltf(result: Any, path: PathLike, *, t: float | None = None, fps: flo
     Lengths are metres, and up is y, as glTF has it: the root node turns the robot's vertical there. The scale of arrows
     is the name of the node that holds them.
     """
-    rate, group = positive("fps", fps), as_group(result)
+    rate, group = FPS.argument("fps", fps), as_group(result)
     for name in options:
         if name in DrawingOptions.__dataclass_fields__ and name not in KNOWN:
             raise InputError("options", f"what a glTF file can hold: {', '.join(KNOWN)}", f"'{name}'")

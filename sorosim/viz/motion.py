@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import describe, number
+from sorosim.validation import describe
 from sorosim.viz.camera import up_axis
-from sorosim.viz.checks import check_name
+from sorosim.viz.checks import check_name, times_of
 from sorosim.viz.options import PLAIN, DrawingOptions
 
 Array = NDArray[np.float64]
@@ -180,14 +180,7 @@ class MotionGroup:
             return end
         if not self.timed:
             raise InputError("t", "no time for an equilibrium", f"{t}")
-        if np.ndim(t) == 0:
-            t = number("t", t)
-        try:
-            times = np.atleast_1d(np.asarray(t, dtype=float))
-        except (TypeError, ValueError):
-            raise InputError("t", "a time or several [s]", describe(t)) from None
-        if times.ndim != 1 or times.size == 0:
-            raise InputError("t", "a time or several [s]", f"shape {times.shape}")
+        times = times_of("t", t)
         first, last = self.t[0], self.t[-1]
         slack = 1e-9 * max(abs(first), abs(last))
         outside = ~((times >= first - slack) & (times <= last + slack))

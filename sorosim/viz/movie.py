@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sorosim.errors import InputError
 from sorosim.validation import positive
-from sorosim.viz.checks import PICTURES, PathLike, check_name, check_size, written
+from sorosim.viz.checks import FPS, PICTURES, PathLike, check_name, check_size, written
 from sorosim.viz.motion import MotionGroup, as_group, sample
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
@@ -65,13 +65,13 @@ def still(
     check_name("ghosts", ghosts, GHOSTS, " or ".join(GHOSTS))
     if ghosts == TIME and group.several:
         raise InputError("ghosts", FADE, f"'{ghosts}'", "the colours of several runs tell them apart")
-    group.check_options(options)
+    checked = group.check_options(options)
     if str(path).lower().endswith(SIDE_VIEW):
         _write_side_view(group, path, times, ghosts, options)
         return
     many = len(times) > 1
     for name in ("follow", "orbit"):
-        if many and options.get(name):
+        if many and getattr(checked, name):
             raise InputError(name, "one time only", f"{len(times)} times", "the camera stands still in such a picture")
     fitted = times if many and not options.get("trails") else None
     with written(path, (*PICTURES, SIDE_VIEW)) as draft, Scene(group, size=size, **options) as scene:
@@ -182,7 +182,7 @@ def movie(
     FileError
         The file cannot be written.
     """
-    rate, speed, group = positive("fps", fps), positive("speed", speed), as_group(run)
+    rate, speed, group = FPS.argument("fps", fps), positive("speed", speed), as_group(run)
     t, (width, height) = group.t, check_size(size)
     group.check_options(options)
     if not group.timed:

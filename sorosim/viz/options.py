@@ -9,7 +9,8 @@ from typing import Any
 from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import describe, flag, number
+from sorosim.units.quantity import amount
+from sorosim.validation import describe, flag
 from sorosim.viz.camera import check_view
 from sorosim.viz.checks import check_name
 
@@ -50,8 +51,9 @@ class DrawingOptions:
         The weight as an arrow at the centre of mass.
     follow : str, optional
         Name of a link that the camera follows, or "centre of mass".
-    orbit : float
-        Degrees by which the camera goes round what it sees in each second of the motion, counter-clockwise from above.
+    orbit : float or str
+        Angle by which the camera goes round what it sees in each second of the motion, counter-clockwise from above
+        [rad/s], such as "20 deg/s".
     title : str, optional
         Default: the robot's name.
     """
@@ -87,7 +89,8 @@ class DrawingOptions:
             check_name("options", name, names, "the name of an option")
             if name in TOGGLES:
                 flag(name, value)
-        new = DrawingOptions(**(asdict(self) | dict(options)))
+        orbit = amount("orbit", options.get("orbit", self.orbit), "angular speed")
+        new = DrawingOptions(**(asdict(self) | dict(options) | {"orbit": orbit}))
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)
@@ -99,7 +102,6 @@ class DrawingOptions:
             check_name("follow", new.follow, [CENTRE_OF_MASS, *own], expected)
             if new.follow == CENTRE_OF_MASS and not robot.engine.weight[:, 3, 3].sum() > 0.0:
                 raise InputError("follow", "the name of a link", f"'{new.follow}'", "this robot has no mass")
-        number("orbit", new.orbit)
         if new.title is not None and not isinstance(new.title, str):
             raise InputError("title", "a text", describe(new.title))
         return new

@@ -28,7 +28,7 @@ from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz import figures
-from sorosim.viz.checks import PathLike, check_name
+from sorosim.viz.checks import PathLike, check_name, times_of
 from sorosim.viz.colours import part_colour
 from sorosim.viz.figures import (
     FORMATS,
@@ -111,11 +111,10 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | No
     """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
     chosen = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
-    at = np.atleast_1d(np.asarray(chosen, dtype=float))
-    outside = (at < stored[0] - 1e-9) | (at > stored[-1] + 1e-9) | ~np.isfinite(at)
-    if at.size == 0 or at.ndim != 1 or outside.any():
-        got = f"{at[outside][0]:g}" if at.ndim == 1 and outside.any() else f"shape {at.shape}"
-        raise InputError("times", f"times from {stored[0]:g} to {stored[-1]:g} s", got)
+    at = times_of("times", chosen)
+    outside = (at < stored[0] - 1e-9) | (at > stored[-1] + 1e-9)
+    if outside.any():
+        raise InputError("times", f"times from {stored[0]:g} to {stored[-1]:g} s", f"{at[outside][0]:g}")
     geometry, link = coarse_geometry(robot), _shown_link(run, None)
     shapes = [geometry.at(q) for q in sample(run, at)[0]]
     tip = np.asarray(run.tip(link))

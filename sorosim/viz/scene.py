@@ -297,7 +297,7 @@ class Scene:
         if name is None:
             return np.zeros(3)
         if name in self.robots[0].visual.geometry.frames:  # a link may be called like the centre of mass
-            at: Array = self.robot.pose(q, name, 0.5)[:3, 3]
+            at: Array = self.robot.pose(q, name, s=0.5)[:3, 3]
             return at
         assert name == CENTRE_OF_MASS
         return centre_of_mass(self.robot, q)[0]
@@ -306,7 +306,7 @@ class Scene:
         """The point that the camera follows now, and the angle of its orbit [rad]."""
         q, _, t = self._now if self._now is not None else (None, None, None)
         at = np.zeros(3) if q is None else self._followed(self.robot.coordinates(q))
-        return at, np.deg2rad(self.options.orbit) * (0.0 if t is None else t)
+        return at, self.options.orbit * (0.0 if t is None else t)
 
     def _move_camera(self) -> None:
         """Follow and orbit from where the camera is, so that a view that was turned by hand stays."""

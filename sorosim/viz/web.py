@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import InputError
-from sorosim.validation import positive
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_shape, arrow_tracks, colour_code
 from sorosim.viz.camera import level_view
-from sorosim.viz.checks import PathLike, written
+from sorosim.viz.checks import FPS, PathLike, written
 from sorosim.viz.colours import StrainField, colour_map, part_colour
 from sorosim.viz.geometry import ROD, TENDON
 from sorosim.viz.motion import MotionGroup, as_group
@@ -66,7 +65,7 @@ def export_html(result: Any, path: PathLike, *, fps: float = 30.0, **options: An
     FileError
         The file cannot be written.
     """
-    rate, group = positive("fps", fps), as_group(result)
+    rate, group = FPS.argument("fps", fps), as_group(result)
     for name in options:
         if name in NOT_IN_PAGES:
             raise InputError("options", "what a page can show", f"'{name}'", "pictures, films and windows know it")

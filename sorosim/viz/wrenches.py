@@ -169,12 +169,12 @@ def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
             continue
         y = motors[own]
         if np.any(driven[own]):
-            y = y + robot.joint_wrench(now.q, name, driven[own])
-        g, stages = robot.pose(now.q, name, 0.0), link.link.joint.stages
+            y = y + robot.joint_wrench(now.q, name, tau=driven[own])
+        g, stages = robot.pose(now.q, name, s=0.0), link.link.joint.stages
         if len(stages) == 1:
             twists = stages[0].columns
         else:  # the first axis of a universal joint is fixed in its cross, not in the link
-            twists = robot.jacobian(now.q, name, 0.0)[:, link.column : link.column + link.n_joint].T
+            twists = robot.jacobian(now.q, name, s=0.0)[:, link.column : link.column + link.n_joint].T
         turns = np.any(twists[:, :3], axis=1)
         moment, force = y[turns] @ twists[turns, :3], y[~turns] @ twists[~turns, 3:]
         # its own point, for a loop may have the name of a link

@@ -91,7 +91,7 @@ def test_actuator_keeps_its_contract(robot, name):
 def force(robot, actuator, q, u, qd=None):
     """What an actuator adds to internal forces."""
     qd = np.zeros(robot.ndof) if qd is None else qd
-    return with_actuators(robot, a=actuator).internal_force(q, qd, [u]) - robot.internal_force(q, qd)
+    return with_actuators(robot, a=actuator).internal_force(q, qd, u=[u]) - robot.internal_force(q, qd)
 
 
 # -- tendons
@@ -109,7 +109,7 @@ def test_the_length_of_a_tendon_is_that_of_its_way_through_the_world(robot, stat
     s = np.linspace(0.0, 1.0, 4001)
     r = 0.03 - 0.02 * s
     route = 0.5 * r[:, None] * np.stack([np.zeros_like(s), np.cos(4 * s), np.sin(4 * s)], axis=1)
-    g = robot.poses(q, "arm", s)
+    g = robot.poses(q, "arm", s=s)
     points = g[:, :3, 3] + np.einsum("nij,nj->ni", g[:, :3, :3], route)
     length = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
     found = with_actuators(robot, a=Tendon(HELIX)).tendon_lengths(q)["a"]
@@ -120,7 +120,7 @@ def test_a_slack_tendon_carries_nothing_and_a_rod_that_pushes_does(robot, state)
     q, qd = state
     assert not force(robot, Tendon(HELIX), q, -5.0).any()
     assert_allclose(force(robot, Tendon(HELIX, pushes=True), q, -5.0), -force(robot, Tendon(HELIX), q, 5.0), atol=1e-13)
-    slack = with_actuators(robot, a=Tendon(HELIX)).internal_force_derivatives(q, qd, [-5.0])
+    slack = with_actuators(robot, a=Tendon(HELIX)).internal_force_derivatives(q, qd, u=[-5.0])
     assert not slack.B.any()
     assert_allclose(slack.dtau_dq, robot.internal_force_derivatives(q, qd).dtau_dq, atol=1e-15)
 
@@ -146,10 +146,10 @@ def test_the_tension_of_a_wound_tendon_has_no_jumps_and_no_kinks(robot, state):
     q, qd = state
     lengths = [with_actuators(robot, a=Tendon(HELIX)).tendon_lengths(x)["a"] for x in (q, np.zeros(robot.ndof))]
     onset, wound = SLACK_PART * lengths[1], with_actuators(robot, a=Tendon(HELIX, stiffness=2e3))
-    taut = wound.internal_force_derivatives(q, qd, [2.0 * onset - (lengths[0] - lengths[1])])
+    taut = wound.internal_force_derivatives(q, qd, u=[2.0 * onset - (lengths[0] - lengths[1])])
     for edge in (0.0, onset):
         u = edge - (lengths[0] - lengths[1])
-        below, above = (wound.internal_force_derivatives(q, qd, [u + d]) for d in (-1e-9 * onset, 1e-9 * onset))
+        below, above = (wound.internal_force_derivatives(q, qd, u=[u + d]) for d in (-1e-9 * onset, 1e-9 * onset))
         for part in ("tau", "dtau_dq", "B"):
             size = np.abs(getattr(taut, part)).max()
             assert_allclose(getattr(below, part), getattr(above, part), atol=1e-7 * size)
@@ -167,7 +167,7 @@ def test_friction_takes_what_a_capstan_takes(angle):
     # a rod of constant curvature, its tendon 1 cm beside the axis: it turns by the same angle
     T, y, mu, L = 7.0, 0.01, 0.4, 0.4
     robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=mu), quadrature=20)
-    tau = robot.internal_force([angle], [0.0], [T]) - robot.internal_force([angle], [0.0], [0.0])
+    tau = robot.internal_force([angle], [0.0], u=[T]) - robot.internal_force([angle], [0.0], u=[0.0])
     # slow turning, of a thousandth of a radian on the whole way, is felt less
     fade = 1e-3 / L
     turn = (np.sqrt((angle / L) ** 2 + fade**2) - fade) * L
@@ -178,7 +178,7 @@ def test_friction_takes_what_a_capstan_takes(angle):
 def test_a_straight_tendon_with_friction_loses_nothing():
     y, T = 0.01, 7.0
     robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=0.4))
-    assert_allclose(robot.internal_force([0.0], [0.0], [T]), T * y, rtol=1e-12)
+    assert_allclose(robot.internal_force([0.0], [0.0], u=[T]), T * y, rtol=1e-12)
 
 
 # -- chambers and moments
@@ -259,11 +259,13 @@ class SlowTendon:
 def test_a_tendon_in_python_is_the_compiled_one(robot, state):
     q, qd = state
     a, b = (with_actuators(robot, a=actuator) for actuator in (SlowTendon(0.005, 0.002), Tendon(STRAIGHT)))
-    one, two = a.internal_force_derivatives(q, qd, [5.0]), b.internal_force_derivatives(q, qd, [5.0])
+    one, two = a.internal_force_derivatives(q, qd, u=[5.0]), b.internal_force_derivatives(q, qd, u=[5.0])
     for x, y in zip(one, two, strict=True):
         assert_allclose(x, y, atol=1e-12 * np.abs(y).max())
     zero = np.zeros(robot.ndof)
-    assert_allclose(a.forward_dynamics(zero, zero, [5.0]), b.forward_dynamics(zero, zero, [5.0]), rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        a.forward_dynamics(zero, zero, u=[5.0]), b.forward_dynamics(zero, zero, u=[5.0]), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_the_way_of_an_actuator_in_python_through_statics_and_motion_is_that_of_a_compiled_one():
@@ -302,7 +304,7 @@ def raising(u, xi, xid):
 def test_an_actuator_that_goes_wrong_is_one_error_that_names_it_and_the_point(evaluate, kind, message):
     robot = planar_rod(type("Bad", (SlowTendon,), {"evaluate": staticmethod(evaluate)})(0.0, 0.0, ("arm",)))
     with pytest.raises(kind) as caught:
-        robot.internal_force([0.0], [0.0], [3.0])
+        robot.internal_force([0.0], [0.0], u=[3.0])
     assert type(caught.value) is kind
     assert str(caught.value).startswith(message)
 

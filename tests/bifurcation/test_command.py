@@ -133,10 +133,10 @@ def test_what_is_interrupted_is_kept(call, monkeypatch, branches):
         return evaluate(self, z)
 
     if branches:
-        whole = sorosim.continuation(sorosim.load("column.yaml"), PRESS, -30.0, branches=True)
+        whole = sorosim.continuation(sorosim.load("column.yaml"), PRESS, to=-30.0, branches=True)
         seen = []
         monkeypatch.setattr(Curve, "evaluate", lambda self, z: seen.append(0) or evaluate(self, z))
-        sorosim.continuation(sorosim.load("column.yaml"), PRESS, -30.0)
+        sorosim.continuation(sorosim.load("column.yaml"), PRESS, to=-30.0)
         left[0] = len(seen) + 30
         assert len(whole.branches) == 2
     monkeypatch.setattr(Curve, "evaluate", evaluated)

@@ -30,13 +30,13 @@ EULER = 0.25 * np.pi**2 * stiffness(0.01) / 0.5**2
 
 @cache
 def snapping():
-    return sorosim.continuation(arch(0.15, n_gauss=8), ALONG, -120.0, begin=0.0)
+    return sorosim.continuation(arch(0.15, n_gauss=8), ALONG, to=-120.0, begin=0.0)
 
 
 @cache
 def buckling():
     robot = column("fixed", order=5, n_gauss=12)
-    return sorosim.continuation(robot, f"{LOAD}[0]", -2.0 * EULER, branches=True)
+    return sorosim.continuation(robot, f"{LOAD}[0]", to=-2.0 * EULER, branches=True)
 
 
 def same_folds(one, other, factor=1.0, rtol=1e-10):
@@ -64,7 +64,7 @@ def test_every_row_is_an_equilibrium():
 
 def test_the_way_back_is_the_same_curve():
     on, robot = snapping(), snapping().robot
-    back = sorosim.continuation(robot, ALONG, 0.0, begin=-120.0, q0=on.q[-1])
+    back = sorosim.continuation(robot, ALONG, to=0.0, begin=-120.0, q0=on.q[-1])
     same_folds(on.folds, back.folds[::-1])
     assert_allclose(back.q[-1], on.q[0], rtol=0, atol=1e-10)
     for p in (-60.0, -30.0, -5.0):
@@ -76,7 +76,7 @@ def test_both_ways_from_the_middle_are_the_same_curve():
     on, robot = snapping(), snapping().robot
     middle = on.at(-30.0)[1]
     assert not middle.stable
-    found = sorosim.continuation(robot, ALONG, -120.0, begin=-30.0, q0=middle, both=True, until=(-120.0, 0.0))
+    found = sorosim.continuation(robot, ALONG, to=-120.0, begin=-30.0, q0=middle, both=True, until=(-120.0, 0.0))
     folds = found.folds if np.allclose(found.q[0], on.q[0], atol=1e-6) else found.folds[::-1]
     same_folds(on.folds, folds)
     assert (np.diff(found.arclength) > 0.0).all()
@@ -85,15 +85,15 @@ def test_both_ways_from_the_middle_are_the_same_curve():
         assert found.arclength[point.row] <= point.arclength <= found.arclength[point.row + 1]
 
 
-@pytest.mark.parametrize("steps", [{"step": 0.005, "max_step": 0.03}, {"step": 0.1, "max_step": 0.3}])
+@pytest.mark.parametrize("steps", [{"ds": 0.005, "ds_max": 0.03}, {"ds": 0.1, "ds_max": 0.3}])
 def test_folds_do_not_depend_on_steps(steps):
-    found = sorosim.continuation(snapping().robot, ALONG, -120.0, begin=0.0, **steps)
+    found = sorosim.continuation(snapping().robot, ALONG, to=-120.0, begin=0.0, **steps)
     same_folds(snapping().folds, found.folds)
 
 
 def test_folds_do_not_depend_on_how_the_way_is_measured():
     robot = snapping().robot
-    longer = sorosim.continuation(robot, ALONG, -1000.0, begin=0.0)
+    longer = sorosim.continuation(robot, ALONG, to=-1000.0, begin=0.0)
     same_folds(snapping().folds, longer.folds)
     mapped = sorosim.continuation(robot, {ALONG: (0.0, -120.0)})
     same_folds(snapping().folds, mapped.folds, -120.0)
@@ -114,11 +114,11 @@ def test_a_path_of_several_things():
 def test_a_driven_coordinate_gives_the_force_that_it_needs():
     # a slider presses a straight column: the force is that of the load which does the same
     robot = column(HINGE, HINGE, order=6, n_gauss=24, curvature=0.05)
-    found = sorosim.continuation(robot, "driven.slider", "-10 cm", begin=-1e-4)
+    found = sorosim.continuation(robot, "driven.slider", to="-10 cm", begin=-1e-4)
     assert found.complete
     assert not found.points
     i = len(found) // 2
-    by_force = sorosim.continuation(robot, f"{LOAD}[0]", 1.01 * found.driven["slider"][i], begin=-1.0, q0=found.q[i])
+    by_force = sorosim.continuation(robot, f"{LOAD}[0]", to=1.01 * found.driven["slider"][i], begin=-1.0, q0=found.q[i])
     (eq,) = [e for e in by_force.at(found.driven["slider"][i]) if abs(e.q[-1] - found.q[i, -1]) < 1e-6]
     assert_allclose(eq.q, found.q[i], rtol=0, atol=1e-6)
 
@@ -140,7 +140,7 @@ def test_branches_follow_once_and_again():
 
 def test_a_branch_that_joins_two_branch_points_is_followed_once():
     # a higher arch: it leans to a side before its limit load, and comes back upright upside down
-    found = sorosim.continuation(arch(0.2, n_gauss=8), ALONG, -200.0, begin=0.0, branches=2)
+    found = sorosim.continuation(arch(0.2, n_gauss=8), ALONG, to=-200.0, begin=0.0, branches=2)
     first, last = (point for point in found.points if point.kind == "branch")
     assert abs(first.parameter) < abs(found.folds[0].parameter)
     (branch,) = found.branches
@@ -165,7 +165,7 @@ def test_a_branch_that_joins_two_branch_points_is_followed_once():
 )
 def test_curves_of_bundled_robots_end_where_statics_does(name, along, begin, to):
     robot = sorosim.load(name)
-    found = sorosim.continuation(robot, along, to, begin=begin)
+    found = sorosim.continuation(robot, along, to=to, begin=begin)
     kind, own = along.split(".")
     eq = sorosim.statics(robot, **{kind: {own: to}})
     assert found.complete
@@ -175,7 +175,7 @@ def test_curves_of_bundled_robots_end_where_statics_does(name, along, begin, to)
 
 
 def test_flutter_has_a_mode_and_a_frequency():
-    (point,) = sorosim.continuation(zieglers_column(), f"{LOAD}[0]", -3.0).points
+    (point,) = sorosim.continuation(zieglers_column(), f"{LOAD}[0]", to=-3.0).points
     # the mean of the squares of the frequencies, (7/2 - p)/2 at p = 7/2 - sqrt(2), masses 2 and 1
     assert (2.0 * np.pi * point.frequency) ** 2 == pytest.approx(np.sqrt(2.0) / 2.0, rel=1e-5)
     assert point.mode.shape == (2,)
@@ -184,15 +184,15 @@ def test_flutter_has_a_mode_and_a_frequency():
 
 def test_options_end_a_curve():
     robot = snapping().robot
-    few = sorosim.continuation(robot, ALONG, -120.0, begin=0.0, max_points=5)
+    few = sorosim.continuation(robot, ALONG, to=-120.0, begin=0.0, max_points=5)
     assert (len(few), few.complete) == (5, False)
-    until = sorosim.continuation(robot, ALONG, -120.0, begin=0.0, until=(-10.0, 50.0))
+    until = sorosim.continuation(robot, ALONG, to=-120.0, begin=0.0, until=(-10.0, 50.0))
     assert until.parameter[-1] == -10.0
     seen = []
-    stopped = sorosim.continuation(robot, ALONG, -120.0, begin=0.0, stop=lambda p, q: seen.append(p) or p < -40.0)
+    stopped = sorosim.continuation(robot, ALONG, to=-120.0, begin=0.0, stop=lambda p, q: seen.append(p) or p < -40.0)
     assert stopped.parameter[-1] == seen[-1] < -40.0
     assert seen[-2] >= -40.0
-    blind = sorosim.continuation(robot, ALONG, -120.0, begin=0.0, stability=False)
+    blind = sorosim.continuation(robot, ALONG, to=-120.0, begin=0.0, stability=False)
     same_folds(snapping().folds, blind.folds)
     assert set(blind.kind) == {"unknown"}
     with pytest.raises(InputError, match="stability=True"):
@@ -205,7 +205,7 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is(both):
     with pytest.raises(
         ConvergenceError, match=r"steps became too small, at .*young: expected .*greater than 0"
     ) as error:
-        sorosim.continuation(robot, "materials.m.young", -1e9, until=(-1e9, 2e9), both=both)
+        sorosim.continuation(robot, "materials.m.young", to=-1e9, until=(-1e9, 2e9), both=both)
     # the end that stopped, not the other one
     assert float(re.search(r"materials\.m\.young = (\S+)", str(error.value))[1]) < 1e6
     assert len(error.value.partial) > 3
@@ -228,13 +228,13 @@ def test_a_curve_that_cannot_go_on_says_why_and_keeps_what_there_is(both):
         ({"along": {}}, "an empty mapping"),
         ({"along": ALONG, "to": 1.0, "until": (2.0, 3.0)}, "until"),
         ({"along": ALONG, "to": 1.0, "until": 3.0}, "until"),
-        ({"along": ALONG, "to": 1.0, "step": 0.0}, "step"),
+        ({"along": ALONG, "to": 1.0, "ds": 0.0}, "ds"),
         ({"along": ALONG, "to": 1.0, "max_points": 1}, "max_points"),
         ({"along": "driven.slider", "to": 1.0}, "slider"),
         ({"along": {ALONG: None}}, "to: expected where"),
         ({"along": [ALONG], "to": 1.0}, "got list"),
         ({"along": "", "to": 1.0}, "along: expected"),
-        ({"along": ALONG, "to": 1.0, "branches": "yes"}, "branches: expected yes or no"),
+        ({"along": ALONG, "to": 1.0, "branches": "yes"}, "branches: expected a whole number"),
         ({"along": ALONG, "to": 1.0, "branches": 1.5}, "branches"),
         ({"along": ALONG, "to": 1.0, "branches": -1}, "branches"),
     ],
@@ -304,17 +304,17 @@ def test_statics_beyond_a_limit_load_of_loads_says_what_to_follow():
     with pytest.raises(ConvergenceError, match=r"limit load: sorosim\.continuation along a load, named as in sorosim"):
         sorosim.statics(robot)
     (name,) = [name for name in sorosim.scalars(robot) if name.startswith("loads") and name.endswith("moment[1]")]
-    assert len(sorosim.continuation(robot, name, 20.0, begin=0.0).folds) == 4
+    assert len(sorosim.continuation(robot, name, to=20.0, begin=0.0).folds) == 4
 
 
 def test_a_curve_may_begin_at_a_fold_and_at_a_dead_centre():
     robot = sprung_crank(0.6)
-    fold = sorosim.continuation(robot, "u.motor", 20.0).folds[0]
-    up = sorosim.continuation(robot, "u.motor", 0.0, begin=fold.parameter, q0=fold.q)
+    fold = sorosim.continuation(robot, "u.motor", to=20.0).folds[0]
+    up = sorosim.continuation(robot, "u.motor", to=0.0, begin=fold.parameter, q0=fold.q)
     assert up.complete
     assert len(up) > 3
     # no load holds the crank where it is in line with the spring: the moment is a cube there
-    dead = sorosim.continuation(sprung_crank(0.0), "u.motor", 20.0)
+    dead = sorosim.continuation(sprung_crank(0.0), "u.motor", to=20.0)
     assert dead.message == "came back to its start"
     assert len(dead.folds) == 2
     assert_allclose(dead.parameter, [crank_moment(q[0], 0.0) for q in dead.q], rtol=0, atol=1e-9)
@@ -344,7 +344,7 @@ def test_files_keep_everything(found, tmp_path):
 
 
 def test_flutter_is_kept_in_files(tmp_path):
-    wanted = sorosim.continuation(zieglers_column(), f"{LOAD}[0]", -3.0)
+    wanted = sorosim.continuation(zieglers_column(), f"{LOAD}[0]", to=-3.0)
     wanted.save(tmp_path / "flutter.h5")
     got = sorosim.open(tmp_path / "flutter.h5").points[0]
     assert got.frequency == wanted.points[0].frequency
@@ -397,7 +397,7 @@ def test_diagrams_show_curves_points_and_shapes(tmp_path):
 
 
 def test_axes_have_units():
-    found = sorosim.continuation(tendon_arch(), "u.cord", 600.0, max_points=8)
+    found = sorosim.continuation(tendon_arch(), "u.cord", to=600.0, max_points=8)
     figure = found.plot(y="arm z")
     assert figure.axes[0].get_xlabel() == "u.cord [N]"
     assert figure.axes[0].get_ylabel() == "z of the tip of arm [m]"
@@ -408,7 +408,7 @@ def test_axes_have_units():
 
 def test_the_default_axis_is_of_something_that_moves():
     # both ends of the arch are hinged to the ground, of the other one the crown is a tip
-    found = sorosim.continuation(tendon_arch(), "u.cord", 600.0, max_points=8)
+    found = sorosim.continuation(tendon_arch(), "u.cord", to=600.0, max_points=8)
     assert found.plot(shapes=0).axes[0].get_ylabel().startswith("arm.")
     assert snapping().plot(shapes=0).axes[0].get_ylabel() == "z of the tip of left [m]"
 

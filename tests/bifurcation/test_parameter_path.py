@@ -93,7 +93,7 @@ def test_what_is_no_factor_is_made_anew(ring):
 def test_jacobians_of_the_unknowns_are_the_differences_of_their_residuals(ring, name):
     rng = np.random.default_rng(5)
     path = path_of(ring, [name], rng)
-    eq = sorosim.statics(path.robot(0.0), path.inputs(0.0), path.driven(0.0))
+    eq = sorosim.statics(path.robot(0.0), path.inputs(0.0), driven=path.driven(0.0))
     family = EquilibriumFamily(path, eq.q, 0.0, 2.0)
     x = family.unknowns(eq.q, 0.0)
     r, J, slope = family.evaluate(x, 0.0)

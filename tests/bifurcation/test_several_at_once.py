@@ -43,7 +43,7 @@ SQUARE, SQUARE_INERTIA = {"rectangle": {"y": 0.01, "z": 0.01}}, 0.01**4 / 12.0
 )
 def test_a_column_that_buckles_to_all_sides_has_one_branch_point_and_none_behind_it(section, inertia, strain):
     load = euler(inertia)
-    found = sorosim.continuation(pressed(section, **strain), ALONG, -2.5 * load, branches=True)
+    found = sorosim.continuation(pressed(section, **strain), ALONG, to=-2.5 * load, branches=True)
     (point,) = found.points
     # elongation shortens it, shear softens it: both by 1e-3 or less
     assert point.parameter == pytest.approx(-load, rel=1e-4 if len(strain) == 1 else 1e-3)
@@ -53,7 +53,7 @@ def test_a_column_that_buckles_to_all_sides_has_one_branch_point_and_none_behind
     # the plane one, whose motion across the plane is held
     plane = sorosim.continuation(
         pressed(section, **{f"{k}_y" if k == "bending" else f"{k}_z" if k == "shear" else k: n
-                            for k, n in strain.items() if k != "torsion"}), ALONG, -2.5 * load, branches=True,
+                            for k, n in strain.items() if k != "torsion"}), ALONG, to=-2.5 * load, branches=True,
     ).branches[0]  # fmt: skip
     far = np.hypot(*plane.tip()[-1, 1:])
     for branch in found.branches:
@@ -71,7 +71,7 @@ def test_a_column_that_buckles_to_all_sides_has_one_branch_point_and_none_behind
 @pytest.mark.parametrize("apart", [1e-2, 1e-4])
 def test_two_branch_points_in_one_step_are_two(apart):
     section = {"rectangle": {"y": 0.01, "z": 0.01 * (1.0 + apart)}}
-    found = sorosim.continuation(pressed(section, bending=4), ALONG, -12.0, branches=True)
+    found = sorosim.continuation(pressed(section, bending=4), ALONG, to=-12.0, branches=True)
     weak, strong = found.points
     # of the width b and the thickness h: b^3 h and b h^3
     assert strong.parameter / weak.parameter == pytest.approx((1.0 + apart) ** 2, rel=1e-9)
@@ -82,7 +82,7 @@ def test_two_branch_points_in_one_step_are_two(apart):
 
 def test_two_that_cannot_be_told_apart_are_one_with_both_directions():
     section = {"rectangle": {"y": 0.01, "z": 0.01 * (1.0 + 1e-6)}}
-    found = sorosim.continuation(pressed(section, bending=4), ALONG, -12.0, branches=True)
+    found = sorosim.continuation(pressed(section, bending=4), ALONG, to=-12.0, branches=True)
     (point,) = found.points
     assert point.after.buckling == 2
     assert len(point.directions) == 2
@@ -100,13 +100,13 @@ def ritz(n):
 
 @cache
 def usual_loads():
-    found = sorosim.continuation(pressed({"rectangle": {"y": 0.02, "z": 0.01}}, bending_y=5), ALONG, -900.0)
+    found = sorosim.continuation(pressed({"rectangle": {"y": 0.02, "z": 0.01}}, bending_y=5), ALONG, to=-900.0)
     return [-point.parameter / euler(stiffness(0.01) / YOUNG) for point in found.points]
 
 
-@pytest.mark.parametrize("steps", [{"step": 0.5, "max_step": 0.5}, {"step": 0.01, "max_step": 0.02}])
+@pytest.mark.parametrize("steps", [{"ds": 0.5, "ds_max": 0.5}, {"ds": 0.01, "ds_max": 0.02}])
 def test_eulers_loads_do_not_depend_on_steps(steps):
-    found = sorosim.continuation(pressed({"rectangle": {"y": 0.02, "z": 0.01}}, bending_y=5), ALONG, -900.0, **steps)
+    found = sorosim.continuation(pressed({"rectangle": {"y": 0.02, "z": 0.01}}, bending_y=5), ALONG, to=-900.0, **steps)
     assert [point.kind for point in found.points] == ["branch"] * 4
     loads = [-point.parameter / euler(stiffness(0.01) / YOUNG) for point in found.points]
     # of fourth order in the quarter waves between 12 points: 1, 3, 5 and 7
@@ -123,7 +123,7 @@ def test_neither_points_nor_branches_depend_on_the_size_of_a_robot(size):
         load = {"link": "arm", "s": 1.0, "force": [0, 0, 0]}
         arms = {"arm": arm(section, LENGTH * size, bending_y=5, elongation=1)}
         column = robot("column", links=arms, loads={"load": {"wrench": load}})
-        return sorosim.continuation(column, ALONG, -25.0 * size**2, branches=True)
+        return sorosim.continuation(column, ALONG, to=-25.0 * size**2, branches=True)
 
     usual, other = at(1.0), at(size)
     assert other.points[0].parameter == pytest.approx(size**2 * usual.points[0].parameter, rel=1e-12)
@@ -168,7 +168,7 @@ def test_a_column_under_a_force_that_follows_it_flutters_in_both_planes(apart):
     arms = {"arm": arm({"rectangle": {"y": 0.01, "z": 0.01 * (1.0 + apart)}}, bending=6)}
     load = {"link": "arm", "s": 1.0, "force": [0, 0, 0], "frame": "body"}
     column = robot("Beck's column", links=arms, loads={"load": {"wrench": load}})
-    found = sorosim.continuation(column, ALONG, -100.0)
+    found = sorosim.continuation(column, ALONG, to=-100.0)
     assert {point.kind for point in found.points} == {"flutter"}
     # Beck 1952: 20.05 EI/L^2, of a thick column less
     loads = [-point.parameter * LENGTH**2 / (YOUNG * SQUARE_INERTIA) for point in found.points]
@@ -185,11 +185,11 @@ def test_a_column_under_a_force_that_follows_it_flutters_in_both_planes(apart):
 
 def test_a_lamp_that_may_slide_is_followed_where_it_stands():
     lamp = sorosim.load("jumping_lamp")
-    found = sorosim.continuation(lamp, "u.ankle", 0.5)
+    found = sorosim.continuation(lamp, "u.ankle", to=0.5)
     assert found.complete
     assert not found.points
     # without friction it may slide; else nothing depends on where it is
-    held = sorosim.continuation(lamp, "u.ankle", 0.5, driven={"along": 0.0})
+    held = sorosim.continuation(lamp, "u.ankle", to=0.5, driven={"along": 0.0})
     assert_allclose(found.q[-1, 1:], held.q[-1, 1:], rtol=0, atol=1e-9)
     assert found.at(0.5)[0].residual_norm < 1e-9
 
@@ -201,7 +201,7 @@ def ball(**joint):
 
 
 def test_a_pole_on_a_ball_falls_to_all_sides_and_stays_on_its_way():
-    found = sorosim.continuation(ball(), "links.a.body.mass", 2.0, begin=0.1, branches=True)
+    found = sorosim.continuation(ball(), "links.a.body.mass", to=2.0, begin=0.1, branches=True)
     (point,) = found.points
     assert point.parameter == pytest.approx(3.0 / (9.81 * 0.5), rel=1e-9)  # the spring against the weight
     assert len(found.branches) == 4
@@ -226,7 +226,7 @@ def pendulum(**joint):
 
 
 def test_a_pendulum_that_has_turned_once_is_where_it_was():
-    found = sorosim.continuation(pendulum(), "u.motor", 10.0, begin=0.0, q0=[np.pi / 2.0])
+    found = sorosim.continuation(pendulum(), "u.motor", to=10.0, begin=0.0, q0=[np.pi / 2.0])
     assert found.message == "came back to its start"
     assert found.complete
     # the motor holds m g l at most, up and down
@@ -239,7 +239,7 @@ def test_a_pendulum_that_has_turned_once_is_where_it_was():
 
 
 def test_a_spring_counts_turns():
-    found = sorosim.continuation(pendulum(stiffness=0.1), "u.motor", 3.0, begin=0.0, q0=[np.pi / 2.0])
+    found = sorosim.continuation(pendulum(stiffness=0.1), "u.motor", to=3.0, begin=0.0, q0=[np.pi / 2.0])
     assert found.message == "reached the end of the range"
 
 
@@ -247,6 +247,6 @@ def test_a_robot_without_a_free_coordinate_gives_the_torque_that_holds_it():
     links = {"a": {"joint": {"revolute": {"axis": [0, 1, 0]}},
                    "body": {"mass": 1.0, "centre": [0.5, 0, 0], "inertia": [0.01, 0.01, 0.01]}}}  # fmt: skip
     held = sorosim.load({"sorosim": 1, "name": "held", "gravity": [0, 0, -9.81], "links": links})
-    found = sorosim.continuation(held, "driven.a", "90 deg", begin=0.0)
+    found = sorosim.continuation(held, "driven.a", to="90 deg", begin=0.0)
     assert found.complete
     assert_allclose(found.driven["a"], -4.905 * np.cos(found.parameter), rtol=0, atol=1e-12)

@@ -221,7 +221,7 @@ def test_what_springs_hold_in_the_air_has_their_frequencies():
     assert isinstance(context.equilibrium, str)
     weightless = sorosim.load({"sorosim": 1, "gravity": [0, 0, 0], "links": {"ball": ball}, "loads": springs})
     q = robot.initial_q
-    K = -weightless.inverse_dynamics_derivatives(q, 0 * q, 0 * q).dtau_dq
+    K = -weightless.inverse_dynamics_derivatives(q, 0 * q, qdd=0 * q).dtau_dq
     expected = np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(robot.mass_matrix(q), K)).real)) / (2 * np.pi)
     assert max(context.frequencies) == pytest.approx(expected.max(), rel=1e-9)
     reported = [f.where for f in examine(robot) if f.level == ODD]

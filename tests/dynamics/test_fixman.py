@@ -211,7 +211,7 @@ def test_forward_dynamics_with_driven_coordinates(seed):
     for robot, given in ((moved, {}), (bare, {name: float(rng.normal()) for name in names})):
         u = rng.normal(size=len(robot.actuator_names))
         found, expected = (
-            robot.forward_dynamics(q, qd, u, driven=given, algorithm=name) for name in ("fixman", "articulated")
+            robot.forward_dynamics(q, qd, u=u, driven_qdd=given, algorithm=name) for name in ("fixman", "articulated")
         )
         error, allowed = scaled_error(robot, q, found, expected)
         assert error < 10.0 * allowed  # biases of the two sum in another order
@@ -239,7 +239,7 @@ def test_ten_thousand_links_in_linear_room():
     zero = np.zeros(10_000)
     tracemalloc.start()
     one, other = (robot.forward_dynamics(q, zero, algorithm=name) for name in ("fixman", "articulated"))
-    b = robot.inverse_dynamics(q, zero, one) - robot.internal_force(q, zero)
+    b = robot.inverse_dynamics(q, zero, qdd=one) - robot.internal_force(q, zero)
     room = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert room < 10_000 * 12_000  # bytes; a single matrix of all coordinates would take 80 kB for each

@@ -35,14 +35,14 @@ def digits(robot, q):
 def test_articulated_bodies_give_the_accelerations_of_the_mass_matrix(seed):
     robot = tree(seed)
     q, qd, _, _, u, _ = state(robot, seed)
-    composite = robot.forward_dynamics(q, qd, u, algorithm="composite")
-    articulated = robot.forward_dynamics(q, qd, u, algorithm="articulated")
+    composite = robot.forward_dynamics(q, qd, u=u, algorithm="composite")
+    articulated = robot.forward_dynamics(q, qd, u=u, algorithm="articulated")
     # scaled: what is light is fast
     d = np.sqrt(np.diag(robot.mass_matrix(q)))
     assert relative_error(d * articulated, d * composite) < digits(robot, q)
     # and both solve the equations of motion
-    rest = robot.inverse_dynamics(q, qd, articulated) - robot.internal_force(q, qd, u)
-    size = np.abs(robot.mass_matrix(q)) @ np.abs(articulated) + np.abs(robot.internal_force(q, qd, u))
+    rest = robot.inverse_dynamics(q, qd, qdd=articulated) - robot.internal_force(q, qd, u=u)
+    size = np.abs(robot.mass_matrix(q)) @ np.abs(articulated) + np.abs(robot.internal_force(q, qd, u=u))
     assert (np.abs(rest) <= 1e-10 * size.max()).all()
 
 
@@ -57,7 +57,7 @@ def test_unit_calls_of_inverse_dynamics_are_the_bias_and_the_mass_matrix(seed):
     assert (
         np.abs(unit_columns(robot.engine, q, columns) - M[:, columns]) <= 1000 * EPS * np.outer(d, d[columns])
     ).all()
-    found, expected = (robot.forward_dynamics(q, qd, u, algorithm=name) for name in ("unit", "composite"))
+    found, expected = (robot.forward_dynamics(q, qd, u=u, algorithm=name) for name in ("unit", "composite"))
     assert relative_error(d * found, d * expected) < digits(robot, q)
 
 
@@ -67,8 +67,8 @@ def test_derivatives_by_solves_and_by_multiplication(seed, algorithm):
     robot = tree(seed)
     q, qd, _, _, u, _ = state(robot, seed)
     d = np.sqrt(np.diag(robot.mass_matrix(q)))
-    found = robot.forward_dynamics_derivatives(q, qd, u, algorithm=algorithm)
-    expected = robot.forward_dynamics_derivatives(q, qd, u, algorithm="composite")
+    found = robot.forward_dynamics_derivatives(q, qd, u=u, algorithm=algorithm)
+    expected = robot.forward_dynamics_derivatives(q, qd, u=u, algorithm="composite")
     for a, b in zip(found[1:3], expected[1:3], strict=True):
         assert relative_error(d[:, None] * a / d, d[:, None] * b / d) < digits(robot, q)
     assert relative_error(d[:, None] * found.dqdd_du, d[:, None] * expected.dqdd_du) < digits(robot, q)
@@ -81,7 +81,8 @@ def test_hybrid_dynamics(seed):
     known = np.flatnonzero(rng.random(robot.ndof) < 0.4)
     d = np.sqrt(np.diag(robot.mass_matrix(q)))
     found, expected = (
-        robot.hybrid_dynamics(q, qd, qdd, tau, known, algorithm=name) for name in ("articulated", "composite")
+        robot.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=known, algorithm=name)
+        for name in ("articulated", "composite")
     )
     assert relative_error(d * found.qdd, d * expected.qdd) < digits(robot, q)
     assert relative_error(found.tau / d, expected.tau / d) < digits(robot, q)
@@ -89,7 +90,7 @@ def test_hybrid_dynamics(seed):
     free = np.setdiff1d(np.arange(robot.ndof), known)
     np.testing.assert_array_equal(found.tau[free], tau[free])
     derivatives = [
-        robot.hybrid_dynamics_derivatives(q, qd, qdd, tau, known, algorithm=name)
+        robot.hybrid_dynamics_derivatives(q, qd, qdd=qdd, tau=tau, known=known, algorithm=name)
         for name in ("articulated", "composite")
     ]
     for a, b in zip(*(one[2:4] for one in derivatives), strict=True):
@@ -101,9 +102,9 @@ def test_hybrid_dynamics(seed):
 def test_all_known_is_inverse_dynamics():
     robot = tree(4)
     q, qd, qdd, tau, _, _ = state(robot, 4)
-    found = robot.hybrid_dynamics(q, qd, qdd, tau, np.arange(robot.ndof), algorithm="articulated")
+    found = robot.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=np.arange(robot.ndof), algorithm="articulated")
     np.testing.assert_array_equal(found.qdd, qdd)
-    assert relative_error(found.tau, robot.inverse_dynamics(q, qd, qdd)) < 1e-12
+    assert relative_error(found.tau, robot.inverse_dynamics(q, qd, qdd=qdd)) < 1e-12
 
 
 def test_driven_joints_and_loads_are_known_to_all():
@@ -111,7 +112,8 @@ def test_driven_joints_and_loads_are_known_to_all():
     q, qd, _, _, _, rng = state(robot, 1)
     driven = {link.name: float(rng.normal()) for link in robot.links if link.joint.kind == "revolute"}
     one, other, third = (
-        robot.forward_dynamics(q, qd, driven=driven, algorithm=name) for name in ("composite", "articulated", "unit")
+        robot.forward_dynamics(q, qd, driven_qdd=driven, algorithm=name)
+        for name in ("composite", "articulated", "unit")
     )
     assert relative_error(other, one) < 1e-8
     assert relative_error(third, one) < 1e-6
@@ -180,7 +182,7 @@ def test_a_massless_link_between_joints_with_motions_in_common_is_refused(rng, p
             robot.forward_dynamics(q, zero, algorithm=algorithm)
         if algorithm in ("composite", "articulated"):
             with pytest.raises(ModelError, match="expected a coordinate that moves mass"):
-                robot.hybrid_dynamics(q, zero, zero, zero, known, algorithm=algorithm)
+                robot.hybrid_dynamics(q, zero, qdd=zero, tau=zero, known=known, algorithm=algorithm)
 
 
 @pytest.mark.parametrize("place", [[0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
@@ -213,13 +215,13 @@ def test_room_for_derivatives_is_made_when_there_are_any():
     robot = tree(1)
     q, qd, _, _, u, _ = state(robot, 1)
     shape = (2, robot.ndof, robot.ndof)
-    first = robot.forward_dynamics(q, qd, u)
+    first = robot.forward_dynamics(q, qd, u=u)
     assert robot.engine.workspace.matrix.shape == (2, 0, 0)
     pose = robot.engine.workspace.pose
-    found = robot.forward_dynamics_derivatives(q, qd, u)
+    found = robot.forward_dynamics_derivatives(q, qd, u=u)
     assert robot.engine.workspace.matrix.shape == shape
     assert robot.engine.workspace.pose is pose  # all else is the same room
-    np.testing.assert_array_equal(robot.forward_dynamics(q, qd, u), first)
+    np.testing.assert_array_equal(robot.forward_dynamics(q, qd, u=u), first)
     np.testing.assert_allclose(found.qdd, first, rtol=1e-12, atol=1e-12 * np.abs(first).max())
 
 
@@ -228,4 +230,4 @@ def test_ready_gives_the_internal_force():
     q, qd, _, _, u, _ = state(robot, 1)
     engine = robot.engine
     found = engine.evaluate(task.PREPARE, q, qd, np.zeros(robot.ndof), u)
-    np.testing.assert_allclose(found.tau, robot.internal_force(q, qd, u), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(found.tau, robot.internal_force(q, qd, u=u), rtol=1e-14, atol=1e-14)

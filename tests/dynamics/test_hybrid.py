@@ -46,8 +46,8 @@ def scaled_condition(M):
 def test_hybrid_dynamics_finds_what_is_missing(tree):
     """From qdd to tau by inverse dynamics; then from half of both to the other halves."""
     robot, (q, qd, qdd, _), known = tree
-    tau, M = robot.inverse_dynamics(q, qd, qdd), robot.mass_matrix(q)
-    found = robot.hybrid_dynamics(q, qd, np.where(known, qdd, 7.0), np.where(known, 7.0, tau), known)
+    tau, M = robot.inverse_dynamics(q, qd, qdd=qdd), robot.mass_matrix(q)
+    found = robot.hybrid_dynamics(q, qd, qdd=np.where(known, qdd, 7.0), tau=np.where(known, 7.0, tau), known=known)
     rounding = 1e-15 * scaled_condition(M[np.ix_(~known, ~known)])
     weight = np.sqrt(np.diag(M))
     size = np.abs(weight * qdd).max() + np.abs(tau / weight).max()
@@ -58,22 +58,24 @@ def test_hybrid_dynamics_finds_what_is_missing(tree):
 
 def test_its_ends_are_inverse_and_forward_dynamics(tree):
     robot, (q, qd, qdd, u), _ = tree
-    everything = robot.hybrid_dynamics(q, qd, qdd, 0.0 * q, np.arange(robot.ndof), algorithm="composite")
-    assert relative_error(everything.tau, robot.inverse_dynamics(q, qd, qdd)) < 1e-15
+    everything = robot.hybrid_dynamics(q, qd, qdd=qdd, tau=0.0 * q, known=np.arange(robot.ndof), algorithm="composite")
+    assert relative_error(everything.tau, robot.inverse_dynamics(q, qd, qdd=qdd)) < 1e-15
     for algorithm in HYBRID:  # the same bits
-        nothing = robot.hybrid_dynamics(q, qd, 0.0 * q, robot.internal_force(q, qd, u), [], algorithm=algorithm)
-        np.testing.assert_array_equal(nothing.qdd, robot.forward_dynamics(q, qd, u, algorithm=algorithm))
+        nothing = robot.hybrid_dynamics(
+            q, qd, qdd=0.0 * q, tau=robot.internal_force(q, qd, u=u), known=[], algorithm=algorithm
+        )
+        np.testing.assert_array_equal(nothing.qdd, robot.forward_dynamics(q, qd, u=u, algorithm=algorithm))
 
 
 def test_derivatives_of_hybrid_dynamics(tree):
     """Against differences; rows weighed so that all accelerations and forces count alike."""
     robot, (q, qd, qdd, _), known = tree
-    tau, size = robot.inverse_dynamics(q, qd, qdd), moderate(robot)
+    tau, size = robot.inverse_dynamics(q, qd, qdd=qdd), moderate(robot)
     weight = np.sqrt(np.diag(robot.mass_matrix(q)))
-    ours = robot.hybrid_dynamics_derivatives(q, qd, qdd, tau, known)
+    ours = robot.hybrid_dynamics_derivatives(q, qd, qdd=qdd, tau=tau, known=known)
 
-    def both(*state):
-        found = robot.hybrid_dynamics(*state, known)
+    def both(q, qd, qdd, tau):
+        found = robot.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=known)
         return np.concatenate([weight * found.qdd, found.tau / weight])
 
     given = np.where(known, qdd, tau)
@@ -107,17 +109,17 @@ def test_forward_dynamics_of_driven_coordinates_is_hybrid_dynamics(tree):
     u = np.array([v for v, name in zip(u, robot.actuator_names, strict=True) if name not in motors])
     driven = {name: float(a) for name, a, yes in zip(robot.coordinate_names, qdd, known, strict=True) if yes}
     for algorithm in HYBRID:
-        found = stripped.forward_dynamics(q, qd, u, driven=driven, algorithm=algorithm)
-        force = stripped.internal_force(q, qd, u)
-        expected = robot.hybrid_dynamics(q, qd, qdd, force, known, algorithm=algorithm).qdd
+        found = stripped.forward_dynamics(q, qd, u=u, driven_qdd=driven, algorithm=algorithm)
+        force = stripped.internal_force(q, qd, u=u)
+        expected = robot.hybrid_dynamics(q, qd, qdd=qdd, tau=force, known=known, algorithm=algorithm).qdd
         assert relative_error(found, expected) < 1e-12
-    found = stripped.forward_dynamics(q, qd, u, driven=driven, algorithm="composite")
-    derivatives = stripped.forward_dynamics_derivatives(q, qd, u, driven=driven, algorithm="composite")
+    found = stripped.forward_dynamics(q, qd, u=u, driven_qdd=driven, algorithm="composite")
+    derivatives = stripped.forward_dynamics_derivatives(q, qd, u=u, driven_qdd=driven, algorithm="composite")
     np.testing.assert_array_equal(derivatives.qdd, found)
     np.testing.assert_array_equal(derivatives.dqdd_dq[known], 0.0)
     # their equation on the free rows, M dqdd = d(tau - ID): exact whatever the condition of M
-    inverse, internal = (stripped.inverse_dynamics_derivatives(q, qd, found),
-                         stripped.internal_force_derivatives(q, qd, u))  # fmt: skip
+    inverse, internal = (stripped.inverse_dynamics_derivatives(q, qd, qdd=found),
+                         stripped.internal_force_derivatives(q, qd, u=u))  # fmt: skip
     for ours, right in ((derivatives.dqdd_dq, internal.dtau_dq - inverse.dtau_dq),
                         (derivatives.dqdd_dqd, internal.dtau_dqd - inverse.dtau_dqd),
                         (derivatives.dqdd_du, internal.B)):  # fmt: skip
@@ -168,7 +170,7 @@ def test_driven_coordinates_follow_their_motion_and_their_forces_do_the_work():
     accelerations = np.array([-0.8 * np.sin(4 * t[k]), 4.5 * np.cos(3 * t[k]), -0.2 * np.sin(t[k])])
     qdd = np.zeros(robot.ndof)
     qdd[known] = accelerations
-    found = robot.hybrid_dynamics(run.q[k], run.qd[k], qdd, force, known)
+    found = robot.hybrid_dynamics(run.q[k], run.qd[k], qdd=qdd, tau=force, known=known)
     given = [run.driven[name][k] for name in MOTIONS]
     np.testing.assert_allclose(found.tau[known] - force[known], given, rtol=1e-10)
 
@@ -196,7 +198,7 @@ def test_statics_of_driven_coordinates_of_several_kinds():
     for name, value in held.items():
         assert found.q[layout.coordinate(name, "")] == pytest.approx(value)
     zero = np.zeros(robot.ndof)
-    residual = robot.inverse_dynamics(found.q, zero, zero) - robot.internal_force(found.q, zero)
+    residual = robot.inverse_dynamics(found.q, zero, qdd=zero) - robot.internal_force(found.q, zero)
     for name, force in found.driven.items():
         index = layout.coordinate(name, "")
         assert residual[index] == pytest.approx(force, rel=1e-9)
@@ -246,7 +248,7 @@ def test_a_robot_may_be_driven_altogether(tmp_path):
                      "ball.spherical.ry": -0.2 * np.sin(t), "ball.spherical.rx": -2.5 * np.sin(5 * t)}  # fmt: skip
     for name, acceleration in accelerations.items():
         qdd[robot.coordinate_names.index(name)] = acceleration
-    force = robot.inverse_dynamics(q, qd, qdd) - robot.internal_force(q, qd)
+    force = robot.inverse_dynamics(q, qd, qdd=qdd) - robot.internal_force(q, qd)
     for name in ALL_DRIVEN:
         np.testing.assert_allclose(run.driven[name][40], force[robot.engine.layout.coordinate(name, "")], atol=1e-12)
 

@@ -84,22 +84,22 @@ def test_the_random_trees_have_everything():
 def test_inverse_dynamics_derivatives(tree, regime):
     robot, (q, qd, qdd, _), size = tree
     qd, qdd = REGIMES[regime][0] * qd, REGIMES[regime][1] * qdd
-    ours = robot.inverse_dynamics_derivatives(q, qd, qdd)
-    by_q = jacobian(lambda x: robot.inverse_dynamics(x, qd, qdd), q, STEPS, 8, size)
-    by_qd = jacobian(lambda x: robot.inverse_dynamics(q, x, qdd), qd, 2.0, 2, size)
-    by_qdd = jacobian(lambda x: robot.inverse_dynamics(q, qd, x), qdd, 10.0, 2, size)
+    ours = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
+    by_q = jacobian(lambda x: robot.inverse_dynamics(x, qd, qdd=qdd), q, STEPS, 8, size)
+    by_qd = jacobian(lambda x: robot.inverse_dynamics(q, x, qdd=qdd), qd, 2.0, 2, size)
+    by_qdd = jacobian(lambda x: robot.inverse_dynamics(q, qd, qdd=x), qdd, 10.0, 2, size)
     check(f"inverse dynamics by q, {regime}", ours.dtau_dq, by_q, SMOOTH)
     check(f"inverse dynamics by qd, {regime}", ours.dtau_dqd, by_qd, EXACT)
     check(f"inverse dynamics by qdd, {regime}", ours.mass_matrix, by_qdd, EXACT)
-    check("inverse dynamics itself", ours.tau, robot.inverse_dynamics(q, qd, qdd), 1e-13)
+    check("inverse dynamics itself", ours.tau, robot.inverse_dynamics(q, qd, qdd=qdd), 1e-13)
 
 
 def test_internal_force_derivatives(tree):
     robot, (q, qd, _, u), size = tree
-    ours = robot.internal_force_derivatives(q, qd, u)
-    by_q = jacobian(lambda x: robot.internal_force(x, qd, u), q, STEPS, 8, size)
-    by_qd = jacobian(lambda x: robot.internal_force(q, x, u), qd, (0.4, 0.2, 0.1), 8, size)
-    by_u = jacobian(lambda x: robot.internal_force(q, qd, x), u, 5.0, 2)
+    ours = robot.internal_force_derivatives(q, qd, u=u)
+    by_q = jacobian(lambda x: robot.internal_force(x, qd, u=u), q, STEPS, 8, size)
+    by_qd = jacobian(lambda x: robot.internal_force(q, x, u=u), qd, (0.4, 0.2, 0.1), 8, size)
+    by_u = jacobian(lambda x: robot.internal_force(q, qd, u=x), u, 5.0, 2)
     check("internal force by q", ours.dtau_dq, by_q, SMOOTH)
     check("internal force by qd", ours.dtau_dqd, by_qd, SMOOTH)
     check("internal force by u", ours.B, by_u, EXACT)
@@ -115,9 +115,9 @@ def test_forward_dynamics_derivatives_solve_their_equation(tree, regime):
     """M dqdd = d(tau - ID) at qdd held: free of the condition number of M; the right-hand sides are checked above."""
     robot, (q, qd, _, u), _ = tree
     qd = REGIMES[regime][0] * qd
-    ours = robot.forward_dynamics_derivatives(q, qd, u)
-    inverse_d = robot.inverse_dynamics_derivatives(q, qd, ours.qdd)
-    internal = robot.internal_force_derivatives(q, qd, u)
+    ours = robot.forward_dynamics_derivatives(q, qd, u=u)
+    inverse_d = robot.inverse_dynamics_derivatives(q, qd, qdd=ours.qdd)
+    internal = robot.internal_force_derivatives(q, qd, u=u)
     M = inverse_d.mass_matrix
     for name, found, right in (
         ("", ours.qdd, internal.tau - inverse_d.tau + M @ ours.qdd),
@@ -140,13 +140,13 @@ def test_forward_dynamics_derivatives_by_differences(tree):
     """
     robot, (q, qd, _, u), size = tree
     qd = qd * (robot.ndof % 2)
-    ours = robot.forward_dynamics_derivatives(q, qd, u)
+    ours = robot.forward_dynamics_derivatives(q, qd, u=u)
     M = robot.mass_matrix(q)
     weight = np.sqrt(np.diag(M))[:, None]
     rounding = 1e-16 * np.linalg.cond(M / weight / weight.T)
-    by_q = jacobian(lambda x: robot.forward_dynamics(x, qd, u), q, (0.02, 0.01, 0.005, 0.0025), 8, size)
-    by_qd = jacobian(lambda x: robot.forward_dynamics(q, x, u), qd, (0.4, 0.2, 0.1), 8, size)
-    by_u = jacobian(lambda x: robot.forward_dynamics(q, qd, x), u, 5.0, 2)
+    by_q = jacobian(lambda x: robot.forward_dynamics(x, qd, u=u), q, (0.02, 0.01, 0.005, 0.0025), 8, size)
+    by_qd = jacobian(lambda x: robot.forward_dynamics(q, x, u=u), qd, (0.4, 0.2, 0.1), 8, size)
+    by_u = jacobian(lambda x: robot.forward_dynamics(q, qd, u=x), u, 5.0, 2)
     value = np.abs(weight[:, 0] * ours.qdd).max()
     for name, found, differences, scale, step in (
         ("q", ours.dqdd_dq, by_q, size, 0.0025),
@@ -161,7 +161,7 @@ def test_forward_dynamics_derivatives_by_differences(tree):
         bound = rounding * (1.0 + value / step / np.abs(b).max())
         WORST.note(f"forward dynamics by {name}, over rounding", error / bound)
         assert error <= 1e-11 + 30.0 * bound
-    assert relative_error(ours.qdd, robot.forward_dynamics(q, qd, u)) <= rounding
+    assert relative_error(ours.qdd, robot.forward_dynamics(q, qd, u=u)) <= rounding
 
 
 def test_jacobians_are_slopes_of_poses_along_the_manifold(tree):
@@ -182,10 +182,10 @@ def test_poses_and_jacobians_anywhere(tree):
     rng = np.random.default_rng(robot.ndof)
     for link in robot.links:
         for s in (0.0, 1.0, float(rng.uniform()), float(rng.uniform())):
-            g, J = robot.pose(q, link.name, s), robot.jacobian(q, link.name, s)
+            g, J = robot.pose(q, link.name, s=s), robot.jacobian(q, link.name, s=s)
 
-            def motion(t, direction, place=(link.name, s), start=g):
-                return log_se3(inverse(start) @ robot.pose(q + t * direction, *place))
+            def motion(t, direction, link=link.name, s=s, start=g):
+                return log_se3(inverse(start) @ robot.pose(q + t * direction, link, s=s))
 
             # along random directions, in which every column has a share
             direction = size * rng.normal(size=robot.ndof)
@@ -197,13 +197,13 @@ def test_poses_and_jacobians_anywhere(tree):
     s = float(rng.uniform())
     noded = robot.with_loads(probe=Wrench(rod, s, moment=((0.0,) * 6)[:3], force=((0.0,) * 6)[3:]))
     assert np.abs(noded.engine.layout.links[rod].X / noded.engine.layout.links[rod].X[-1] - s).min() < 1e-9
-    check("pose of a node there", robot.pose(q, rod, s), noded.pose(q, rod, s), 1e-14)
-    check("J of a node there", robot.jacobian(q, rod, s), noded.jacobian(q, rod, s), 1e-13)
+    check("pose of a node there", robot.pose(q, rod, s=s), noded.pose(q, rod, s=s), 1e-14)
+    check("J of a node there", robot.jacobian(q, rod, s=s), noded.jacobian(q, rod, s=s), 1e-13)
 
 
 def test_poses_of_several_places_are_those_of_each(tree):
     robot, (q, _, _, _), _ = tree
     for link in robot.links:
         s = [0.9, 0.0, 1.0, 0.3]
-        together = robot.poses(q, link.name, s)
-        np.testing.assert_array_equal(together, np.stack([robot.pose(q, link.name, x) for x in s]))
+        together = robot.poses(q, link.name, s=s)
+        np.testing.assert_array_equal(together, np.stack([robot.pose(q, link.name, s=x) for x in s]))

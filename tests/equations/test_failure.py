@@ -70,7 +70,7 @@ def test_statics_under_too_large_a_pull_names_what_is_unbalanced(arm):
     # the number is that of the state itself: what is unbalanced there at the full load
     state = error.partial
     zero = np.zeros(arm.ndof)
-    unbalanced = arm.inverse_dynamics(state.q, zero, zero) - arm.internal_force(state.q, zero, [1e4])
+    unbalanced = arm.inverse_dynamics(state.q, zero, qdd=zero) - arm.internal_force(state.q, zero, u=[1e4])
     assert abs(unbalanced[arm.coordinate_names.index(report.where)]) == pytest.approx(report.residual, rel=1e-9)
     assert 0.0 < report.relative <= 1.0 + 1e-9
 
@@ -262,7 +262,7 @@ def test_a_mechanism_driven_beyond_its_reach_names_the_loop(method):
 def test_the_coordinate_that_changes_fastest_is_that_of_the_equations(arm):
     error = failed(sorosim.simulate, arm, 2.0, u={"pull": "1/(1 - t)"})
     run = error.partial
-    qdd = arm.forward_dynamics(run.q[-1], run.qd[-1], run.u[-1], t=run.t[-1])
+    qdd = arm.forward_dynamics(run.q[-1], run.qd[-1], u=run.u[-1], t=run.t[-1])
     rates = np.maximum(np.abs(run.qd[-1]) / (1e-6 + 1e-3 * np.abs(run.q[-1])),
                        np.abs(qdd) / (1e-6 + 1e-3 * np.abs(run.qd[-1])))  # fmt: skip
     assert error.report.where == arm.coordinate_names[int(np.argmax(rates))]
@@ -317,7 +317,7 @@ def test_every_method_tells_how_far_it_is_and_where_it_was_interrupted(arm, meth
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
-        sorosim.simulate(arm, 10.0, 0.01, u={"pull": "sin(20*t)"}, method=method, progress=progress)
+        sorosim.simulate(arm, 10.0, dt_out=0.01, u={"pull": "sin(20*t)"}, method=method, progress=progress)
     assert len(told) > 3
     assert f"interrupted at t = {told[-1]:.6g} s" in str(caught.value)
     assert 2.5 < caught.value.partial.t[-1] <= told[-1]

@@ -86,7 +86,7 @@ def test_rates_are_the_nearest_ones_too():
     robot = linkage()
     q = sorosim.assemble(robot, ROUGH).q
     wanted = np.array([1.0, 0.2, -0.3])
-    found = sorosim.assemble(robot, q, wanted)
+    found = sorosim.assemble(robot, q, qd0=wanted)
     rows, M = robot.loop_rows(found.q, found.qd), robot.mass_matrix(found.q)
     assert_allclose(rows.rate, 0.0, atol=1e-14)
     # what was taken away is normal to all rates that are possible
@@ -96,7 +96,7 @@ def test_rates_are_the_nearest_ones_too():
 
 def test_held_and_driven_coordinates_stay():
     robot = linkage()
-    found = sorosim.assemble(robot, ROUGH, [1.0, 0, 0], held=["a"])
+    found = sorosim.assemble(robot, ROUGH, qd0=[1.0, 0, 0], fixed=["a"])
     assert found.q[0] == 0.9
     assert found.qd[0] == 1.0
     found = sorosim.assemble(robot, ROUGH, driven={"a": 0.7})
@@ -109,9 +109,9 @@ def test_what_cannot_be_closed_is_said():
         sorosim.assemble(linkage((6.2, 0.3)), ROUGH)
     assert caught.value.partial.shape == (3,)
     with pytest.raises(ConvergenceError, match="tear loop 'close' open"):
-        sorosim.assemble(linkage(), sorosim.assemble(linkage(), ROUGH).q, [1.0, 0, 0], held=["a", "b", "c"])
-    with pytest.raises(InputError, match="held"):
-        sorosim.assemble(linkage(), ROUGH, held="a")
+        sorosim.assemble(linkage(), sorosim.assemble(linkage(), ROUGH).q, qd0=[1.0, 0, 0], fixed=["a", "b", "c"])
+    with pytest.raises(InputError, match="fixed"):
+        sorosim.assemble(linkage(), ROUGH, fixed="a")
 
 
 def test_a_start_with_open_loops_is_refused():
@@ -158,7 +158,7 @@ def test_redundant_rows_make_no_difference(joint):
     """A planar linkage asks for what it has anyway: the motion is the same, and no force is wasted on it."""
     plain, robot = linkage(), linkage(joint=joint)
     q = sorosim.assemble(plain, ROUGH).q
-    rates = sorosim.assemble(plain, q, [1.0, 0, 0]).qd
+    rates = sorosim.assemble(plain, q, qd0=[1.0, 0, 0]).qd
     expected = plain.forward_dynamics(q, rates)
     assert_allclose(robot.forward_dynamics(q, rates), expected, rtol=1e-12)
     run = sorosim.simulate(robot, 0.2, q0=q, qd0=rates, method="lsoda", rtol=1e-9, atol=1e-11)

@@ -150,7 +150,7 @@ def test_a_pinned_cable_hangs_whatever_its_order_and_start(order, rng):
     pinned = cable(order)
     rest = sorosim.statics(pinned)  # from straight, which is an unstable compression
     # EI/(w L^3) = 4e-4: stiff ends flatten the cable by some part of a per cent of its length
-    assert -pinned.pose(rest.q, "r", 0.5)[2, 3] == pytest.approx(catenary(0.6, 0.5), abs=3e-3)
+    assert -pinned.pose(rest.q, "r", s=0.5)[2, 3] == pytest.approx(catenary(0.6, 0.5), abs=3e-3)
     assert rest.stable
     assert "neutral" in rest.message  # it spins about itself between its ball joints
     assert rest.linearize().stability == "neutral"
@@ -158,7 +158,7 @@ def test_a_pinned_cable_hangs_whatever_its_order_and_start(order, rng):
         q0 = rest.q + size * rng.normal(size=pinned.ndof)
         found = sorosim.statics(pinned, q0=q0)
         assert found.stable
-        assert pinned.pose(found.q, "r", 0.5)[2, 3] == pytest.approx(pinned.pose(rest.q, "r", 0.5)[2, 3], abs=1e-7)
+        assert pinned.pose(found.q, "r", s=0.5)[2, 3] == pytest.approx(pinned.pose(rest.q, "r", s=0.5)[2, 3], abs=1e-7)
 
 
 # -- loose joints ------------------------------------------------------------------------------------------------------
@@ -212,15 +212,15 @@ def test_a_rope_that_falls_on_another_one_lies_on_it():
     both, apart = ropes("1e4 N/m^1.5"), ropes("1e-12 N/m^1.5")
     hanging = sorosim.statics(apart).q
     half = both.ndof // 2
-    heights = [both.pose(hanging, name, 0.5)[2, 3] for name in ("low", "high")]
+    heights = [both.pose(hanging, name, s=0.5)[2, 3] for name in ("low", "high")]
     assert heights[1] < heights[0] - 0.01  # but for the contact the upper one would hang below the lower
     arch = hanging.copy()
     arch[half] += PI  # turned about its ends: rotation vectors of this joint are along its chord
-    if both.pose(arch, "high", 0.5)[2, 3] < 0.0 or max(gap[0] for gap in both.loop_gaps(arch).values()) > 0.1:
+    if both.pose(arch, "high", s=0.5)[2, 3] < 0.0 or max(gap[0] for gap in both.loop_gaps(arch).values()) > 0.1:
         arch[half:] = 0.0
     eq = sorosim.statics(both, q0=arch)
-    low, high = (eq.robot.pose(eq.q, name, 0.5)[:3, 3] for name in ("low", "high"))
-    assert both.pose(arch, "high", 0.5)[2, 3] > both.pose(arch, "low", 0.5)[2, 3]
+    low, high = (eq.robot.pose(eq.q, name, s=0.5)[:3, 3] for name in ("low", "high"))
+    assert both.pose(arch, "high", s=0.5)[2, 3] > both.pose(arch, "low", s=0.5)[2, 3]
     assert eq.stable
     assert eq.contacts.n > 0
     # a diameter apart, less what surfaces give under the weight of a rope: (0.5 N/1e4 N/m^1.5)^(2/3) = 1.4 mm

@@ -53,7 +53,7 @@ def test_what_is_not_given_comes_from_the_description():
     assert np.allclose(run.t, [0, 0.1, 0.2, 0.3])
     assert run.q[0, 0] == 0.4
     assert {name: run.options[name] for name in block} == block
-    same = sorosim.simulate(SWING, 0.3, 0.1, q0=run.q[0], method="cvode", rtol=1e-5, atol=1e-7)
+    same = sorosim.simulate(SWING, 0.3, dt_out=0.1, q0=run.q[0], method="cvode", rtol=1e-5, atol=1e-7)
     assert np.array_equal(run.q, same.q)
     over = sorosim.simulate(swing(simulate=block), t_end=0.2)
     assert over.t[-1] == 0.2
@@ -61,7 +61,7 @@ def test_what_is_not_given_comes_from_the_description():
 
 def test_from_equilibrium_nothing_moves():
     u = {"cable1": 8.0, "cable5": 3.0}
-    run = sorosim.simulate(ARM, 0.5, 0.1, u=u, q0="equilibrium")
+    run = sorosim.simulate(ARM, 0.5, dt_out=0.1, u=u, q0="equilibrium")
     assert np.array_equal(run.q[0], sorosim.statics(ARM, u).q)
     assert np.abs(run.q - run.q[0]).max() < 1e-13  # rounding: there is nothing to integrate
 
@@ -129,7 +129,7 @@ def test_what_floats_rests_where_it_is():
 
 
 def test_driven_joint_moves_as_told_and_its_moment_is_that_of_inverse_dynamics():
-    run = sorosim.simulate(SWING, 1.0, 0.05, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11, dense=True)
+    run = sorosim.simulate(SWING, 1.0, dt_out=0.05, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11, dense=True)
     assert np.allclose(run.q[:, 0], 0.5 * np.sin(3 * run.t) ** 2, rtol=0, atol=1e-15)
     assert np.allclose(run.qd[:, 0], 1.5 * np.sin(6 * run.t), rtol=0, atol=1e-14)
     # the same moment by inverse dynamics, with accelerations from differences of the dense output
@@ -137,14 +137,14 @@ def test_driven_joint_moves_as_told_and_its_moment_is_that_of_inverse_dynamics()
     for k in (5, 12):
         t = run.t[k]
         qdd = (run.at(t + h)[1] - run.at(t - h)[1]) / (2 * h)
-        tau = SWING.inverse_dynamics(run.q[k], run.qd[k], qdd) - SWING.internal_force(run.q[k], run.qd[k])
+        tau = SWING.inverse_dynamics(run.q[k], run.qd[k], qdd=qdd) - SWING.internal_force(run.q[k], run.qd[k])
         assert run.driven["arm"][k] == pytest.approx(tau[0], rel=2e-5)  # truncation of the difference, h^2 omega^2
         assert np.abs(tau[1:]).max() < 1e-4 * np.abs(tau[0])
 
 
 def test_applying_the_moment_of_a_driven_joint_repeats_its_motion():
     # a joint spring so strong that its rest value is the motion would be another way; here: power balance
-    run = sorosim.simulate(SWING, 1.0, 0.002, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11)
+    run = sorosim.simulate(SWING, 1.0, dt_out=0.002, driven={"arm": "0.5*sin(3*t)^2"}, rtol=1e-9, atol=1e-11)
     energy = run.energy()
     assert np.abs(energy.work).max() > 0.1
     assert np.abs(energy.balance).max() < 1e-6 * np.abs(energy.work).max()  # Simpson over 2 ms
@@ -161,7 +161,7 @@ def test_a_linkage_of_which_every_joint_is_driven_has_nothing_to_solve():
 def test_driven_joint_in_statics_holds_what_it_must():
     eq = sorosim.statics(SWING, driven={"arm": 0.3})
     assert eq.q[0] == 0.3
-    residual = SWING.inverse_dynamics(eq.q, 0 * eq.q, 0 * eq.q) - SWING.internal_force(eq.q, 0 * eq.q)
+    residual = SWING.inverse_dynamics(eq.q, 0 * eq.q, qdd=0 * eq.q) - SWING.internal_force(eq.q, 0 * eq.q)
     assert eq.driven["arm"] == pytest.approx(residual[0], rel=1e-12)
     assert np.abs(residual[1:]).max() < 1e-12
     # it carries the weight: the gradient of the total energy along the joint at fixed rod
@@ -206,7 +206,7 @@ def test_events_see_coordinates_and_may_end_the_run():
 
 
 def test_dense_output_passes_through_the_results():
-    run = sorosim.simulate(SWING, 0.5, 0.1, dense=True)
+    run = sorosim.simulate(SWING, 0.5, dt_out=0.1, dense=True)
     for t, q, qd in zip(run.t, run.q, run.qd, strict=True):
         assert np.allclose(run.at(t)[0], q, rtol=0, atol=1e-9)
         assert np.allclose(run.at(t)[1], qd, rtol=0, atol=1e-7)
@@ -220,7 +220,7 @@ def test_dense_output_passes_through_the_results():
 
 def test_a_run_that_fails_hands_over_what_it_had():
     with pytest.raises(ConvergenceError) as caught:
-        sorosim.simulate(ARM, 1.0, 0.05, u={"cable1": lambda t: 10.0 if t < 0.5 else 1e200})
+        sorosim.simulate(ARM, 1.0, dt_out=0.05, u={"cable1": lambda t: 10.0 if t < 0.5 else 1e200})
     partial = caught.value.partial
     assert 0.3 < partial.t[-1] <= 0.55
     assert np.isfinite(partial.q).all()
@@ -264,15 +264,15 @@ def test_on_an_accelerated_base_a_rod_moves_as_under_more_gravity(jacobian):
     # Einstein's lift: driven upwards with 4 m/s^2 or clamped under 4 m/s^2 more weight is the same motion
     fine = {"rtol": 1e-9, "atol": 1e-11, "method": "cvode"}
     driven = lift(Joint("prismatic", axis=(0, 0, 1)), (0, 0, -9.81))
-    run = sorosim.simulate(driven, 0.3, 0.02, driven={"rod": "2*t^2"}, jacobian=jacobian, **fine)
+    run = sorosim.simulate(driven, 0.3, dt_out=0.02, driven={"rod": "2*t^2"}, jacobian=jacobian, **fine)
     heavy = lift(Joint(), (0, 0, -13.81))
-    other = sorosim.simulate(heavy, 0.3, 0.02, **fine)
+    other = sorosim.simulate(heavy, 0.3, dt_out=0.02, **fine)
     assert np.abs(run.q[:, 1:] - other.q).max() < 1e-7 * np.abs(other.q).max()  # 100 tolerances
     assert np.allclose(run.tip()[:, 2] - 2 * run.t**2, other.tip()[:, 2], rtol=0, atol=1e-8)
     # and the force of the joint carries the weight and what the heavy rod's own accelerations need
     for k in (0, 4, 15):
         qdd = np.append(4.0, heavy.forward_dynamics(other.q[k], other.qd[k]))
-        force = driven.inverse_dynamics(run.q[k], run.qd[k], qdd)[0]
+        force = driven.inverse_dynamics(run.q[k], run.qd[k], qdd=qdd)[0]
         assert run.driven["rod"][k] == pytest.approx(force, rel=1e-5)
 
 
@@ -280,7 +280,7 @@ def test_driving_all_joints_but_the_rod_needs_what_inverse_dynamics_says_at_the_
     run = sorosim.simulate(SWING, 0.1, driven={"arm": "0.3 + 0.2*t + 1.5*t^2"})
     qdd = np.concatenate([[3.0], np.zeros(SWING.ndof - 1)])
     # accelerations of the free coordinates from their own equations
-    bias = SWING.inverse_dynamics(run.q[0], run.qd[0], qdd) - SWING.internal_force(run.q[0], run.qd[0])
+    bias = SWING.inverse_dynamics(run.q[0], run.qd[0], qdd=qdd) - SWING.internal_force(run.q[0], run.qd[0])
     M = SWING.mass_matrix(run.q[0])
     free = -np.linalg.solve(M[1:, 1:], bias[1:])
     assert run.qd[0, 0] == pytest.approx(0.2, abs=1e-15)
@@ -291,13 +291,13 @@ def test_a_table_drives_as_well_as_the_expression_it_samples():
     times = np.linspace(0, 0.5, 201)
     table = {"times": times, "values": 0.5 * np.sin(3 * times) ** 2, "interpolation": "cubic"}
     fine = {"rtol": 1e-7, "atol": 1e-9}
-    run = sorosim.simulate(SWING, 0.5, 0.05, driven={"arm": table}, **fine)
-    other = sorosim.simulate(SWING, 0.5, 0.05, driven={"arm": "0.5*sin(3*t)^2"}, **fine)
+    run = sorosim.simulate(SWING, 0.5, dt_out=0.05, driven={"arm": table}, **fine)
+    other = sorosim.simulate(SWING, 0.5, dt_out=0.05, driven={"arm": "0.5*sin(3*t)^2"}, **fine)
     assert np.abs(run.q - other.q).max() < 1e-5  # h^2 of the spline's second derivative
 
 
 def test_equilibrium_as_start_holds_driven_joints_where_they_begin():
-    run = sorosim.simulate(SWING, 0.3, 0.1, driven={"arm": 0.3}, q0="equilibrium", rtol=1e-8, atol=1e-10)
+    run = sorosim.simulate(SWING, 0.3, dt_out=0.1, driven={"arm": 0.3}, q0="equilibrium", rtol=1e-8, atol=1e-10)
     held = sorosim.statics(SWING, driven={"arm": 0.3})
     assert np.array_equal(run.q[0], held.q)
     assert np.abs(run.q - held.q).max() < 1e-7
@@ -338,7 +338,7 @@ def test_every_method_hands_over_a_partial_run_when_it_fails(method):
     with pytest.raises(
         ConvergenceError, match=rf"^simulate 'cable manipulator' by {method}: stopped at t = 0\."
     ) as caught:
-        sorosim.simulate(ARM, 0.2, 0.01, u={"cable1": "1/(0.1-t)"}, method=method)
+        sorosim.simulate(ARM, 0.2, dt_out=0.01, u={"cable1": "1/(0.1-t)"}, method=method)
     partial = caught.value.partial
     assert 0.08 < partial.t[-1] <= 0.1
     assert np.isfinite(partial.q).all()
@@ -363,21 +363,30 @@ WRONG = [
         lambda: sorosim.simulate(ARM),
         "t_end: expected a time [s], got none; give it, or a simulate block in the robot's file",
     ),
-    (lambda: sorosim.simulate(ARM, 0.0), "t_end: expected a number greater than 0, got 0.0"),
-    (lambda: sorosim.simulate(ARM, np.nan), "t_end: expected a number greater than 0, got nan"),
-    (lambda: sorosim.simulate(ARM, "1 s"), "t_end: expected a number greater than 0, got '1 s'"),
-    (lambda: sorosim.simulate(ARM, 1.0, np.inf), "dt_out: expected a number greater than 0, got inf"),
-    (lambda: sorosim.simulate(ARM, 1e9, 1e-9), "dt_out: expected at most 10000000 outputs, got 1e+18; a larger dt_out"),
-    (lambda: sorosim.simulate(ARM, 1.0, rtol=-1e-3), "rtol: expected a number greater than 0, got -0.001"),
-    (lambda: sorosim.simulate(ARM, 1.0, atol=True), "atol: expected a number greater than 0, got True"),
-    (lambda: sorosim.simulate(ARM, 1.0, max_step=0), "max_step: expected a number greater than 0, got 0"),
+    (lambda: sorosim.simulate(ARM, 0.0), "t_end: expected a time greater than 0, got 0"),
+    (lambda: sorosim.simulate(ARM, np.nan), "t_end: expected a time greater than 0, got nan; it has to be finite"),
+    (
+        lambda: sorosim.simulate(ARM, "1 mm"),
+        "t_end: expected a time greater than 0, such as 10 s, got '1 mm', a length",
+    ),
+    (
+        lambda: sorosim.simulate(ARM, 1.0, dt_out=np.inf),
+        "dt_out: expected a time greater than 0, got inf; it has to be finite",
+    ),
+    (
+        lambda: sorosim.simulate(ARM, 1e9, dt_out=1e-9),
+        "dt_out: expected at most 10000000 outputs, got 1e+18; a larger dt_out",
+    ),
+    (lambda: sorosim.simulate(ARM, 1.0, rtol=-1e-3), "rtol: expected a number of 2.22045e-14 or more, got -0.001"),
+    (lambda: sorosim.simulate(ARM, 1.0, atol=True), "atol: expected a number greater than 0, got true"),
+    (lambda: sorosim.simulate(ARM, 1.0, max_step=0), "max_step: expected a time greater than 0, got 0"),
     (
         lambda: sorosim.simulate(ARM, 1.0, method="rk45"),
-        "method: expected one of bdf, radau, lsoda, cvode, newmark, generalized-alpha, ida, got 'rk45'",
+        "method: expected bdf, radau, lsoda, cvode, newmark, generalized-alpha or ida, got 'rk45'",
     ),
     (
         lambda: sorosim.simulate(ARM, 1.0, jacobian="numeric"),
-        "jacobian: expected one of analytic, finite-difference, got 'numeric'",
+        "jacobian: expected analytic or finite-difference, got 'numeric'",
     ),
     (lambda: sorosim.simulate(ARM, 1.0, u=[1, 2]), "u: expected 5 inputs, got 2"),
     (
@@ -409,7 +418,7 @@ WRONG = [
     ),
     (lambda: sorosim.assemble("arm.yaml"), "robot: expected a Robot, got str; sorosim.load reads one from a file"),
     (lambda: sorosim.statics(ARM, u=[np.nan] * 5), "u: expected finite numbers, got nan at index 0"),
-    (lambda: sorosim.statics(SWING, driven={"arm": "x"}), "driven.arm: expected a finite number, got 'x'"),
+    (lambda: sorosim.statics(SWING, driven={"arm": "x"}), "driven.arm: expected an angle such as 45 deg, got 'x'"),
 ]
 
 
@@ -452,6 +461,6 @@ def test_dense_output_reaches_to_a_terminal_event():
 
 
 def test_inputs_without_an_order_are_refused():
-    for u in ("12345", {1.0, 2.0, 3.0, 4.0, 5.0}):
-        with pytest.raises(InputError, match=r"^u: expected a mapping or a sequence"):
+    for u, expected in (("12345", "5 inputs"), ({1.0, 2.0, 3.0, 4.0, 5.0}, "a mapping or a sequence")):
+        with pytest.raises(InputError, match=f"^u: expected {expected}"):
             sorosim.simulate(ARM, 0.1, u=u)

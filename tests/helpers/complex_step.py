@@ -67,7 +67,7 @@ def errors(robot, seed):
     """Relative errors by name, those of forward dynamics in the scale of the mass matrix and over its condition."""
     q, qd, qdd, _ = random_state(np.random.default_rng(seed), robot)
     by_steps = ComplexEngine(robot)
-    found = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
     out = {
         name: relative_error(getattr(found, name), jacobian(by_steps.inverse, (q, qd, qdd), k))
         for k, name in enumerate(("dtau_dq", "dtau_dqd", "mass_matrix"))

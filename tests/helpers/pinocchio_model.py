@@ -200,17 +200,17 @@ class PinocchioRobot:
             to.A.T @ f, dtau_dq, to.A.T @ (by_v @ to.A + M @ to.dvdot_dqd), to.A.T @ M @ to.A
         )
 
-    def forward_dynamics(self, q: Array, qd: Array, f: Array) -> Array:
-        """Accelerations under the forces f of motors, by the articulated-body algorithm."""
+    def forward_dynamics(self, q: Array, qd: Array, u: Array) -> Array:
+        """Accelerations under the forces u of motors, by the articulated-body algorithm."""
         to = self.motion(q, qd, 0.0 * q)
-        vdot = pin.aba(*self._state(q, to), self.there(f))[self.rows]
+        vdot = pin.aba(*self._state(q, to), self.there(u))[self.rows]
         return np.linalg.solve(to.A, vdot - to.Ad @ qd)
 
-    def forward_dynamics_derivatives(self, q: Array, qd: Array, f: Array) -> ForwardDynamicsDerivatives:
-        """Accelerations under the forces f of motors, and their derivatives, those by u being by f."""
-        qdd = self.forward_dynamics(q, qd, f)
+    def forward_dynamics_derivatives(self, q: Array, qd: Array, u: Array) -> ForwardDynamicsDerivatives:
+        """Accelerations under the forces u of motors, and their derivatives."""
+        qdd = self.forward_dynamics(q, qd, u)
         to = self.motion(q, qd, qdd)
-        by_x, by_v, by_f = self._matrices(*pin.computeABADerivatives(*self._state(q, to), self.there(f)))
+        by_x, by_v, by_f = self._matrices(*pin.computeABADerivatives(*self._state(q, to), self.there(u)))
         by_q, by_qd = by_x @ to.A + by_v @ to.dv_dq - to.dvdot_dq, by_v @ to.A - to.dvdot_dqd
         return ForwardDynamicsDerivatives(qdd, *(np.linalg.solve(to.A, X) for X in (by_q, by_qd, by_f)))
 

@@ -59,9 +59,11 @@ def test_all_kinds_of_loads_and_actuators_come_back():
     q, qd = 0.1 * np.cos(np.arange(robot.ndof)), np.sin(np.arange(robot.ndof))
     u = [2.0, 1e-3, 1e4, 0.3, 0.2]
     for t in (0.0, 0.7):
-        one, two = (x.inverse_dynamics(q, qd, qd, t) for x in (robot, other))
+        one, two = (x.inverse_dynamics(q, qd, qdd=qd, t=t) for x in (robot, other))
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(robot.internal_force(q, qd, u), other.internal_force(q, qd, u), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        robot.internal_force(q, qd, u=u), other.internal_force(q, qd, u=u), rtol=1e-12, atol=1e-12
+    )
 
 
 def test_the_text_is_readable():

@@ -64,7 +64,7 @@ def end_pose(robot, end, q):
     """Pose of an end with a pose of its own."""
     frames = {link.name: link.frames for link in robot.links}.get(end.link, {})
     on_link = frames.get(end.frame, np.eye(4)) @ end.at
-    return on_link if end.link == "world" else robot.pose(q, end.link, end.s) @ on_link
+    return on_link if end.link == "world" else robot.pose(q, end.link, s=end.s) @ on_link
 
 
 # -- joints and ends

@@ -69,4 +69,4 @@ def test_a_robot_of_such_parts_comes_back_from_its_text():
     again = load_text(dump(robot), "again")
     assert dump(again) == dump(robot)
     q, qd, qdd = np.random.default_rng(5).normal(size=(3, robot.ndof)) * 0.1
-    np.testing.assert_array_equal(robot.inverse_dynamics(q, qd, qdd), again.inverse_dynamics(q, qd, qdd))
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, qd, qdd=qdd), again.inverse_dynamics(q, qd, qdd=qdd))

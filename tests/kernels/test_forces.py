@@ -86,7 +86,7 @@ def test_elastic_forces(tree):
 def test_tendons_are_quadratures_over_their_rods(tree):
     robot, (q, qd, _, u) = tree
     u = np.where([isinstance(x, Tendon) for x in robot.description.actuators.values()], u, 0.0)
-    ours, passive = robot.internal_force_derivatives(q, qd, u), robot.internal_force_derivatives(q, qd)
+    ours, passive = robot.internal_force_derivatives(q, qd, u=u), robot.internal_force_derivatives(q, qd)
     sums = [pulled(robot, name, q) for name in robot.actuator_names]
     B = np.stack([column for column, _, _ in sums], axis=1)
     assert relative_error(ours.B, B) < 1e-13
@@ -105,8 +105,8 @@ def test_tendons_of_one_rod_do_not_disturb_each_other(rng):
     robot = cable_manipulator()
     q, u = moderate(robot) * rng.normal(size=24), rng.uniform(0.0, 10.0, size=5)
     zero = np.zeros(24)
-    together, none = robot.internal_force_derivatives(q, zero, u), robot.internal_force_derivatives(q, zero)
-    alone = [robot.internal_force_derivatives(q, zero, tension * e) for tension, e in zip(u, np.eye(5), strict=True)]
+    together, none = robot.internal_force_derivatives(q, zero, u=u), robot.internal_force_derivatives(q, zero)
+    alone = [robot.internal_force_derivatives(q, zero, u=tension * e) for tension, e in zip(u, np.eye(5), strict=True)]
     assert relative_error(together.tau - none.tau, sum(x.tau - none.tau for x in alone)) < 1e-11
     assert relative_error(together.dtau_dq - none.dtau_dq, sum(x.dtau_dq - none.dtau_dq for x in alone)) < 1e-9
 

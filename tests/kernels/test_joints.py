@@ -139,10 +139,10 @@ def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, rng):
     # universal: each axis in its own frame, so that the rates are what the motors see
     chart = joint.stages[0].columns if not joint.stages[0].commutes else None
     nu = qd if chart is None else twist_matrix(chart, q) @ qd
-    assert robot.internal_force(q, 0.0 * q, u) @ qd == pytest.approx(u @ nu, rel=1e-12)
-    ours = robot.internal_force_derivatives(q, qd, u)
-    np.testing.assert_allclose(ours.B @ u, robot.internal_force(q, qd, u), atol=1e-15)
-    by_q = jacobian(lambda x: robot.internal_force(x, qd, u), q, (0.04, 0.02, 0.01), 8)
+    assert robot.internal_force(q, 0.0 * q, u=u) @ qd == pytest.approx(u @ nu, rel=1e-12)
+    ours = robot.internal_force_derivatives(q, qd, u=u)
+    np.testing.assert_allclose(ours.B @ u, robot.internal_force(q, qd, u=u), atol=1e-15)
+    by_q = jacobian(lambda x: robot.internal_force(x, qd, u=u), q, (0.04, 0.02, 0.01), 8)
     assert relative_error(ours.dtau_dq, by_q) < 1e-10 or np.abs(by_q).max() < 1e-12
 
 
@@ -154,4 +154,6 @@ def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(rng):
     robot, u = robot_with(Joint("free"), **motors), rng.normal(size=6)
     pushed = robot.with_loads(push=Wrench("body", moment=(tuple(u))[:3], force=(tuple(u))[3:], frame="body"))
     q, qd = 0.5 * rng.normal(size=6), rng.normal(size=6)
-    np.testing.assert_allclose(robot.forward_dynamics(q, qd, u), pushed.forward_dynamics(q, qd), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        robot.forward_dynamics(q, qd, u=u), pushed.forward_dynamics(q, qd), rtol=1e-12, atol=1e-12
+    )

@@ -30,7 +30,7 @@ def from_forward_dynamics(robot, lin, driven, h=1e-4):
         q, qd = lin.q + Z @ z, lin.qd + Z @ rate
         if robot.n_multipliers:
             q, qd = _project_onto_loops(robot, q, qd, lin.free)
-        return Z.T @ robot.forward_dynamics(q, qd, lin.u, driven=driven)
+        return Z.T @ robot.forward_dynamics(q, qd, u=lin.u, driven_qdd=driven)
 
     zero, columns = np.zeros(n), []
     for e in np.eye(2 * n):
@@ -66,8 +66,7 @@ def turning_arm(**free):
 def test_steady_motion_rests_in_the_turning_frame_and_its_linear_motion_is_the_derivative_of_the_dynamics():
     robot = turning_arm()
     motion = sorosim.steady(robot, {"arm": 12.0})
-    state = motion.q, motion.qd, motion.u
-    acceleration = robot.forward_dynamics(*state, driven={"arm": 0.0})
+    acceleration = robot.forward_dynamics(motion.q, motion.qd, u=motion.u, driven_qdd={"arm": 0.0})
     assert_allclose(acceleration, 0.0, atol=1e-6)  # of 2e4 of the stiffest motion under forces of this size
     lin = motion.linearize()
     rows, _ = from_forward_dynamics(robot, lin, {"arm": 0.0})
@@ -99,7 +98,7 @@ def test_motion_after_a_small_push_is_that_of_the_matrix():
     size = 1e-5
     shape = lin.damped.shapes[:, 0]
     run = sorosim.simulate(
-        robot, 0.4, 0.05, {"cable1": 5.0}, q0=rest.q + size * shape.real,
+        robot, 0.4, dt_out=0.05, u={"cable1": 5.0}, q0=rest.q + size * shape.real,
         qd0=size * (lin.damped.eigenvalues[0] * shape).real, method="cvode", rtol=1e-9, atol=1e-13,
     )  # fmt: skip
     exact = rest.q + size * np.real(np.exp(np.outer(run.t, lin.damped.eigenvalues[:1])) * shape)
@@ -202,7 +201,7 @@ def test_mistakes_of_callers():
         (lambda: lin.mode(1), r"^mode: expected the motion of a robot"),
         (lambda: lin.reduce(3), r"^n_modes: expected a whole number from 1 to 2, got 3"),
         (lambda: lin.reduce(1.5), r"^n_modes: expected a whole number from 1 to 2, got 1\.5"),
-        (lambda: sorosim.steady(robot, [1.0]), r"^rates: expected a mapping of link names to rates, got list"),
+        (lambda: sorosim.steady(robot, [1.0]), r"^rates: expected a mapping of names to values, got list"),
         (lambda: sorosim.steady(robot, {"arm": np.nan}), r"^rates\.arm: expected a finite number, got nan"),
         (lambda: sorosim.steady(robot, {"amr": 1.0}), r"^rates: expected .* got 'amr'; did you mean arm\?"),
         (lambda: sorosim.steady(robot, {"arm": 1.0}).save("x.h5"), r"^save: expected an equilibrium or a run"),
@@ -213,7 +212,7 @@ def test_mistakes_of_callers():
 
 @pytest.mark.parametrize("places", [3, [3], ("arm", 0.5), [("arm", 0.5, 1.0)], [["arm"]]])
 def test_places_are_links_or_pairs(places):
-    with pytest.raises(InputError, match=r"^places: expected "):
+    with pytest.raises(InputError, match=r"^outputs: expected "):
         sorosim.statics(turning_arm(), driven={"arm": 0.0}).linearize().positions(places)
 
 
@@ -293,9 +292,9 @@ def test_a_ring_on_a_turntable_has_a_steady_motion_with_its_loop_closed():
     robot = load_text(text, "turning_ring.yaml")
     motion = sorosim.steady(robot, {"table": 8.0})
     assert max(motion.robot.loop_gaps(motion.q)["seam"]) < 1e-9
-    assert_allclose(robot.forward_dynamics(motion.q, motion.qd, driven={"table": 0.0}), 0.0, atol=1e-5)
+    assert_allclose(robot.forward_dynamics(motion.q, motion.qd, driven_qdd={"table": 0.0}), 0.0, atol=1e-5)
     still = sorosim.statics(robot, driven={"table": 0.0})
-    assert np.abs(motion.tip() - robot.pose(still.q, "ring", 0.5)[:3, 3]).max() > 1e-3
+    assert np.abs(motion.tip() - robot.pose(still.q, "ring", s=0.5)[:3, 3]).max() > 1e-3
     with warnings.catch_warnings():
         warnings.simplefilter("error", SorosimWarning)
         lin = motion.linearize()

@@ -103,12 +103,12 @@ def brought_together(robot, rng, depth=4e-4):
 def derivative_errors(robot, q, qd, rng):
     """Relative errors of the derivatives by q and qd along random directions, differences of sixth order."""
     qdd = rng.normal(size=robot.ndof)
-    found = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
     errors = []
     for _ in range(3):
         d = rng.normal(size=robot.ndof)
-        by_q = best_slope(lambda h, d=d: robot.inverse_dynamics(q + h * d, qd, qdd), STEPS)
-        by_qd = best_slope(lambda h, d=d: robot.inverse_dynamics(q, qd + h * d, qdd), [1e-2, 1e-3, 1e-4])
+        by_q = best_slope(lambda h, d=d: robot.inverse_dynamics(q + h * d, qd, qdd=qdd), STEPS)
+        by_qd = best_slope(lambda h, d=d: robot.inverse_dynamics(q, qd + h * d, qdd=qdd), [1e-2, 1e-3, 1e-4])
         errors.append((relative_error(found.dtau_dq @ d, by_q), relative_error(found.dtau_dqd @ d, by_qd)))
     return np.max(errors, axis=0)
 
@@ -231,7 +231,7 @@ def test_what_is_at_one_place_is_pushed_apart(shape):
     found = robot.contacts(np.zeros(6))
     assert np.linalg.norm(found.force) == pytest.approx(1e6 * 0.2**1.5, rel=1e-4)
     assert np.linalg.norm(found.normal) == pytest.approx(1.0)
-    assert np.isfinite(robot.inverse_dynamics_derivatives(*np.zeros((3, 6))).dtau_dq).all()
+    assert np.isfinite(robot.inverse_dynamics_derivatives(np.zeros(6), np.zeros(6), qdd=np.zeros(6)).dtau_dq).all()
 
 
 def test_parallel_rods_share_their_load_along_them():
@@ -365,7 +365,9 @@ def test_a_flat_face_of_a_mesh_is_flat_on_its_diagonal():
              [0, 6, 4], [1, 5, 7], [1, 7, 3]]  # fmt: skip
     links = {"b": body((0, 0, 0.0999), sphere={"radius": 0.05})}
     of_mesh, of_box = (
-        touching(links, between="b", **{"and": shape}).inverse_dynamics_derivatives(*np.zeros((3, 6))).dtau_dq
+        touching(links, between="b", **{"and": shape})
+        .inverse_dynamics_derivatives(np.zeros(6), np.zeros(6), qdd=np.zeros(6))
+        .dtau_dq
         for shape in ({"mesh": {"vertices": corners, "faces": faces}}, {"box": {"size": [0.1, 0.1, 0.1]}})
     )
     np.testing.assert_allclose(of_mesh, of_box, atol=1e-9 * np.abs(of_box).max())

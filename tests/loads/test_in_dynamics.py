@@ -94,19 +94,19 @@ def state(robot):
 
 
 def test_forward_dynamics_is_the_inverse_of_inverse_dynamics(robot, state):
-    qdd = robot.forward_dynamics(*state, U, 0.3)
-    forces = robot.inverse_dynamics(*state, qdd, 0.3)
-    inner = robot.internal_force(*state, U)
+    qdd = robot.forward_dynamics(*state, u=U, t=0.3)
+    forces = robot.inverse_dynamics(*state, qdd=qdd, t=0.3)
+    inner = robot.internal_force(*state, u=U)
     assert_allclose(forces, inner, atol=1e-8 * np.abs(inner).max())
 
 
 def test_derivatives_of_forward_dynamics(robot, state):
     q, qd = state
-    n, found = robot.ndof, robot.forward_dynamics_derivatives(q, qd, U, 0.3)
+    n, found = robot.ndof, robot.forward_dynamics_derivatives(q, qd, u=U, t=0.3)
     for what, slope in (
-        ("dqdd_dq", jacobian(lambda d: robot.forward_dynamics(q + d, qd, U, 0.3), n, 0.1)),
-        ("dqdd_dqd", jacobian(lambda d: robot.forward_dynamics(q, qd + d, U, 0.3), n, 0.1)),
-        ("dqdd_du", jacobian(lambda d: robot.forward_dynamics(q, qd, U + d, 0.3), len(U), 1e-2 * np.abs(U))),
+        ("dqdd_dq", jacobian(lambda d: robot.forward_dynamics(q + d, qd, u=U, t=0.3), n, 0.1)),
+        ("dqdd_dqd", jacobian(lambda d: robot.forward_dynamics(q, qd + d, u=U, t=0.3), n, 0.1)),
+        ("dqdd_du", jacobian(lambda d: robot.forward_dynamics(q, qd, u=U + d, t=0.3), len(U), 1e-2 * np.abs(U))),
     ):
         given = getattr(found, what)
         assert_allclose(given, slope, atol=1e-8 * np.abs(slope).max(), err_msg=what)
@@ -125,17 +125,17 @@ def test_integrators_agree(robot):
 
 def test_threads_share_a_robot(robot, state):
     q, qd = state
-    cases = [(q * a, qd * a, U * a, a) for a in np.linspace(0.1, 1.0, 24)]
-    alone = [robot.forward_dynamics(*case) for case in cases]
+    cases = [{"q": q * a, "qd": qd * a, "u": U * a, "t": a} for a in np.linspace(0.1, 1.0, 24)]
+    alone = [robot.forward_dynamics(**case) for case in cases]
     with ThreadPoolExecutor(6) as threads:
-        together = list(threads.map(lambda case: robot.forward_dynamics(*case), cases * 3))
+        together = list(threads.map(lambda case: robot.forward_dynamics(**case), cases * 3))
     for k, found in enumerate(together):
         assert_array_equal(found, alone[k % len(cases)])
 
 
 def test_copies_do_the_same(robot, state):
     for other in (copy.deepcopy(robot), pickle.loads(pickle.dumps(robot))):
-        assert_array_equal(other.forward_dynamics(*state, U, 0.3), robot.forward_dynamics(*state, U, 0.3))
+        assert_array_equal(other.forward_dynamics(*state, u=U, t=0.3), robot.forward_dynamics(*state, u=U, t=0.3))
 
 
 def test_an_equilibrium_bears_all_loads():
@@ -161,10 +161,12 @@ def test_an_equilibrium_bears_all_loads():
     eq = sorosim.statics(held, u={"wound": 0.01})
     assert eq.stable
     zero = np.zeros(held.ndof)
-    residual = held.inverse_dynamics(eq.q, zero, zero) - held.internal_force(eq.q, zero, {"wound": 0.01})
+    residual = held.inverse_dynamics(eq.q, zero, qdd=zero) - held.internal_force(eq.q, zero, u={"wound": 0.01})
     assert np.abs(residual).max() < 1e-8
     slope = jacobian(
-        lambda d: held.inverse_dynamics(eq.q + d, zero, zero) - held.internal_force(eq.q + d, zero, {"wound": 0.01}),
+        lambda d: (
+            held.inverse_dynamics(eq.q + d, zero, qdd=zero) - held.internal_force(eq.q + d, zero, u={"wound": 0.01})
+        ),
         held.ndof, 0.1,
     )  # fmt: skip
     assert_allclose(eq.tangent_stiffness, slope, atol=1e-8 * np.abs(slope).max())

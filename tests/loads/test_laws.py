@@ -52,7 +52,7 @@ def test_a_dead_wrench_keeps_its_directions_in_the_world(robot, state):
     loaded = robot.with_loads(
         a=Wrench(Anchor("arm", s=0.6, at=DRY), moment=((*m, 1, 2, "3*t"))[:3], force=((*m, 1, 2, "3*t"))[3:])
     )
-    R = loaded.pose(state[0], "arm", 0.6)[:3, :3] @ DRY[:3, :3]
+    R = loaded.pose(state[0], "arm", s=0.6)[:3, :3] @ DRY[:3, :3]
     expected = carried(DRY, np.concatenate([R.T @ m, R.T @ f]))
     assert_allclose(one(body_wrenches(loaded, "a", *state, T)), expected, atol=1e-14)
 
@@ -73,7 +73,7 @@ def test_a_wrench_on_a_line_keeps_its_moment_about_every_point_of_the_world(robo
         "arm", 0.6, moment=((*m, 1, "2*t", 3))[:3], force=((*m, 1, "2*t", 3))[3:], frame="line", through=tuple(through)
     )
     loaded = robot.with_loads(a=load)
-    g = loaded.pose(state[0], "arm", 0.6)
+    g = loaded.pose(state[0], "arm", s=0.6)
     R, p = g[:3, :3], g[:3, 3]
     expected = np.concatenate([R.T @ (m + np.cross(through - p, f)), R.T @ f])
     assert_allclose(one(body_wrenches(loaded, "a", *state, T)), expected, atol=1e-14)
@@ -144,12 +144,12 @@ def test_a_spring_whose_ends_meet_has_no_direction():
     zero = np.zeros(robot.ndof)
     at_the_tip = Anchor("world", at=robot.pose(zero, "ball"))
     loaded = robot.with_loads(a=Spring("ball", at_the_tip, stiffness=50.0, damping=1.0))
-    assert_allclose(loaded.inverse_dynamics(zero, zero, zero), 0.0, atol=1e-12)
-    found = loaded.inverse_dynamics_derivatives(zero, zero, zero)
+    assert_allclose(loaded.inverse_dynamics(zero, zero, qdd=zero), 0.0, atol=1e-12)
+    found = loaded.inverse_dynamics_derivatives(zero, zero, qdd=zero)
     assert np.isfinite(found.dtau_dq).all()
     # without rest length it has the stiffness of a spring in all directions
     J = robot.jacobian(zero, "ball")[3:]
-    ground = robot.inverse_dynamics_derivatives(zero, zero, zero).dtau_dq
+    ground = robot.inverse_dynamics_derivatives(zero, zero, qdd=zero).dtau_dq
     assert_allclose(found.dtau_dq - ground, 50.0 * J.T @ J, atol=1e-9)
 
 
@@ -209,7 +209,7 @@ def test_a_fluid_around_a_rod(robot, state, current, surface):
     given, flow = CURRENTS[current]
     up = np.array([0.1, 0.2, 1.0]) / np.linalg.norm([0.1, 0.2, 1.0])
     # it crosses the middle of the rod
-    height = float(up @ robot.pose(state[0], "arm", 0.5)[:3, 3]) + 0.005
+    height = float(up @ robot.pose(state[0], "arm", s=0.5)[:3, 3]) + 0.005
     options = {"height": height, "up": tuple(up)} if surface else {}
     loaded = robot.with_loads(a=Fluid(RHO, current=given, links={"arm": Immersed(lift=0.4)}, **options))
     g, eta = node_motion(loaded, *state)

@@ -132,9 +132,9 @@ def test_a_floating_ball_lies_as_deep_as_archimedes_says():
     robot = ball(mass=0.5 * water).with_loads(sea=Fluid(1000.0, height=0.3, up=(0, 0, 1)))
     zero = np.zeros(6)
     floating = np.array([0, 0, 0, 0, 0, 0.3])
-    assert_allclose(robot.inverse_dynamics(floating, zero, zero), 0.0, atol=1e-12)
+    assert_allclose(robot.inverse_dynamics(floating, zero, qdd=zero), 0.0, atol=1e-12)
     # rho g pi r^2 holds it there
-    K = robot.inverse_dynamics_derivatives(floating, zero, zero).dtau_dq
+    K = robot.inverse_dynamics_derivatives(floating, zero, qdd=zero).dtau_dq
     assert_allclose(K[5, 5], 1000.0 * 9.81 * np.pi * 0.1**2, rtol=1e-12)
 
 
@@ -142,7 +142,7 @@ def seen_from(robot, run, shift):
     """Positions of points of a run, seen from a frame that is at shift(t)."""
     places = [("base", 1.0), ("arm", 1.0), ("leg", 0.5), ("ball", 1.0)]
     return np.array([
-        [robot.pose(q, *place)[:3, 3] - shift(t) for place in places] for t, q in zip(run.t, run.q, strict=True)
+        [robot.pose(q, link, s=s)[:3, 3] - shift(t) for link, s in places] for t, q in zip(run.t, run.q, strict=True)
     ])  # fmt: skip
 
 

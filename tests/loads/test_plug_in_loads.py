@@ -141,8 +141,8 @@ def test_frames_of_a_load_are_poses_on_its_nodes():
     frame = np.eye(4)
     frame[:3, 3] = [0.0, 0.3, 0.0]
     shifted = Push(frames=np.stack([frame, np.eye(4)]))
-    found = ROBOT.with_loads(push=shifted).inverse_dynamics(ZERO, ZERO, ZERO)
-    plain = ROBOT.with_loads(push=Push()).inverse_dynamics(ZERO, ZERO, ZERO)
+    found = ROBOT.with_loads(push=shifted).inverse_dynamics(ZERO, ZERO, qdd=ZERO)
+    plain = ROBOT.with_loads(push=Push()).inverse_dynamics(ZERO, ZERO, qdd=ZERO)
     # forces (1, 1, 1) at (0, 0.3, 0)
     assert_allclose(plain - found, [0.3, 0.0, -0.3, 0, 0, 0, 0], atol=1e-14)
 
@@ -154,7 +154,9 @@ def test_inertia_that_a_load_adds_has_no_weight():
     added = np.zeros((2, 6, 6))
     added[0, 3:, 3:] = 5.0 * np.eye(3)
     heavy = ROBOT.with_loads(push=Push(evaluate=nothing, added_inertia=added))
-    assert_allclose(heavy.inverse_dynamics(ZERO, ZERO, ZERO), ROBOT.inverse_dynamics(ZERO, ZERO, ZERO), atol=1e-13)
+    assert_allclose(
+        heavy.inverse_dynamics(ZERO, ZERO, qdd=ZERO), ROBOT.inverse_dynamics(ZERO, ZERO, qdd=ZERO), atol=1e-13
+    )
     M = heavy.mass_matrix(ZERO) - ROBOT.mass_matrix(ZERO)
     assert_allclose(M, np.diag([0, 0, 0, 5.0, 5.0, 5.0, 0]), atol=1e-13)
 

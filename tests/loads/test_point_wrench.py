@@ -42,7 +42,7 @@ def test_values_are_those_of_the_signals(t):
     zero = np.zeros(6)
     expected = [8 * t, 2.0, 0.0, TABLE.value(t), -t, t**2]
     # at rest in its place, the forces that hold the body are minus the wrench
-    assert_allclose(-robot.inverse_dynamics(zero, zero, zero, t), expected, rtol=1e-15)
+    assert_allclose(-robot.inverse_dynamics(zero, zero, qdd=zero, t=t), expected, rtol=1e-15)
 
 
 def test_a_push_that_grows_moves_a_free_body_as_it_must():

@@ -101,7 +101,7 @@ def pose(g):
 def test_dynamics_and_derivatives_are_those_of_poses_and_axes(chain, rng):
     robot, other = robot_of(chain, by_rows), in_two_links(chain)
     q, qd, qdd = rng.normal(size=(3, len(chain)))
-    a, b = (r.inverse_dynamics_derivatives(q, qd, qdd) for r in (robot, other))
+    a, b = (r.inverse_dynamics_derivatives(q, qd, qdd=qdd) for r in (robot, other))
     for name in ("tau", "dtau_dq", "dtau_dqd", "mass_matrix"):
         x, y = getattr(a, name), getattr(b, name)
         assert np.abs(x - y).max() <= 1e-12 * np.abs(y).max(), name
@@ -112,7 +112,7 @@ def test_dynamics_and_derivatives_are_those_of_poses_and_axes(chain, rng):
     # the whole motion of the tree again by complex numbers, from the twists of the joints
     slow = SlowTree(robot.description)
     assert_allclose(slow.mass_matrix(q), a.mass_matrix, rtol=0, atol=1e-12 * np.abs(a.mass_matrix).max())
-    assert_allclose(slow.inverse_dynamics(q, qd, qdd), a.tau, rtol=0, atol=1e-12 * np.abs(a.tau).max())
+    assert_allclose(slow.inverse_dynamics(q, qd, qdd=qdd), a.tau, rtol=0, atol=1e-12 * np.abs(a.tau).max())
 
 
 def test_axes_beside_the_origin_agree_with_pinocchio(rng):
@@ -126,7 +126,7 @@ def test_axes_beside_the_origin_agree_with_pinocchio(rng):
     robot = sorosim.load({"sorosim": 1, "links": links})
     other, (q, qd, qdd) = PinocchioRobot(robot.description), rng.normal(size=(3, 4))
     pairs = [(robot.mass_matrix(q), other.mass_matrix(q)), (robot.kinematics(q, qd).g, other.kinematics(q, qd).g)]
-    ours, theirs = (r.inverse_dynamics_derivatives(q, qd, qdd) for r in (robot, other))
+    ours, theirs = (r.inverse_dynamics_derivatives(q, qd, qdd=qdd) for r in (robot, other))
     pairs += [(getattr(ours, name), getattr(theirs, name)) for name in ("tau", "dtau_dq", "dtau_dqd")]
     for x, y in pairs:
         assert np.abs(x - y).max() <= 1e-12 * np.abs(y).max()

@@ -36,7 +36,7 @@ def test_a_small_mode_is_a_motion_of_the_robot():
     assert run.t[-1] == pytest.approx(1.0 / lin.frequencies[0], rel=1e-14)
     for q, qd in zip(run.q, run.qd, strict=True):
         qdd = -(omega**2) * (q - lin.q)
-        inertial, elastic = robot.inverse_dynamics(q, qd, qdd), robot.internal_force(q, qd)
+        inertial, elastic = robot.inverse_dynamics(q, qd, qdd=qdd), robot.internal_force(q, qd)
         # what is not linear is of the size of the amplitude
         assert np.abs(inertial - elastic).max() < 1e-4 * max(np.abs(lin.K @ (run.q[0] - lin.q)).max(), 1e-300)
     assert_allclose(run.energy().total, run.energy().total[0], rtol=1e-7)
@@ -46,10 +46,10 @@ def test_a_small_mode_is_a_motion_of_the_robot():
 def test_the_tip_moves_a_tenth_of_the_size_at_most_and_rates_are_those_of_the_coordinates(manipulator, k):
     run = manipulator.mode(k, amplitude=1e-3)
     places = manipulator.robot.kinematics(manipulator.q).g[:, :3, 3]
-    ends = [manipulator.robot.pose(manipulator.q, "arm", s)[:3, 3] for s in (0.0, 1.0)]
+    ends = [manipulator.robot.pose(manipulator.q, "arm", s=s)[:3, 3] for s in (0.0, 1.0)]
     size = np.linalg.norm(np.ptp(np.vstack([places, ends]), axis=0))
-    rest = np.vstack([manipulator.robot.poses(manipulator.q, "arm", np.linspace(0, 1, 41))[:, :3, 3]])
-    way = [np.linalg.norm(manipulator.robot.poses(q, "arm", np.linspace(0, 1, 41))[:, :3, 3] - rest, axis=1).max()
+    rest = np.vstack([manipulator.robot.poses(manipulator.q, "arm", s=np.linspace(0, 1, 41))[:, :3, 3]])
+    way = [np.linalg.norm(manipulator.robot.poses(q, "arm", s=np.linspace(0, 1, 41))[:, :3, 3] - rest, axis=1).max()
            for q in run.q]  # fmt: skip
     # what oscillates in 61 looks; points between the robot's own may move a little farther
     assert max(way) == pytest.approx(1e-3 * size, rel=2e-2)
@@ -151,12 +151,12 @@ def test_modes_in_words(manipulator):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, r"^mode: expected the number of a mode, from 1 to 44, got 0"),
-        ({"k": 45}, r"^mode: expected the number of a mode, from 1 to 44, got 45"),
-        ({"k": 1.5}, r"^mode: expected the number of a mode, from 1 to 44, got 1\.5"),
-        ({"k": "first"}, r"^mode: expected the number of a mode, from 1 to 44, got 'first'"),
-        ({"k": 1, "periods": 0}, r"^periods: expected a whole number of periods"),
-        ({"k": 1, "periods": 1.5}, r"^periods: expected a whole number of periods, got 1\.5"),
+        ({"k": 0}, r"^mode: expected a whole number from 1 to 44, got 0"),
+        ({"k": 45}, r"^mode: expected a whole number from 1 to 44, got 45"),
+        ({"k": 1.5}, r"^mode: expected a whole number from 1 to 44, got 1\.5"),
+        ({"k": "first"}, r"^mode: expected a whole number from 1 to 44, got 'first'"),
+        ({"k": 1, "periods": 0}, r"^periods: expected a whole number from 1 to 10000"),
+        ({"k": 1, "periods": 1.5}, r"^periods: expected a whole number from 1 to 10000, got 1\.5"),
         ({"k": 1, "amplitude": -1.0}, r"^amplitude: expected a number greater than 0"),
         ({"k": 1, "decay": "no"}, r"^decay: expected True or False, got 'no'"),
     ],

@@ -52,7 +52,7 @@ def pendulum():
 @pytest.fixture(scope="module")
 def exact_pendulum(pendulum):
     robot, q0 = pendulum
-    return sorosim.simulate(robot, 10.0, 0.1, q0=q0, method="lsoda", rtol=1e-12, atol=1e-13)
+    return sorosim.simulate(robot, 10.0, dt_out=0.1, q0=q0, method="lsoda", rtol=1e-12, atol=1e-13)
 
 
 def recursion(m, c, k, q, v, h, n, method, rho):
@@ -76,7 +76,7 @@ def test_linear_oscillator(method, rho, damping):
     """To the recursion that defines the method; the start looks at the change of accelerations by a difference."""
     radius = {"spectral_radius": rho} if method == ALPHA else {}
     run = sorosim.simulate(
-        oscillator(damping=damping), 2.0, 0.02, q0=[0.1], qd0=[0.3], method=method, step=0.02, **radius
+        oscillator(damping=damping), 2.0, dt_out=0.02, q0=[0.1], qd0=[0.3], method=method, step=0.02, **radius
     )
     expected = recursion(2.0, damping, 50.0, 0.1, 0.3, 0.02, 100, method, rho)
     assert_allclose(np.column_stack([run.q, run.qd]), expected, rtol=0, atol=1e-9)
@@ -85,7 +85,7 @@ def test_linear_oscillator(method, rho, damping):
 def test_newmark_of_an_oscillator_in_closed_form():
     """The average acceleration turns the state by 2 atan(omega h / 2) a step, and keeps the energy."""
     h, omega = 0.02, 5.0
-    run = sorosim.simulate(oscillator(), 2.0, h, q0=[0.1], qd0=[0.0], method="newmark", step=h)
+    run = sorosim.simulate(oscillator(), 2.0, dt_out=h, q0=[0.1], qd0=[0.0], method="newmark", step=h)
     assert_allclose(run.q[:, 0], 0.1 * np.cos(2.0 * np.arctan(0.5 * omega * h) * np.arange(101)), rtol=0, atol=1e-14)
     energy = run.energy().total
     assert_allclose(energy, energy[0], rtol=1e-13)
@@ -97,7 +97,7 @@ def test_newmark_of_a_linear_oscillator_balances_its_energy_to_rounding(damping)
     for force in (0.0, "3*sin(4*t)"):
         push = {"push": Wrench("a", force=(force, 0, 0))} if force else {}
         robot = Robot(replace(oscillator(damping=damping).description, loads=push))
-        run = sorosim.simulate(robot, 2.0, 0.1, q0=[0.1], qd0=[0.3], method="newmark", step=0.05)
+        run = sorosim.simulate(robot, 2.0, dt_out=0.1, q0=[0.1], qd0=[0.3], method="newmark", step=0.05)
         energy = run.energy()
         assert (energy.dissipated[-1] > 1e-3) == (damping > 0.0)
         assert_allclose(energy.balance, 0.0, rtol=0, atol=1e-12)
@@ -107,7 +107,7 @@ def test_newmark_of_a_linear_oscillator_balances_its_energy_to_rounding(damping)
 def test_balance_of_generalized_alpha_is_its_numerical_dissipation(rho):
     m, c, k, h = 2.0, 0.5, 50.0, 0.02
     run = sorosim.simulate(
-        oscillator(damping=c), 2.0, h, q0=[0.1], qd0=[0.3], method=ALPHA, step=h, spectral_radius=rho
+        oscillator(damping=c), 2.0, dt_out=h, q0=[0.1], qd0=[0.3], method=ALPHA, step=h, spectral_radius=rho
     )  # fmt: skip
     q, v = recursion(m, c, k, 0.1, 0.3, h, 100, ALPHA, rho).T
     damped = np.concatenate([[0.0], np.cumsum(0.25 * h * c * (v[1:] + v[:-1]) ** 2)])
@@ -123,7 +123,7 @@ def test_balance_of_generalized_alpha_is_its_numerical_dissipation(rho):
 def test_stiff_motions_shrink_by_the_spectral_radius(rho):
     """At omega h = 10^4 what is left after a step is rho of it."""
     run = sorosim.simulate(
-        oscillator(stiffness=2e12), 0.4, 0.01, q0=[1e-3], qd0=[0.0], method=ALPHA, step=0.01, spectral_radius=rho
+        oscillator(stiffness=2e12), 0.4, dt_out=0.01, q0=[1e-3], qd0=[0.0], method=ALPHA, step=0.01, spectral_radius=rho
     )
     envelope = np.abs(run.qd[20:, 0])
     assert_allclose((envelope[-1] / envelope[0]) ** (1.0 / 20), rho, rtol=0.06)
@@ -137,7 +137,7 @@ def test_order_two_of_all_unknowns_under_loops(pendulum, exact_pendulum, rho):
         errors = []
         for h in steps:
             run = sorosim.simulate(
-                robot, t_end, 0.1, q0=q0, method=ALPHA, step=h, spectral_radius=rho, rtol=1e-9, atol=1e-11
+                robot, t_end, dt_out=0.1, q0=q0, method=ALPHA, step=h, spectral_radius=rho, rtol=1e-9, atol=1e-11
             )
             k = len(run.t)
             pairs = ((run.q, exact.q), (run.qd, exact.qd), (run.lam, exact.lam))
@@ -152,11 +152,11 @@ def test_newmark_keeps_order_two_of_motion_but_not_its_multipliers(pendulum, exa
     (robot, q0), exact = pendulum, exact_pendulum
     errors, swings = [], {}
     for h in (0.01, 0.005):
-        run = sorosim.simulate(robot, 1.0, 0.1, q0=q0, method="newmark", step=h, rtol=1e-9, atol=1e-11)
+        run = sorosim.simulate(robot, 1.0, dt_out=0.1, q0=q0, method="newmark", step=h, rtol=1e-9, atol=1e-11)
         errors.append([np.abs(run.q - exact.q[:11]).max(), np.abs(run.qd - exact.qd[:11]).max()])
     assert_allclose(np.log2(np.array(errors[0]) / errors[1]), 2.0, atol=0.02)
     for method in ("newmark", ALPHA):
-        run = sorosim.simulate(robot, 3.0, 0.01, q0=q0, method=method, step=0.01)
+        run = sorosim.simulate(robot, 3.0, dt_out=0.01, q0=q0, method=method, step=0.01)
         # what differs between neighbours but not between every other one
         swing = np.abs(np.diff(run.lam, n=2, axis=0)).max(axis=1)
         swings[method] = swing[-50:].max() / swing[:50].max()
@@ -168,7 +168,7 @@ def test_energy_over_a_long_time(pendulum):
     robot, q0 = pendulum
     lost = {}
     for rho in (0.95, 0.8, 0.5):
-        run = sorosim.simulate(robot, 30.0, 0.1, q0=q0, method=ALPHA, step=0.01, spectral_radius=rho)
+        run = sorosim.simulate(robot, 30.0, dt_out=0.1, q0=q0, method=ALPHA, step=0.01, spectral_radius=rho)
         energy = run.energy().total
         lost[rho] = (energy[0] - energy[-1]) / np.ptp(run.energy().gravity)
     assert abs(lost[0.95]) < abs(lost[0.8]) < abs(lost[0.5]) < 0.02
@@ -179,14 +179,14 @@ def test_chosen_steps_beat_fixed_ones():
     robot = Robot(replace(oscillator(damping=10.0).description, loads={
         "push": Wrench("a", force=("200*exp(-((t-1)/0.02)^2)", 0, 0))
     }))  # fmt: skip
-    exact = sorosim.simulate(robot, 4.0, 0.1, method="lsoda", rtol=1e-11, atol=1e-13, max_step=0.01)
+    exact = sorosim.simulate(robot, 4.0, dt_out=0.1, method="lsoda", rtol=1e-11, atol=1e-13, max_step=0.01)
 
     def error(run):
         return np.abs(run.q - exact.q).max()
 
-    chosen = sorosim.simulate(robot, 4.0, 0.1, method=ALPHA, rtol=1e-5, atol=1e-8)
+    chosen = sorosim.simulate(robot, 4.0, dt_out=0.1, method=ALPHA, rtol=1e-5, atol=1e-8)
     steps = chosen.stats["n_steps"] + chosen.stats["n_rejected"]
-    fixed = sorosim.simulate(robot, 4.0, 0.1, method=ALPHA, step=4.0 / steps)
+    fixed = sorosim.simulate(robot, 4.0, dt_out=0.1, method=ALPHA, step=4.0 / steps)
     assert error(chosen) < 0.25 * error(fixed)
 
 
@@ -203,7 +203,7 @@ def test_projected_rates_keep_the_loops_closed(pendulum):
 @pytest.mark.parametrize("method", ["ida", ALPHA, "bdf"])
 def test_all_ways_agree(pendulum, exact_pendulum, method):
     (robot, q0), exact = pendulum, exact_pendulum
-    run = sorosim.simulate(robot, 1.0, 0.1, q0=q0, method=method, rtol=1e-7, atol=1e-9)
+    run = sorosim.simulate(robot, 1.0, dt_out=0.1, q0=q0, method=method, rtol=1e-7, atol=1e-9)
     for name, tolerance in (("q", 1e-4), ("qd", 1e-4), ("lam", 1e-2)):
         assert_allclose(getattr(run, name), getattr(exact, name)[:11], rtol=0, atol=tolerance)
 
@@ -271,12 +271,12 @@ def test_restarts_leave_the_multipliers_alone(pendulum):
     """The rates of a row tear the loops open already, as the method needs it: a start there must not do so twice."""
     robot, q0 = pendulum
     options = {"q0": q0, "method": ALPHA, "step": 1e-3}
-    plain = sorosim.simulate(robot, 1.0, 0.01, **options)
-    often = sorosim.simulate(robot, 1.0, 0.01, **options, checkpoint=0.02)
+    plain = sorosim.simulate(robot, 1.0, dt_out=0.01, **options)
+    often = sorosim.simulate(robot, 1.0, dt_out=0.01, **options, checkpoint=0.02)
     for name, most in (("q", 1e-6), ("qd", 1e-5), ("lam", 1e-3)):
         size = np.abs(getattr(plain, name)).max()
         assert_allclose(getattr(often, name), getattr(plain, name), rtol=0, atol=most * size)
-    exact = sorosim.simulate(robot, 1.0, 0.01, q0=q0, method="lsoda", rtol=1e-11, atol=1e-12)
+    exact = sorosim.simulate(robot, 1.0, dt_out=0.01, q0=q0, method="lsoda", rtol=1e-11, atol=1e-12)
     assert np.abs(often.lam - exact.lam).max() < 2e-3 * np.abs(exact.lam).max()
 
 
@@ -284,7 +284,7 @@ def test_multipliers_of_a_row_are_those_of_its_inputs(pendulum):
     robot, q0 = pendulum
     robot = Robot(replace(robot.description, actuators={"push": JointForce("a", along="tx")}))
     runs = [
-        sorosim.simulate(robot, end, 0.01, q0=q0, method=ALPHA, rtol=1e-6, atol=1e-9, dt_control=0.05,
+        sorosim.simulate(robot, end, dt_out=0.01, q0=q0, method=ALPHA, rtol=1e-6, atol=1e-9, dt_control=0.05,
                          controller=lambda t, q, qd: 5.0 * np.sin(20.0 * t)) for end in (0.1, 0.2)
     ]  # fmt: skip
     assert_allclose(runs[0].lam[-1], runs[1].lam[10], rtol=1e-9, atol=1e-12)
@@ -319,7 +319,7 @@ def test_controllers_and_driven_joints():
 def test_a_step_that_is_too_large_is_said():
     robot = cable_manipulator()
     with pytest.raises(ConvergenceError, match="Newton's method does not converge: a smaller step") as caught:
-        sorosim.simulate(robot, 2.0, 0.5, u={"cable1": "200*step(t-0.9)"}, method="newmark", step=0.5)
+        sorosim.simulate(robot, 2.0, dt_out=0.5, u={"cable1": "200*step(t-0.9)"}, method="newmark", step=0.5)
     assert len(caught.value.partial.t) >= 1
 
 
@@ -340,7 +340,7 @@ def test_an_equilibrium_under_load_needs_no_exact_balance(method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for beside in (1e-9, 1e-8, 1e-7):
-            run = sorosim.simulate(pushed, 1.0, 0.1, q0=rest.q + beside, method=method)
+            run = sorosim.simulate(pushed, 1.0, dt_out=0.1, q0=rest.q + beside, method=method)
             assert run.energy().elastic[0] > 1e4
 
 
@@ -349,14 +349,14 @@ def test_a_balance_that_is_not_explained_warns_and_says_what_to_try(tmp_path):
     start = {"q0": [1e-3], "qd0": [0.0], "method": ALPHA}
     told = r"balance is off by .* J of .* J moved: steps of 0.01 s are too large"
     with pytest.warns(SorosimWarning, match=told) as caught:
-        run = sorosim.simulate(oscillator(stiffness=2e12), 0.1, 0.01, step=0.01, **start)
+        run = sorosim.simulate(oscillator(stiffness=2e12), 0.1, dt_out=0.01, step=0.01, **start)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(SorosimWarning, match=told):
-            sorosim.simulate(oscillator(stiffness=2e12), 0.1, 0.01, step=0.01, out=tmp_path / "run.h5", **start)
+            sorosim.simulate(oscillator(stiffness=2e12), 0.1, dt_out=0.01, step=0.01, out=tmp_path / "run.h5", **start)
     # the file is complete all the same
     assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
     assert "the energy balance is off by" in run.message
     assert "try a smaller step" in run.message
-    assert "balance" not in sorosim.simulate(oscillator(), 1.0, 0.1, **start).message
+    assert "balance" not in sorosim.simulate(oscillator(), 1.0, dt_out=0.1, **start).message

@@ -92,13 +92,15 @@ def test_ends_and_tolerances_of_runs_vary():
     del data["simulate"]["t_end"]
     robot = sorosim.load(data)
     task = {"simulate": {"method": "cvode", "dt_out": 0.01}}
-    sweep = sorosim.sweep(robot, {"grid": {"simulate.t_end": ["20 ms", 0.04], "simulate.rtol": [1e-4, 1e-8]}}, task)
+    sweep = sorosim.sweep(
+        robot, {"grid": {"simulate.t_end": ["20 ms", 0.04], "simulate.rtol": [1e-4, 1e-8]}}, task=task
+    )
     assert_array_equal(sweep.columns["t"], [0.02, 0.02, 0.04, 0.04])
     for i, (t_end, rtol) in enumerate(((0.02, 1e-4), (0.02, 1e-8), (0.04, 1e-4), (0.04, 1e-8))):
         run = sorosim.simulate(robot, t_end, method="cvode", dt_out=0.01, rtol=rtol)
         assert_array_equal(sweep.q[i], run.q[-1])
     with pytest.raises(sorosim.ModelError, match=r"got 'simulate\.t_end' beside the option 't_end'"):
-        sorosim.sweep(robot, {"grid": {"simulate.t_end": [0.1]}}, {"simulate": {"t_end": 0.2}})
+        sorosim.sweep(robot, {"grid": {"simulate.t_end": [0.1]}}, task={"simulate": {"t_end": 0.2}})
 
 
 PARTS = """sorosim: 1
@@ -130,7 +132,7 @@ def test_summaries_take_no_other_columns_place(name):
     summary = {name if name != "parameter" else "gravity": {"max": "finger.z"}}
     points = {"list": [{"u.tendon": 0}]} if name != "parameter" else {"list": [{"gravity": "none"}]}
     with pytest.raises(sorosim.ModelError, match="expected a name that no other column has"):
-        sorosim.sweep(sorosim.load(data), points, "simulate", summary=summary)
+        sorosim.sweep(sorosim.load(data), points, task="simulate", summary=summary)
 
 
 def test_outputs_that_are_near_each_other_keep_their_names():
@@ -140,7 +142,7 @@ def test_outputs_that_are_near_each_other_keep_their_names():
     assert list(sweep.poses) == ["finger(0.5)", "finger(0.12345671)", "finger(0.12345672)"]
     eq = sweep.equilibrium(0)
     for place, pose in zip(places, sweep.poses.values(), strict=True):
-        assert_array_equal(pose[0], finger.pose(eq.q, "finger", place["s"]))
+        assert_array_equal(pose[0], finger.pose(eq.q, "finger", s=place["s"]))
 
 
 def test_a_sweep_without_outputs_draws_what_it_is_asked_for(tmp_path):
@@ -165,7 +167,9 @@ def test_parameters_vary_beside_tables_and_included_files(tmp_path):
     robot = sorosim.load(tmp_path / "finger.yaml")
     for name in ("pull.csv", "rubber.yaml"):
         (tmp_path / name).unlink()
-    sweep = sorosim.sweep(robot, {"grid": {"parameters.long": ["15 cm", "20 cm"]}}, {"simulate": {"method": "cvode"}})
+    sweep = sorosim.sweep(
+        robot, {"grid": {"parameters.long": ["15 cm", "20 cm"]}}, task={"simulate": {"method": "cvode"}}
+    )
     table = {"times": [0, 0.1, 1], "values": [0, 2, 2], "interpolation": "linear"}
     for i, length in enumerate(("15 cm", "20 cm")):
         data = yaml.safe_load(FINGER.replace("20 cm", length))
@@ -179,7 +183,7 @@ def test_every_number_has_its_unit(tmp_path):
     summary = {"top": {"max": "finger.z"}, "turned": {"rms": "turn.revolute"}, "pulled": {"mean": "u.tendon"},
                "effort": {"max": "driven.turn"}, "lost": {"last": "energy.dissipated"},
                "spin": {"max": "imu.w_y"}}  # fmt: skip
-    sweep = sorosim.sweep(sorosim.load(data), {"grid": {"u.tendon": [0, 1]}}, {"simulate": {"t_end": 0.02}},
+    sweep = sorosim.sweep(sorosim.load(data), {"grid": {"u.tendon": [0, 1]}}, task={"simulate": {"t_end": 0.02}},
                           summary=summary)  # fmt: skip
     units = {name: array.attrs.get("units", "") for name, array in sweep.to_xarray().items()}
     wanted = {"top": "m", "turned": "rad", "pulled": "N", "effort": "N m", "lost": "J", "spin": "rad/s", "t": "s",

@@ -104,7 +104,7 @@ def test_a_cold_sweep_is_what_single_calls_give(finger):
     for i in range(len(sweep)):
         point = sweep.point(i)
         # what the sweep does not speak of stands in the robot's file
-        eq = sorosim.statics(finger, {"tendon": point["u.tendon"], "side": 0.5}, {"turn": point["driven.turn"]})
+        eq = sorosim.statics(finger, {"tendon": point["u.tendon"], "side": 0.5}, driven={"turn": point["driven.turn"]})
         assert_array_equal(sweep.q[i], eq.q)
         assert sweep.driven["turn"][i] == eq.driven["turn"]
         assert_array_equal(sweep.poses["finger"][i], finger.pose(eq.q, "finger"))
@@ -134,8 +134,8 @@ def test_warm_starts_find_the_same_equilibria_with_fewer_evaluations(finger):
 @pytest.mark.parametrize("task", ["statics", {"simulate": {"method": "cvode"}}])
 def test_bits_do_not_depend_on_the_number_of_processes(finger, task):
     points = {"random": {"n": 9, "over": {"u.tendon": [0, 3], "links.finger.rod.length": ["15 cm", "20 cm"]}}}
-    one = sorosim.sweep(finger, points, task, block=2)
-    assert_same(one, sorosim.sweep(finger, points, task, block=2, jobs=2))
+    one = sorosim.sweep(finger, points, task=task, block=2)
+    assert_same(one, sorosim.sweep(finger, points, task=task, block=2, jobs=2))
     assert one.ok.all()
 
 
@@ -168,11 +168,11 @@ def test_values_of_the_robots_file_vary_and_their_robots_have_them(finger):
 
 def test_equilibria_of_points_can_be_used(finger):
     sweep = sorosim.sweep(finger, GRID)
-    eq, single = sweep.equilibrium(-1), sorosim.statics(finger, {"tendon": 3.0, "side": 0.5}, {"turn": 1.0})
+    eq, single = sweep.equilibrium(-1), sorosim.statics(finger, {"tendon": 3.0, "side": 0.5}, driven={"turn": 1.0})
     assert_array_equal(eq.q, sweep.q[11])
     assert_allclose(eq.tangent_stiffness, single.tangent_stiffness, rtol=1e-9, atol=1e-12)
     assert eq.stable
-    assert len(sorosim.follow(finger, eq, {"tendon": 2.0})) == 10
+    assert len(sorosim.follow(finger, eq, u={"tendon": 2.0})) == 10
     with pytest.raises(sorosim.InputError, match="number of a point, up to 11"):
         sweep.equilibrium(12)
     with pytest.raises(sorosim.InputError, match="expected a sweep of runs, got one of statics"):
@@ -207,7 +207,7 @@ def test_a_warm_start_that_fails_is_tried_anew(finger, monkeypatch):
     def no_start(robot, u, driven, q0=None):
         if q0 is not None:
             raise sorosim.ConvergenceError("not from here")
-        return sorosim.statics(robot, u, driven)
+        return sorosim.statics(robot, u, driven=driven)
 
     monkeypatch.setattr(task, "statics", no_start)
     sweep = sorosim.sweep(finger, GRID)
@@ -226,7 +226,7 @@ def test_whatever_a_point_raises_is_its_own(finger, monkeypatch):
         calls.append(u["tendon"])
         if u["tendon"] == 1.0:
             raise ZeroDivisionError("of a plug-in")
-        return sorosim.statics(robot, u, driven, q0)
+        return sorosim.statics(robot, u, driven=driven, q0=q0)
 
     monkeypatch.setattr(task, "statics", broken)
     sweep = sorosim.sweep(finger, {"grid": {"u.tendon": [0, 1, 2]}})
@@ -242,7 +242,7 @@ def test_a_sweep_of_runs_is_what_single_runs_give(finger, tmp_path):
         "end": {"last": "turn.revolute"}, "effort": {"rms": "driven.turn"}, "mean": {"mean": "u.tendon"},
         "lost": {"last": "energy.dissipated"}, "seen": {"max": "tip.z"},
     }  # fmt: skip
-    sweep = sorosim.sweep(finger, points, task, summary=summary, outputs=["finger"], out=tmp_path / "runs.h5")
+    sweep = sorosim.sweep(finger, points, task=task, summary=summary, outputs=["finger"], out=tmp_path / "runs.h5")
     for i, u in enumerate((1.0, "2*sin(20*t)")):
         run = sorosim.simulate(finger, 0.12, u={"tendon": u}, method="cvode")
         column = {name: sweep.columns[name][i] for name in sweep.columns}
@@ -260,7 +260,7 @@ def test_a_sweep_of_runs_is_what_single_runs_give(finger, tmp_path):
         assert column["n_evaluations"] == run.stats["n_rhs"]
         assert_array_equal(sweep.run(i).q, run.q)  # the one that was kept
     assert len(list((tmp_path / "runs_runs").iterdir())) == 2
-    again = sorosim.sweep(finger, points, {"simulate": {"method": "cvode", "t_end": 0.12}}, summary=summary)
+    again = sorosim.sweep(finger, points, task={"simulate": {"method": "cvode", "t_end": 0.12}}, summary=summary)
     assert_array_equal(again.run(1).q, sweep.run(1).q)  # computed again
     with pytest.raises(sorosim.InputError, match="expected a sweep of statics, got one of runs"):
         sweep.equilibrium(0)
@@ -268,7 +268,7 @@ def test_a_sweep_of_runs_is_what_single_runs_give(finger, tmp_path):
 
 def test_a_run_that_gives_up_says_how_far_it_came(finger):
     points = {"list": [{"u.tendon": "sqrt(0.05-t)"}, {"u.tendon": 1}]}
-    sweep = sorosim.sweep(finger, points, {"simulate": {"method": "bdf"}})
+    sweep = sorosim.sweep(finger, points, task={"simulate": {"method": "bdf"}})
     assert sweep.status.tolist() == ["failed", "ok"]
     assert "stopped at t = " in sweep.failed[0]
     assert 0.0 < sweep.columns["t"][0] <= 0.06

@@ -57,7 +57,9 @@ def run_of(
     rtol: float = 1e-11, **options: Any,
 ) -> Run:  # fmt: skip
     """A run from a start (q, qd); lsoda's formulas go up to order 12, which suits smooth motions."""
-    return simulate(robot, t_end, dt, q0=start[0], qd0=start[1], method=method, rtol=rtol, atol=1e-2 * rtol, **options)
+    return simulate(
+        robot, t_end, dt_out=dt, q0=start[0], qd0=start[1], method=method, rtol=rtol, atol=1e-2 * rtol, **options
+    )
 
 
 def drift(values: Array, scale: float | None = None) -> float:
@@ -92,12 +94,12 @@ def thrown(robot: Robot, q: Array, omega: ArrayLike, velocity: ArrayLike = NOWHE
 def rates_for(robot: Robot, q: Array, twist: ArrayLike, link: str) -> Array:
     """Rates of the joints before a link, the other ones zero, at which it has a body twist (6,) or angular velocity."""
     twist = np.asarray(twist, dtype=float)
-    return np.linalg.pinv(robot.jacobian(q, link, 0.0)[: len(twist)]) @ twist
+    return np.linalg.pinv(robot.jacobian(q, link, s=0.0)[: len(twist)]) @ twist
 
 
 def poses_of(run: Run, link: str, s: float = 1.0) -> Array:
     """Poses (n, 4, 4) along a run."""
-    return np.stack([run.robot.pose(q, link, s) for q in run.q])
+    return np.stack([run.robot.pose(q, link, s=s) for q in run.q])
 
 
 def twists_of(run: Run, point: int = 0) -> Array:

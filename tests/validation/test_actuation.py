@@ -160,7 +160,7 @@ def test_a_slack_tendon_carries_nothing():
     loose = arm(Strain(bending=2, torsion=1, elongation=1), **tendons, rod=Tendon((STRAIGHT,), pushes=True))
     zero = np.zeros(loose.ndof)
     for u in (0.0, -0.001, -0.1):
-        assert_allclose(loose.internal_force(zero, zero, {"wound": u, "pulled": u}), 0.0, rtol=0, atol=0)
+        assert_allclose(loose.internal_force(zero, zero, u={"wound": u, "pulled": u}), 0.0, rtol=0, atol=0)
         assert_allclose(statics(loose, {"wound": u, "pulled": u}).q, 0.0, rtol=0, atol=1e-15)
     # under a load that shortens its way as well: the arm as without tendons
     load = {"tip": Wrench("arm", force=(0, 0.1, 0))}
@@ -175,7 +175,7 @@ def test_a_slack_tendon_carries_nothing():
     tip = statics(loose, {"rod": -2.0}).tip()
     assert tip[1] < -0.01
     # derivatives know that nothing depends on it
-    out = loose.internal_force_derivatives(zero, zero, {"wound": -0.01, "pulled": -1.0, "rod": 0.0})
+    out = loose.internal_force_derivatives(zero, zero, u={"wound": -0.01, "pulled": -1.0, "rod": 0.0})
     assert_allclose(out.B[:, :2], 0.0, rtol=0, atol=0)
     assert np.abs(out.B[:, 2]).max() > 0.0
 
@@ -186,9 +186,11 @@ def test_a_tendon_that_becomes_taut_in_a_run():
     # taut after a quarter of a second
     signal = {"pull": "0.01*(t - 0.25)"}
     runs = {
-        "bdf": simulate(robot, 1.0, 0.01, signal, method="bdf", rtol=1e-7, atol=1e-9),
-        "generalized-alpha": simulate(robot, 1.0, 0.01, signal, method="generalized-alpha", rtol=1e-6, atol=1e-9),
-        "lsoda": simulate(robot, 1.0, 0.01, signal, method="lsoda", rtol=1e-9, atol=1e-11, max_step=0.01),
+        "bdf": simulate(robot, 1.0, dt_out=0.01, u=signal, method="bdf", rtol=1e-7, atol=1e-9),
+        "generalized-alpha": simulate(
+            robot, 1.0, dt_out=0.01, u=signal, method="generalized-alpha", rtol=1e-6, atol=1e-9
+        ),
+        "lsoda": simulate(robot, 1.0, dt_out=0.01, u=signal, method="lsoda", rtol=1e-9, atol=1e-11, max_step=0.01),
     }
     tips = {name: run.tip() for name, run in runs.items()}
     for run in runs.values():
@@ -199,7 +201,7 @@ def test_a_tendon_that_becomes_taut_in_a_run():
         # the slack's onset is a kink of the second derivative
         gap = np.abs(tips[name] - tips["lsoda"]).max() / L
         assert WORST.note(f"becoming taut, {name}", gap) < 1e-4
-    energy = simulate(robot, 1.0, 0.001, signal, method="lsoda", rtol=1e-9, atol=1e-11).energy()
+    energy = simulate(robot, 1.0, dt_out=0.001, u=signal, method="lsoda", rtol=1e-9, atol=1e-11).energy()
     # Simpson's rule over 1 ms
     assert WORST.note("becoming taut, energy", np.abs(energy.balance).max() / energy.total.max()) < 1e-5
 
@@ -212,7 +214,7 @@ FADING = 1e-3 / L  # rate of turning below which friction fades, docs of Tendon
 def spread(robot, q, u):
     """Tension along an arm that only stretches, a polynomial of s, from the generalised forces on its elongation."""
     zero = np.zeros(robot.ndof)
-    force = robot.internal_force(q, zero, {"pull": u}) - robot.internal_force(q, zero)
+    force = robot.internal_force(q, zero, u={"pull": u}) - robot.internal_force(q, zero)
     n = np.arange(robot.ndof)
     return lambda s: legendre.legval(2.0 * s - 1.0, -(2.0 * n + 1.0) / L * force)
 
@@ -245,7 +247,7 @@ def test_friction_goes_on_from_rod_to_rod_but_not_in_kinks():
     tendon = Tendon((Run("arm", y=0, z=0), Run("hand", y=0, z=0)), friction=mu)
     robot = Robot(Description("arcs", links, gravity=NO_GRAVITY, actuators={"pull": tendon}))
     zero = np.zeros(robot.ndof)
-    force = robot.internal_force(zero, zero, {"pull": u}).reshape(2, 11)
+    force = robot.internal_force(zero, zero, u={"pull": u}).reshape(2, 11)
     n, fading = np.arange(11), 1e-3 / sum(lengths)
     rates = [np.hypot(curvature, fading) - fading for curvature in curvatures]
     for k, before in enumerate((0.0, rates[0] * lengths[0])):
@@ -260,7 +262,7 @@ def test_friction_along_a_helix_follows_its_curvature(mu):
     tendon = Tendon((HELIX,), friction=mu)
     robot = arm(Strain(elongation=14, torsion=0), n_gauss=30, pull=tendon)
     zero, u = np.zeros(robot.ndof), 3.0
-    force = robot.internal_force(zero, zero, {"pull": u})[1:]
+    force = robot.internal_force(zero, zero, u={"pull": u})[1:]
     # v = (1, r w ..): |v x v'| / |v|^2 = r w^2 / sqrt(1 + r^2 w^2) on the straight arm, and |v| times the part along it
     across = D * WINDING
     turning = D * WINDING**2 / np.hypot(1.0, across)
@@ -288,7 +290,7 @@ def test_friction_on_an_equilibrium_is_the_integral_of_the_turning_of_its_route(
 
     def speed(q):
         """Length of the route per length of the arm, from places in space alone."""
-        g = robot.poses(q, "arm", s)
+        g = robot.poses(q, "arm", s=s)
         r = np.einsum("kij,kj->ki", g[:, :3, :3], route) + g[:, :3, 3]
         return slopes @ r
 
@@ -300,7 +302,7 @@ def test_friction_on_an_equilibrium_is_the_integral_of_the_turning_of_its_route(
     lengths = jacobian(lambda q: np.linalg.norm(speed(q), axis=1), q, 1e-4, 4)
     exact = -(w * T) @ lengths
     zero = np.zeros(robot.ndof)
-    found = robot.internal_force(q, zero, {"pull": u}) - robot.internal_force(q, zero)
+    found = robot.internal_force(q, zero, u={"pull": u}) - robot.internal_force(q, zero)
     # poses of 24 points: fourth order
     assert WORST.note("friction on an equilibrium", np.abs(found - exact).max() / np.abs(exact).max()) < 1e-5
 
@@ -311,7 +313,7 @@ def test_an_arm_bent_by_a_rubbing_tendon_alone_in_closed_form(mu):
     robot = arm(Strain(bending_z=10), n_gauss=30, pull=Tendon((STRAIGHT,), friction=mu))
     EI = stiffness(robot)[2]
     T = 3.0 * EI / (D * L)
-    g = robot.poses(statics(robot, {"pull": T}).q, "arm", PLACES)
+    g = robot.poses(statics(robot, {"pull": T}).q, "arm", s=PLACES)
     angle = np.unwrap(np.arctan2(g[:, 1, 0], g[:, 0, 0]))
     # friction fades over a milliradian: that much of mu times the angle at most
     assert_allclose(angle, np.log1p(3.0 * mu * PLACES) / mu, rtol=0, atol=3e-3 * mu)
@@ -329,7 +331,7 @@ def test_an_arm_under_loads_and_a_rubbing_tendon_against_a_boundary_value_proble
     robot = arm(Strain(bending_z=12), n_gauss=90, loads=loads, pull=Tendon((STRAIGHT,), friction=mu))
     loaded = {"line": lambda s, a: (0.0, p, 0.0), "tip": lambda x, y, a: (F, 0.0, 0.0)}
     exact = PlanarRod(L, EI, **loaded, tendon=(T, D, mu), fading=FADING).equilibrium(PLACES * L)
-    found = robot.poses(statics(robot, {"pull": T}).q, "arm", PLACES)[:, :2, 3]
+    found = robot.poses(statics(robot, {"pull": T}).q, "arm", s=PLACES)[:, :2, 3]
     assert exact[-1, 6] > 0.8
     assert WORST.note(f"rubbing tendon and loads, mu = {mu}", np.abs(found - exact[:, :2]).max() / L) < 1e-8
 
@@ -396,14 +398,14 @@ def test_pressure_works_on_the_change_of_volume(run, rng):
         route = np.stack([0.0 * s, size * np.cos(4.0 * s), size * np.sin(4.0 * s)], axis=-1)
 
     def volume(q):
-        g = robot.poses(q, "arm", s)
+        g = robot.poses(q, "arm", s=s)
         r = np.einsum("kij,kj->ki", g[:, :3, :3], route) + g[:, :3, 3]
         return np.array([(w * 1e-5 * (1.0 + s)) @ np.linalg.norm(slopes @ r, axis=1)])
 
     zero, p = np.zeros(robot.ndof), 2e4
     for _ in range(3):
         q = 0.2 * rng.normal(size=robot.ndof)
-        found = robot.internal_force(q, zero, {"air": p}) - robot.internal_force(q, zero)
+        found = robot.internal_force(q, zero, u={"air": p}) - robot.internal_force(q, zero)
         exact = p * jacobian(volume, q, 1e-4, 4)[0]
         # poses of 24 points: fourth order
         assert WORST.note("p dV", np.abs(found - exact).max() / np.abs(exact).max()) < 1e-5
@@ -412,7 +414,7 @@ def test_pressure_works_on_the_change_of_volume(run, rng):
 def test_work_of_pressure_in_a_run_is_p_dV():
     area, p = 2e-5, 2e4
     robot = arm(Strain(bending_z=1, elongation=0), damping=1e4, air=Chamber((STRAIGHT,), area=area))
-    run = simulate(robot, 0.5, 0.001, {"air": p}, method="lsoda", rtol=1e-9, atol=1e-12)
+    run = simulate(robot, 0.5, dt_out=0.001, u={"air": p}, method="lsoda", rtol=1e-9, atol=1e-12)
     # beside the axis, area L (e - angle d / L)
     g = np.stack([robot.pose(q, "arm") for q in run.q])
     stretch = run.q[:, robot.coordinate_names.index("arm.elongation[0]")]
@@ -456,7 +458,7 @@ def test_a_linear_moment_makes_a_clothoid_and_half_a_moment_half_a_circle():
     muscle = DistributedMoment("arm", bending_z=place("s*X/X/s"), start=0.5)
     halves = Robot(Description("halves", (Link("arm", rod),), gravity=NO_GRAVITY, actuators={"muscle": muscle}))
     q = statics(halves, {"muscle": np.pi * EI / (0.5 * L)}).q
-    g = halves.poses(q, "arm", [0.5, 1.0])
+    g = halves.poses(q, "arm", s=[0.5, 1.0])
     assert_allclose(g[0, :3, 3], [0.5 * L, 0, 0], rtol=0, atol=1e-14)
     assert_allclose(g[1, :3, 3], [0.5 * L, L / np.pi, 0], rtol=0, atol=1e-12)
 
@@ -505,7 +507,7 @@ def test_a_servo_droops_under_weight_and_saturates():
         assert found == pytest.approx(brentq(droop, -0.5, 2.0, args=(limit,), xtol=1e-15), abs=1e-11)
         # far away its effort is the limit, either way
         for far in (-100.0, 100.0):
-            effort = robot.internal_force([0.0], [0.0], {"motor": far})[0]
+            effort = robot.internal_force([0.0], [0.0], u={"motor": far})[0]
             assert effort == pytest.approx(np.sign(far) * limit, rel=1e-12)
 
 

@@ -40,7 +40,7 @@ def path(name, method, **options):
     robot, link = robot_of(name), {"fin_ray": "left6", "hybrid_parallel": "plate"}[name]
     if name == "fin_ray":
         options = {**options, "driven": FAST}
-    run = sorosim.simulate(robot, END, 0.01, method=method, **options)
+    run = sorosim.simulate(robot, END, dt_out=0.01, method=method, **options)
     if name == "hybrid_parallel":
         return np.array([robot.pose(q, link)[:3, 3] for q in run.q])
     return run.positions(link, 1.0)
@@ -87,7 +87,7 @@ MINUTE = 60.0
 
 @pytest.mark.parametrize("name", CLOSED)
 def test_loops_stay_closed_for_a_minute(name):
-    run = sorosim.simulate(robot_of(name), MINUTE, 0.1, method="generalized-alpha")
+    run = sorosim.simulate(robot_of(name), MINUTE, dt_out=0.1, method="generalized-alpha")
     drift = max(gap.max() for gap in run.drift.values())
     assert WORST.note(f"{name}, a minute of generalized-alpha, open by [m; rad]", drift) < 1e-9
 
@@ -97,6 +97,6 @@ def test_loops_stay_closed_for_a_minute(name):
 def test_stabilised_loops_stay_closed_for_a_minute_to_the_tolerance(name):
     # the bound of docs/solvers.md: five times the relative tolerance, in radians or of the extent of the loop
     robot = robot_of(name)
-    run = sorosim.simulate(robot, MINUTE, 0.1, method="bdf")
+    run = sorosim.simulate(robot, MINUTE, dt_out=0.1, method="bdf")
     worst = max(np.abs(robot.engine.loops.size * robot.loop_rows(q).error).max() for q in run.q)
     assert WORST.note(f"{name}, a minute of bdf, open by [rad]", worst) < 5.0 * run.options["rtol"]

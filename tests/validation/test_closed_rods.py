@@ -95,7 +95,7 @@ def errors_of_finger(robot, slide):
     found, exact = statics(robot, driven={"right 1": slide}), exact_finger(slide)
     assert found.stable
     nodes = [
-        [robot.pose(found.q, f"{side} 1", 0.0), *(robot.pose(found.q, f"{side} {k}") for k in range(1, N_RODS + 1))]
+        [robot.pose(found.q, f"{side} 1", s=0.0), *(robot.pose(found.q, f"{side} {k}") for k in range(1, N_RODS + 1))]
         for side in ("left", "right")
     ]
     off = np.linalg.norm(np.array(nodes)[..., :2, 3] - exact.walls, axis=-1)
@@ -233,7 +233,7 @@ def test_a_pulled_ring_has_the_shape_of_the_boundary_value_problem(load):
     force = load * EI / RING**2
     height, width, moment = pulled_quarter(force)
     robot, found = ring_at_rest(9, 80, {0.25: (force, 0.0), 0.75: (-force, 0.0)})
-    places = robot.poses(found.q, "ring", QUARTERS)[:, :2, 3]
+    places = robot.poses(found.q, "ring", s=QUARTERS)[:, :2, 3]
     # of 19 cm; pulled by 20 it is 8 cm high and 27 cm wide. What is left is the error of the steps between the points
     exact = [[width, height], [0.0, 2.0 * height], [-width, height]]
     assert WORST.note("pulled ring [m]", np.abs(places - exact).max()) < 5e-9
@@ -259,7 +259,7 @@ def test_a_pulled_ring_converges_with_order_and_points():
 
     def error(order, n_gauss):
         robot, found = ring_at_rest(order, n_gauss, {0.25: (force, 0.0), 0.75: (-force, 0.0)})
-        return np.abs(robot.pose(found.q, "ring", 0.25)[:2, 3] - [width, height]).max()
+        return np.abs(robot.pose(found.q, "ring", s=0.25)[:2, 3] - [width, height]).max()
 
     by_order, by_points = [error(order, 80) for order in (2, 4, 6, 8)], [error(11, n) for n in (20, 40, 80)]
     print("pulled ring, orders 2 to 8:", " ".join(f"{e:.1e}" for e in by_order), "m")
@@ -275,7 +275,7 @@ def test_a_gently_pulled_ring_follows_castigliano():
     force = 1e-5 * EI / RING**2
     cuts = np.arange(1, 16) / 16.0  # order 3: the points are exact for the unloaded ring
     robot, found = ring_at_rest(3, 16, {0.25: (force, 0.0), 0.75: (-force, 0.0)}, cuts=cuts, stiff=True)
-    right, top, left = robot.poses(found.q, "ring", QUARTERS)[:, :2, 3]
+    right, top, left = robot.poses(found.q, "ring", s=QUARTERS)[:, :2, 3]
     moved = np.array([right[0] - left[0], top[1]]) - 2.0 * RING
     unit = force * RING**3 / EI
     assert_allclose(moved / unit, [np.pi / 4.0 - 2.0 / np.pi, 0.5 - 2.0 / np.pi], rtol=0, atol=2e-5)
@@ -297,7 +297,7 @@ def test_a_heavy_ring_pulled_off_centre_is_that_of_the_network():
     guess[:, 0], guess[:, 1], guess[:, 2] = RING * np.sin(angle), RING * (1.0 - np.cos(angle)), angle
     guess[:, 5] = EI / RING
     exact = network.solve(guess)
-    ours = robot.poses(found.q, "ring", [0.0, *pulls])[:, :2, 3]
+    ours = robot.poses(found.q, "ring", s=[0.0, *pulls])[:, :2, 3]
     assert WORST.note("heavy ring [m]", np.abs(ours - exact[:, :2]).max()) < 1e-8
     tip = network.shoot(exact)[-1]
     wrench = found.loop_wrench("closing")[[3, 4, 2]] - tip[3:]
@@ -352,7 +352,7 @@ def test_a_buckled_arch_under_a_load_amidst(agrees, shortening, load):
     start = curved(robot, "arch", bent * np.array([1.0, -1.0, -1.0, 1.0]))
     found = statics(robot, driven={"slider": -shortening}, q0=start)
     height, push = half_arch(shortening, force)
-    middle = robot.pose(found.q, "arch", 0.5)
+    middle = robot.pose(found.q, "arch", s=0.5)
     assert_allclose(middle[:3, :3], np.eye(3), rtol=0, atol=1e-9)
     assert WORST.note("arch [m]", np.abs(middle[:2, 3] - [0.5 * (LENGTH - shortening), height]).max()) < 3e-8
     agrees("force that shortens a buckled arch under a load", found.driven["slider"], push, atol=1e-8, unit="N",

@@ -21,14 +21,14 @@ def dropped(robot, height, t_end, **options):
     """The ball let go with its lowest point at a height."""
     q0 = np.zeros(robot.ndof)
     q0[5] = 0.1 + height
-    return sorosim.simulate(robot, t_end, 1e-3, q0=q0, **options)
+    return sorosim.simulate(robot, t_end, dt_out=1e-3, q0=q0, **options)
 
 
 def impact(robot, speed, t_end, **options):
     """The ball thrown straight at the floor."""
     q0, qd0 = np.zeros(robot.ndof), np.zeros(robot.ndof)
     q0[5], qd0[5] = 0.1 + 1e-3, -speed
-    return sorosim.simulate(robot, t_end, 1e-4, q0=q0, qd0=qd0, rtol=1e-9, atol=1e-12, **options)
+    return sorosim.simulate(robot, t_end, dt_out=1e-4, q0=q0, qd0=qd0, rtol=1e-9, atol=1e-12, **options)
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.5])
@@ -89,7 +89,7 @@ def block_on_incline(angle, friction, **more):
 
 def settled(robot, t_end=0.6, **options):
     """Let go on the incline: velocity along it at the end, and the acceleration over the last half."""
-    run = sorosim.simulate(robot, t_end, 0.01, rtol=1e-7, atol=1e-10, **options)
+    run = sorosim.simulate(robot, t_end, dt_out=0.01, rtol=1e-7, atol=1e-10, **options)
     half = len(run) // 2
     along = run.qd[:, 3]
     return along[-1], (along[-1] - along[half]) / (run.t[-1] - run.t[half])
@@ -126,7 +126,7 @@ def test_a_block_that_slides_loses_what_friction_takes(agrees):
         unit="m/s^2",
         source="Coulomb",
     )
-    run = sorosim.simulate(robot, 0.6, 1e-3, rtol=1e-7, atol=1e-10)
+    run = sorosim.simulate(robot, 0.6, dt_out=1e-3, rtol=1e-7, atol=1e-10)
     energy = run.energy()
     way = run.q[-1, 3]
     assert energy.dissipated[-1] == pytest.approx(mu * G * np.cos(angle) * way, rel=2e-3)
@@ -139,7 +139,7 @@ def test_a_ball_rolls_down(agrees, method):
     start = 0.1 - (G * np.cos(angle) / 1e6) ** (2 / 3)
     links = {"ball": body((start * np.sin(angle), 0, start * np.cos(angle)), "free", turn=turn, sphere={"radius": 0.1})}
     robot = touching(links, between="ball", **{"and": floor(slope=angle)}, friction=0.5, slip_speed=1e-4, damping=5.0)
-    run = sorosim.simulate(robot, 1.0, 0.01, rtol=1e-7, atol=1e-10, method=method)
+    run = sorosim.simulate(robot, 1.0, dt_out=0.01, rtol=1e-7, atol=1e-10, method=method)
     w = robot.kinematics(run.q[-1], run.qd[-1]).eta[0, 1]
     speed = np.linalg.norm(np.diff(run.positions(), axis=0), axis=1) / 0.01
     half = len(speed) // 2
@@ -157,7 +157,7 @@ def test_a_cylinder_rolls_down_on_its_side(agrees):
     start = {"position": (R @ [0, 0, 0.1 - 2e-5]).tolist(), "rotation": {"matrix": lying.tolist()}}
     links = {"roll": {"joint": "free", "at": start, "body": {"cylinder": {"radius": 0.1, "length": 0.3}, "mass": 1.0}}}
     robot = touching(links, between="roll", **{"and": floor(slope=angle)}, friction=0.5, slip_speed=1e-4, damping=5.0)
-    run = sorosim.simulate(robot, 0.8, 0.01, rtol=1e-7, atol=1e-10)
+    run = sorosim.simulate(robot, 0.8, dt_out=0.01, rtol=1e-7, atol=1e-10)
     x = run.positions()
     speed = np.linalg.norm(np.diff(x, axis=0), axis=1) / 0.01
     half = len(speed) // 2
@@ -199,7 +199,7 @@ def test_two_free_rods_that_collide_keep_momentum_and_energy():
     qd0 = np.zeros(robot.ndof)
     names = list(robot.coordinate_names)
     qd0[[k for k, name in enumerate(names) if name.startswith("b.")][5]] = -0.5
-    run = sorosim.simulate(robot, 0.1, 1e-3, qd0=qd0, rtol=1e-9, atol=1e-12)
+    run = sorosim.simulate(robot, 0.1, dt_out=1e-3, qd0=qd0, rtol=1e-9, atol=1e-12)
     touched = np.unique(run.contacts.row)
     assert len(touched) > 2
     energy = run.energy()

@@ -36,7 +36,7 @@ def test_a_rod_that_falls_comes_to_rest_on_the_plane():
     soft = {"silicone": {"young": 1e6, "poisson": 0.5, "density": 1000, "damping": 1e4}}
     law = {"stiffness": 1e5, "damping": 5.0, "friction": 0.4}
     robot = touching(links, between="rod", **{"and": floor()}, **law, materials=soft)
-    run = sorosim.simulate(robot, 3.0, 0.02, method="generalized-alpha")
+    run = sorosim.simulate(robot, 3.0, dt_out=0.02, method="generalized-alpha")
     assert np.abs(run.qd[-1]).max() < 5e-3
     force = run.contacts.at(len(run) - 1).force.sum(axis=0)
     np.testing.assert_allclose(force, [0, 0, weight(robot)], atol=2e-3 * weight(robot))
@@ -118,7 +118,7 @@ def test_a_rod_wound_onto_itself_touches_itself(rng):
     qd = rng.normal(size=robot.ndof)
     np.testing.assert_allclose(total_wrench(robot, q, qd), 0.0, atol=1e-12 * np.abs(robot.contacts(q, qd).force).max())
     # let go it springs open, and nothing passes through
-    run = sorosim.simulate(robot, 0.05, 1e-3, q0=q)
+    run = sorosim.simulate(robot, 0.05, dt_out=1e-3, q0=q)
     assert run.contacts.contacts.gap.min() > -0.004
 
 
@@ -158,9 +158,10 @@ def test_derivatives_of_the_manipulator_at_the_wall(cylinder):
     run = sorosim.simulate(cylinder, 4.2)
     k = int(run.contacts.row[0])
     q, qd, u, h = run.q[k], run.qd[k], run.u[k], 1e-7
-    found = cylinder.forward_dynamics_derivatives(q, qd, u)
+    found = cylinder.forward_dynamics_derivatives(q, qd, u=u)
     by_q = np.array([
-        cylinder.forward_dynamics(q + h * e, qd, u) - cylinder.forward_dynamics(q - h * e, qd, u) for e in np.eye(24)
+        cylinder.forward_dynamics(q + h * e, qd, u=u) - cylinder.forward_dynamics(q - h * e, qd, u=u)
+        for e in np.eye(24)
     ]).T / (2 * h)  # fmt: skip
     assert relative_error(found.dqdd_dq, by_q) < 1e-6
 
@@ -199,7 +200,7 @@ def test_the_fin_ray_holds_a_cylinder_by_friction_in_statics(grasp):
 
 
 def test_the_fin_ray_holds_a_cylinder_by_friction_in_motion(grasp):
-    run = sorosim.simulate(grasp, 3.9, 0.02)
+    run = sorosim.simulate(grasp, 3.9, dt_out=0.02)
     k, last = int(np.searchsorted(run.t, 3.2)), len(run) - 1
     x, y = run.q[:, place(grasp)[1]], run.q[:, place(grasp)[2]]
     # gripped it creeps: by less than the slip speed, 0.05 mm/s
@@ -220,7 +221,7 @@ def test_three_fingers_lift_a_ball():
 
 def test_the_snake_winds_sideways():
     robot = sorosim.load("snake_on_plane")
-    run = sorosim.simulate(robot, 6.0, 0.05)
+    run = sorosim.simulate(robot, 6.0, dt_out=0.05)
     middle = run.positions("body", 0.5)
     way = middle[-1] - middle[int(np.searchsorted(run.t, 2.0))]
     assert np.hypot(*way[:2]) > 0.05
@@ -229,9 +230,9 @@ def test_the_snake_winds_sideways():
 
 def test_a_pile_of_rods_comes_to_rest():
     robot = sorosim.load("rod_pile")
-    run = sorosim.simulate(robot, 1.5, 0.05)
+    run = sorosim.simulate(robot, 1.5, dt_out=0.05)
     assert run.t[-1] == 1.5
-    middles = np.array([robot.pose(run.q[-1], f"rod{k}", 0.5)[:3, 3] for k in range(1, 13)])
+    middles = np.array([robot.pose(run.q[-1], f"rod{k}", s=0.5)[:3, 3] for k in range(1, 13)])
     assert (np.linalg.norm(middles - [0, 0, 0.3], axis=1) < 0.3).all()
     # nothing goes through anything: rods are 2 cm thick
     assert run.contacts.contacts.gap.min() > -0.004
@@ -272,6 +273,6 @@ def test_random_drops_get_through(count):
         robot = drop(rng)
         qd0 = rng.normal(size=robot.ndof)
         method = ("bdf", "generalized-alpha", "cvode")[k % 3]
-        run = sorosim.simulate(robot, 1.0, 0.01, qd0=qd0, method=method)
+        run = sorosim.simulate(robot, 1.0, dt_out=0.01, qd0=qd0, method=method)
         assert run.t[-1] == 1.0, f"drop {k} by {method}: {run.message}"
         assert np.isfinite(run.q).all()

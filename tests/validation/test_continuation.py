@@ -52,7 +52,7 @@ ENDS = {
 def straight(ends):
     base, tip, root = ENDS[ends]
     euler = root**2 * EI / L**2
-    found = sorosim.continuation(column(base, tip), ALONG, -1.5 * euler, begin=-0.5 * euler, branches=True)
+    found = sorosim.continuation(column(base, tip), ALONG, to=-1.5 * euler, begin=-0.5 * euler, branches=True)
     return found, euler
 
 
@@ -82,7 +82,7 @@ def test_a_chain_of_bars_buckles_at_the_eigenvalues_of_its_springs(agrees):
     chain = robot("chain", links=links, loads={"load": {"wrench": load}})
     # turned by a_i from the axis, bars have k (2 a_i - a_(i-1) - a_(i+1)) = P bar a_i, a_0 = 0 and a_(n+1) = a_n
     exact = 4.0 * spring / bar * np.sin((2.0 * np.arange(5) + 1.0) * np.pi / (4.0 * n + 2.0)) ** 2
-    found = sorosim.continuation(chain, ALONG, -1.02 * exact[-1], branches=True)
+    found = sorosim.continuation(chain, ALONG, to=-1.02 * exact[-1], branches=True)
     assert [point.after.buckling for point in found.points] == [1, 2, 3, 4, 5]
     assert len(found.branches) == 10
     loads = [-point.parameter for point in found.points]
@@ -103,7 +103,7 @@ def test_branches_that_leave_eulers_load_are_the_elastica(agrees, ends):
             # halves and quarters of the others are columns that are clamped and free
             far = {"clamped-free": across, "pinned-pinned": 0.5 * across, "clamped-clamped": 0.5 * across}[ends]
             s = 1.0 if ends == "clamped-free" else 0.5
-            tip, middle = eq.robot.pose(eq.q, "arm")[0, 3], eq.robot.pose(eq.q, "arm", s)[2, 3]
+            tip, middle = eq.robot.pose(eq.q, "arm")[0, 3], eq.robot.pose(eq.q, "arm", s=s)[2, 3]
             what, source = "up to 1.45 times Euler's load", "elastica, elliptic integrals"
             for name, ours, exact, most in (("ends", tip, along, 2.5e-5), ("deflections", abs(middle), far, 5e-5)):
                 agrees(f"{name} of buckled columns, {what}", ours, exact * L, atol=most, unit="m", source=source,
@@ -114,7 +114,7 @@ def test_branches_that_leave_eulers_load_are_the_elastica(agrees, ends):
 
 def test_an_imperfect_column_follows_its_elastica_past_eulers_load(agrees):
     robot, euler = column("fixed", curvature=0.1), 0.25 * np.pi**2 * EI / L**2
-    found = sorosim.continuation(robot, ALONG, -3.0 * euler, begin=-0.2 * euler)
+    found = sorosim.continuation(robot, ALONG, to=-3.0 * euler, begin=-0.2 * euler)
     assert not found.points
     assert found.stable.all()
     tips = L * np.array([bent(-p * L**2 / EI, 0.1 * L) for p in found.parameter]) * [1.0, -1.0]
@@ -127,9 +127,9 @@ def test_an_imperfect_column_follows_its_elastica_past_eulers_load(agrees):
 def test_a_column_that_is_pressed_the_other_way_of_its_imperfection_comes_from_a_fold():
     robot, euler = column("fixed", curvature=0.02, n_gauss=16), 0.25 * np.pi**2 * EI / L**2
     start = -1.5 * euler
-    other = sorosim.statics(robot, q0=sorosim.continuation(robot, ALONG, start, begin=0.0).q[-1])
-    mirrored = -other.q if abs(other.q).max() > 0.1 else -sorosim.continuation(robot, ALONG, start, begin=0.0).q[-1]
-    found = sorosim.continuation(robot, ALONG, 0.0, begin=start, q0=mirrored, until=(start, 0.0))
+    other = sorosim.statics(robot, q0=sorosim.continuation(robot, ALONG, to=start, begin=0.0).q[-1])
+    mirrored = -other.q if abs(other.q).max() > 0.1 else -sorosim.continuation(robot, ALONG, to=start, begin=0.0).q[-1]
+    found = sorosim.continuation(robot, ALONG, to=0.0, begin=start, q0=mirrored, until=(start, 0.0))
     (fold,) = found.folds
     assert fold.parameter < -euler
     assert found.stable[: fold.row + 1].all()
@@ -149,7 +149,7 @@ def reactions(found, fold, loop):
 @pytest.mark.parametrize("half_angle", [0.15])
 def test_both_limit_loads_of_a_shallow_arch_are_those_of_shooting(agrees, half_angle):
     robot = arch(half_angle)
-    found = sorosim.continuation(robot, f"{LOAD}[2]", -120.0, begin=0.0)
+    found = sorosim.continuation(robot, f"{LOAD}[2]", to=-120.0, begin=0.0)
     assert [point.kind for point in found.points] == ["fold", "fold"]
     assert "".join(kind[0] for kind in found.kind).strip("s").strip("b") == ""  # stable, buckling, stable
     EA = YOUNG * WIDTH * 0.01
@@ -170,7 +170,7 @@ def test_both_limit_loads_of_a_shallow_arch_are_those_of_shooting(agrees, half_a
 
 @cache
 def lee():
-    return sorosim.continuation(lees_frame(), f"{LOAD}[2]", -3e4, begin=0.0)
+    return sorosim.continuation(lees_frame(), f"{LOAD}[2]", to=-3e4, begin=0.0)
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_lees_frame_snaps_back():
 
 @cache
 def pulled():
-    return sorosim.continuation(tendon_arch(), "u.cord", 600.0)
+    return sorosim.continuation(tendon_arch(), "u.cord", to=600.0)
 
 
 def test_a_tendon_snaps_an_arch_at_the_fold_and_lets_go_at_the_other():
@@ -238,7 +238,7 @@ def test_the_arch_itself_snaps_at_the_tension_of_the_fold(agrees, part, snaps):
     found = pulled()
     robot, limit = found.robot, found.folds[0].parameter
     before = found.at(0.98 * limit)[0]
-    run = sorosim.simulate(robot, 1.0, 0.01, {"cord": part * limit}, q0=before.q, method="bdf")
+    run = sorosim.simulate(robot, 1.0, dt_out=0.01, u={"cord": part * limit}, q0=before.q, method="bdf")
     states = found.at(part * limit)
     assert len(states) == (1 if snaps else 3)
     arrives(agrees, run, robot, states[0].q)
@@ -255,7 +255,7 @@ def test_the_arch_itself_snaps_back_where_the_cord_has_let_go(agrees, part, snap
     assert begin < first
     # lowered in a second, then held: slowly beside its oscillations, of which the slowest takes 20 ms
     tension = f"{begin!r} + {part * second - begin!r}*smoothstep(t)"
-    run = sorosim.simulate(robot, 2.0, 0.01, {"cord": tension}, q0=found.at(begin)[-1].q, method="bdf")
+    run = sorosim.simulate(robot, 2.0, dt_out=0.01, u={"cord": tension}, q0=found.at(begin)[-1].q, method="bdf")
     states = found.at(part * second)
     assert len(states) == (1 if snaps else 3)
     arrives(agrees, run, robot, states[-1].q)
@@ -267,7 +267,7 @@ def test_the_arch_itself_snaps_back_where_the_cord_has_let_go(agrees, part, snap
 def arrives(agrees, run, robot, q):
     """Where a run ends the crown is that of an equilibrium."""
     what = "crown of an arch that a cord snaps down, and that snaps back: simulated"
-    end = robot.pose(q, *CROWN)[:3, 3]
+    end = robot.pose(q, CROWN[0], s=CROWN[1])[:3, 3]
     agrees(what, run.positions(*CROWN)[-1], end, atol=1e-9, unit="m", source="the curve of equilibria beside its folds")
 
 
@@ -278,7 +278,7 @@ def test_a_crank_pressed_along_itself_gives_way_at_a_transcritical_point(agrees)
     # the spring beside it is not symmetric: the branch crosses p = p_c with a slope, unlike those of columns
     load = {"link": "crank", "at": {"frame": "end"}, "force": [0, 0, 0]}
     robot = sprung_crank(0.5 * np.pi, loads={"load": {"wrench": load}})
-    found = sorosim.continuation(robot, f"{LOAD}[2]", -60.0, branches=2)
+    found = sorosim.continuation(robot, f"{LOAD}[2]", to=-60.0, branches=2)
     (point,) = found.points
     # length of the spring over the turn, to second order: l0 + l1 x + l2 x^2/2
     length = np.hypot(CRANK, FOOT)
@@ -322,7 +322,7 @@ def test_a_crank_pressed_along_itself_gives_way_at_a_transcritical_point(agrees)
 
 def test_becks_column_flutters_at_20_05(agrees):
     robot = column("fixed", frame="body", thickness=0.001, order=8, n_gauss=40)
-    found = sorosim.continuation(robot, ALONG, -50.0 * stiffness(0.001) / L**2)
+    found = sorosim.continuation(robot, ALONG, to=-50.0 * stiffness(0.001) / L**2)
     (point,) = found.points
     load = -point.parameter * L**2 / stiffness(0.001)
     exact = thick_flutter(0.001 / np.sqrt(12.0) / L, 1e-12, 1e-12)
@@ -344,7 +344,7 @@ def test_becks_column_flutters_at_20_05(agrees):
 @pytest.mark.parametrize(("damping", "load"), [(0.0, 3.5 - np.sqrt(2.0)), (0.01, 41.0 / 28.0)])
 def test_zieglers_column_flutters_earlier_with_a_little_damping(agrees, damping, load):
     # Ziegler 1952: 7/2 - sqrt(2) = 2.086 without, 41/28 = 1.464 with vanishing damping; 0.01 adds its square over two
-    found = sorosim.continuation(zieglers_column(damping), ALONG, -4.0)
+    found = sorosim.continuation(zieglers_column(damping), ALONG, to=-4.0)
     (point,) = found.points
     assert point.kind == "flutter"
     what = "with vanishing damping" if damping else "without damping"
@@ -355,7 +355,7 @@ def test_zieglers_column_flutters_earlier_with_a_little_damping(agrees, damping,
 
 
 def test_what_flutters_buckles_only_later_and_without_a_branch(agrees):
-    found = sorosim.continuation(zieglers_column(), ALONG, -8.0)
+    found = sorosim.continuation(zieglers_column(), ALONG, to=-8.0)
     # the frequencies squared of the two motions are complex between 7/2 - sqrt(2) and 7/2 + sqrt(2), negative beyond
     assert [point.kind for point in found.points] == ["flutter", "stability"]
     later = -found.points[1].parameter

@@ -105,7 +105,7 @@ def test_an_end_moment_rolls_the_rod_up_into_circles(agrees, turns, varying, fra
     arm = cantilever(varying, length=L)
     M = 2.0 * np.pi * turns * stiffness(arm)[2] / L
     found = statics(arm.with_loads(tip=tip_load(moment=(0, 0, M), frame=frame)))
-    places = arm.poses(found.q, "arm", s := np.linspace(0.0, 1.0, 9))
+    places = arm.poses(found.q, "arm", s=(s := np.linspace(0.0, 1.0, 9)))
     angle, radius = 2.0 * np.pi * turns * s, L / (2.0 * np.pi * turns)
     circle = radius * np.stack([np.sin(angle), 1.0 - np.cos(angle), 0.0 * s], axis=1)
     # constant strain is in every basis and its exponential is exact; up to order 3 the two collocation points of a
@@ -211,7 +211,7 @@ def test_a_rod_born_as_an_arc_is_an_arc_and_a_moment_straightens_it():
     assert_allclose(rest.q, 0.0, atol=1e-15)
     assert_allclose(rest.tip(), [R, R, 0.0], rtol=0, atol=1e-15)
     assert_allclose(
-        arm.pose(rest.q, "arm", 1 / 3)[:3, 3], [R * 0.5, R * (1.0 - np.cos(np.pi / 6)), 0.0], rtol=0, atol=1e-15
+        arm.pose(rest.q, "arm", s=1 / 3)[:3, 3], [R * 0.5, R * (1.0 - np.cos(np.pi / 6)), 0.0], rtol=0, atol=1e-15
     )
     flat = statics(arm.with_loads(tip=tip_load(moment=(0, 0, -stiffness(arm)[2] / R))))
     assert_allclose(flat.tip(), [L, 0.0, 0.0], rtol=0, atol=1e-12)

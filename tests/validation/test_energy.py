@@ -49,7 +49,7 @@ def drift(run):
 @pytest.mark.parametrize("method", ["bdf", "cvode"])
 def test_undamped_rod_that_swings_under_gravity_keeps_its_energy_to_the_tolerance(method, rtol):
     # thousands of steps to follow the fast bending waves keep the error of the slow swing below what one step may have
-    run = simulate(swinging(), 1.0, 0.02, method=method, rtol=rtol, atol=1e-3 * rtol)
+    run = simulate(swinging(), 1.0, dt_out=0.02, method=method, rtol=rtol, atol=1e-3 * rtol)
     found = drift(run)
     print(f"drift of energy, {method}, rtol {rtol:.0e}: {found:.1e} of the kinetic energy")
     assert found < rtol
@@ -57,13 +57,13 @@ def test_undamped_rod_that_swings_under_gravity_keeps_its_energy_to_the_toleranc
 
 @pytest.mark.parametrize("method", ["radau", "lsoda"])
 def test_other_integrators_keep_it_too(method):
-    assert drift(simulate(swinging(), 0.5, 0.02, method=method, rtol=1e-5, atol=1e-8)) < 2e-5
+    assert drift(simulate(swinging(), 0.5, dt_out=0.02, method=method, rtol=1e-5, atol=1e-8)) < 2e-5
 
 
 def test_a_rod_that_may_do_everything_keeps_its_energy_in_space():
     rod = swinging(SPATIAL)
     rates = 0.5 * np.random.default_rng(3).normal(size=rod.ndof) * np.where(np.arange(rod.ndof) < 9, 3.0, 0.1)
-    run = simulate(rod, 0.2, 0.01, qd0=rates, method="cvode", rtol=1e-5, atol=1e-8)
+    run = simulate(rod, 0.2, dt_out=0.01, qd0=rates, method="cvode", rtol=1e-5, atol=1e-8)
     assert drift(run) < 1e-5
     # tension of nothing does no work, and nothing is dissipated
     energy = run.energy()
@@ -74,7 +74,9 @@ def test_a_rod_that_may_do_everything_keeps_its_energy_in_space():
 @pytest.mark.parametrize("method", ["bdf", "cvode"])
 def test_pendulum_keeps_its_energy_in_proportion_to_the_tolerance(method):
     # one slow motion only: errors of the 60 to 300 steps add up
-    found = [drift(simulate(pendulum(), 2.0, 0.02, method=method, rtol=r, atol=1e-3 * r)) for r in (1e-4, 1e-6, 1e-8)]
+    found = [
+        drift(simulate(pendulum(), 2.0, dt_out=0.02, method=method, rtol=r, atol=1e-3 * r)) for r in (1e-4, 1e-6, 1e-8)
+    ]
     assert all(error < 50.0 * rtol for error, rtol in zip(found, (1e-4, 1e-6, 1e-8), strict=True))
 
 
@@ -131,7 +133,7 @@ def test_stiffness_damping_is_a_multiple_of_the_stiffness_and_mass_damping_of_th
     d = rod.internal_force_derivatives(q, qd)
     assert_allclose(d.dtau_dqd, 2e-3 * d.dtau_dq, rtol=0, atol=1e-12 * np.abs(d.dtau_dq).max())
     plain = swinging(SPATIAL, hinge=False)
-    extra = rod.inverse_dynamics(q, qd, 0 * q) - plain.inverse_dynamics(q, qd, 0 * q)
+    extra = rod.inverse_dynamics(q, qd, qdd=0 * q) - plain.inverse_dynamics(q, qd, 0 * q)
     expected = 1.5 * rod.mass_matrix(q) @ qd
     assert_allclose(extra, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
@@ -141,8 +143,8 @@ def test_tendons_feed_in_tension_times_the_rate_at_which_they_shorten(rng):
     q, qd = moving(arm, rng)
     u = rng.uniform(1.0, 10.0, 5)
     lengths = slope(lambda h: np.array(list(arm.tendon_lengths(q + h * qd).values())), 1e-4)
-    found = rate_of_energy(arm, q, qd, arm.forward_dynamics(q, qd, u))
-    scale = np.abs(qd * arm.internal_force(q, qd, u)).sum()
+    found = rate_of_energy(arm, q, qd, arm.forward_dynamics(q, qd, u=u))
+    scale = np.abs(qd * arm.internal_force(q, qd, u=u)).sum()
     assert abs(found + u @ lengths) < 1e-9 * scale
 
 
@@ -162,7 +164,9 @@ def manipulator_run(rtol, dt_out=2e-3, method="cvode"):
     A sudden start would be over within microseconds, unseen by the output times over which work and losses are summed.
     """
     u = {"cable1": "5*(1-cos(6*pi*t))", "cable2": "20*t**3", "cable4": "4*(1-cos(4*pi*t))"}
-    return simulate(cable_manipulator(), 0.5, dt_out, u=u, q0="equilibrium", method=method, rtol=rtol, atol=1e-3 * rtol)
+    return simulate(
+        cable_manipulator(), 0.5, dt_out=dt_out, u=u, q0="equilibrium", method=method, rtol=rtol, atol=1e-3 * rtol
+    )
 
 
 @pytest.mark.parametrize("method", ["bdf", "cvode"])
@@ -207,14 +211,14 @@ def test_a_run_without_sums_by_steps_has_them_by_simpsons_rule():
 
 @pytest.mark.parametrize("kind", DAMPERS)
 def test_balance_holds_for_every_kind_of_damping(kind):
-    run = simulate(swinging(**DAMPERS[kind]), 0.4, 5e-4, method="cvode", rtol=1e-7, atol=1e-10)
+    run = simulate(swinging(**DAMPERS[kind]), 0.4, dt_out=5e-4, method="cvode", rtol=1e-7, atol=1e-10)
     energy = run.energy()
     assert (energy.dissipated - energy.work)[-1] > 3e-3 * energy.kinetic.max()
     assert worst_balance(run) < 2e-6
 
 
 def test_what_mass_damping_takes_is_dissipated_and_no_work():
-    energy = simulate(swinging(mass_damping=1.5), 0.1, 1e-3, method="cvode").energy()
+    energy = simulate(swinging(mass_damping=1.5), 0.1, dt_out=1e-3, method="cvode").energy()
     assert_allclose(energy.work, 0.0, atol=1e-12)
     assert energy.dissipated[-1] > 0.0
 
@@ -225,13 +229,13 @@ def test_balance_holds_for_loads_that_follow_the_rod_and_loads_that_do_not():
         "dead": Wrench("arm", 0.6, moment=(0.005, 0, 0), force=(0, 0.2, 0)),
     }
     rod = swinging(SPATIAL, hinge=False, damping=3e3).with_loads(**loads)
-    run = simulate(rod, 0.3, 1e-3, method="cvode", rtol=1e-7, atol=1e-10)
+    run = simulate(rod, 0.3, dt_out=1e-3, method="cvode", rtol=1e-7, atol=1e-10)
     energy = run.energy()
     assert np.abs(energy.work).max() > 0.05 * np.abs(energy.gravity).max()
     assert worst_balance(run) < 1e-5
     # the work of a dead force is force times displacement of its point
     only = swinging(hinge=False, damping=3e3).with_loads(tip=tip_load(force=(0.0, 0.0, 0.5)))
-    run = simulate(only, 0.3, 1e-3, method="cvode", rtol=1e-7, atol=1e-10)
+    run = simulate(only, 0.3, dt_out=1e-3, method="cvode", rtol=1e-7, atol=1e-10)
     # Simpson's rule over the sudden start
     assert_allclose(
         run.energy().work, 0.5 * (run.tip()[:, 2] - run.tip()[0, 2]), atol=3e-6 * np.abs(run.energy().work).max()
@@ -240,7 +244,7 @@ def test_balance_holds_for_loads_that_follow_the_rod_and_loads_that_do_not():
 
 def test_a_driven_joint_does_the_work_of_its_moment():
     rod = swinging(damping=3e3)
-    run = simulate(rod, 0.6, 1e-3, driven={"arm": "0.8*sin(6*t)"}, method="cvode", rtol=1e-7, atol=1e-10)
+    run = simulate(rod, 0.6, dt_out=1e-3, driven={"arm": "0.8*sin(6*t)"}, method="cvode", rtol=1e-7, atol=1e-10)
     assert_allclose(run.q[:, 0], 0.8 * np.sin(6.0 * run.t), atol=1e-15)
     energy = run.energy()
     assert np.abs(energy.work).max() > 0.05
@@ -260,7 +264,7 @@ def test_a_driven_base_feeds_a_tree_with_joint_dampers_and_rigid_links():
         Link("side", body, parent="arm", joint=Joint("helical", axis=(0.0, 0.0, 1.0), pitch=0.01, damping=0.01), s=0.5),
     )
     robot = Robot(Description("tree", links))
-    run = simulate(robot, 0.6, 1e-3, driven={"base": "0.1*sin(8*t)"}, method="cvode", rtol=1e-7, atol=1e-10)
+    run = simulate(robot, 0.6, dt_out=1e-3, driven={"base": "0.1*sin(8*t)"}, method="cvode", rtol=1e-7, atol=1e-10)
     energy = run.energy()
     assert np.abs(energy.work).max() > 0.05
     assert energy.dissipated[-1] > 1e-3

@@ -41,7 +41,7 @@ def error(discretisation, tensions):
     """Largest distance [m] from the exact axis at quarters of the length."""
     arm = robot(*discretisation)
     q = statics(arm, tensions).q
-    places = arm.poses(q, "arm", np.linspace(0.0, 1.0, PLACES))[:, :3, 3]
+    places = arm.poses(q, "arm", s=np.linspace(0.0, 1.0, PLACES))[:, :3, 3]
     return float(np.linalg.norm(places - exact(tensions), axis=1).max())
 
 

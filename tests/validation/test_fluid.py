@@ -290,7 +290,9 @@ def test_archimedes_weighs_every_shape(name, rng):
         q = rng.normal(size=6)
         g = robot.pose(q, "body")
         lift = np.concatenate([np.cross(centre, g[2, :3]), g[2, :3]]) * RHO * volume * G
-        buoyancy = dry.inverse_dynamics(q, np.zeros(6), np.zeros(6)) - robot.inverse_dynamics(q, *np.zeros((2, 6)))
+        buoyancy = dry.inverse_dynamics(q, np.zeros(6), qdd=np.zeros(6)) - robot.inverse_dynamics(
+            q, np.zeros(6), qdd=np.zeros(6)
+        )
         exact = robot.jacobian(q, "body").T @ lift
         assert WORST.note("Archimedes", np.abs(buoyancy - exact).max() / np.abs(exact).max()) < 1e-13
 
@@ -317,10 +319,10 @@ def swimmer(water=None, gravity=DOWN, joint="free", materials=RHO, varying=SUPPL
 def test_neutral_bodies_and_rods_rest_anywhere(rng):
     wet, outside = swimmer(Fluid(RHO)), swimmer(gravity=NO_GRAVITY)
     zero = np.zeros(wet.ndof)
-    heavy = np.abs(swimmer().inverse_dynamics(zero, zero, zero)).max()
+    heavy = np.abs(swimmer().inverse_dynamics(zero, zero, qdd=zero)).max()
     for _ in range(30):
         q = 0.5 * rng.normal(size=wet.ndof)
-        error = wet.inverse_dynamics(q, zero, zero) - outside.inverse_dynamics(q, zero, zero)
+        error = wet.inverse_dynamics(q, zero, qdd=zero) - outside.inverse_dynamics(q, zero, qdd=zero)
         # rounding of weights that cancel
         assert WORST.note("neutral, forces over weight", np.abs(error).max() / heavy) < 1e-13
 
@@ -421,7 +423,7 @@ def test_above_the_surface_there_is_only_weight_and_below_all_of_the_fluid():
     v = 2.0
     brake = 0.5 * RHO * 0.47 * np.pi * 0.01 * v * v
     for z, part in ((0.1, 0.0), (0.3, 0.0), (0.0, 0.5), (-0.1, 1.0), (-5.0, 1.0)):
-        tau = robot.inverse_dynamics([z], [v], [0.0])[0]
+        tau = robot.inverse_dynamics([z], [v], qdd=[0.0])[0]
         assert tau == pytest.approx(m * G - part * (buoyant - brake), rel=1e-13)
 
 
@@ -476,7 +478,7 @@ def test_lift_is_across_rod_and_flow(rng):
     robot = Robot(Description("rod", links, gravity=NO_GRAVITY, loads={"water": water}))
     for _ in range(10):
         v = rng.normal(size=3)
-        force = -robot.inverse_dynamics(np.zeros(3), v, np.zeros(3))
+        force = -robot.inverse_dynamics(np.zeros(3), v, qdd=np.zeros(3))
         size = 0.5 * RHO * lift * 2.0 * r * length * np.linalg.norm(v)
         assert abs(force @ v) < 1e-13 * size * np.linalg.norm(v)
         assert abs(force[0]) < 1e-13 * size
@@ -494,9 +496,9 @@ def test_derivatives_of_forces_in_a_fluid_match_differences(flow, rng):
     # small steps: the second derivative jumps where a section is just under the surface, or just above
     t, steps = 0.4, (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
     q, qd, qdd = 0.4 * rng.normal(size=(3, robot.ndof))
-    found = robot.inverse_dynamics_derivatives(q, qd, qdd, t)
-    by_q = jacobian(lambda x: robot.inverse_dynamics(x, qd, qdd, t), q, steps)
-    by_qd = jacobian(lambda x: robot.inverse_dynamics(q, x, qdd, t), qd, steps)
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd, t=t)
+    by_q = jacobian(lambda x: robot.inverse_dynamics(x, qd, qdd=qdd, t=t), q, steps)
+    by_qd = jacobian(lambda x: robot.inverse_dynamics(q, x, qdd=qdd, t=t), qd, steps)
     # differences of sixth order, and their rounding
     assert WORST.note("derivatives by q", relative_error(found.dtau_dq, by_q)) < 1e-9
     assert WORST.note("derivatives by qd", relative_error(found.dtau_dqd, by_qd)) < 1e-9
@@ -513,7 +515,7 @@ def same_in_a_current(robot_in, link, rng, method="lsoda"):
     moving, still = robot_in(tuple(CURRENT)), robot_in((0.0, 0.0, 0.0))
     q = 0.3 * rng.normal(size=still.ndof)
     qd = 0.3 * rng.normal(size=still.ndof)
-    against = rates_for(still, q, np.concatenate([np.zeros(3), still.pose(q, link, 0.0)[:3, :3].T @ CURRENT]), link)
+    against = rates_for(still, q, np.concatenate([np.zeros(3), still.pose(q, link, s=0.0)[:3, :3].T @ CURRENT]), link)
     a = run_of(moving, 1.0, 0.1, (q, qd), method, 1e-10)
     b = run_of(still, 1.0, 0.1, (q, qd - against), method, 1e-10)
     g_a, g_b = (np.concatenate([poses_of(run, link, s) for s in (0.0, 1.0)]) for run in (a, b))
@@ -553,7 +555,7 @@ def test_accelerations_do_not_know_a_steady_current_from_own_speed(rng):
     moving, still = (swimmer(Fluid(RHO, current=c, links=water), materials=1300.0) for c in (tuple(CURRENT), (0, 0, 0)))
     for _ in range(20):
         q, qd = 0.5 * rng.normal(size=still.ndof), rng.normal(size=still.ndof)
-        R = still.pose(q, "arm", 0.0)[:3, :3]
+        R = still.pose(q, "arm", s=0.0)[:3, :3]
         against = rates_for(still, q, np.concatenate([np.zeros(3), R.T @ CURRENT]), "arm")
 
         a, b = accelerations(moving, q, qd), accelerations(still, q, qd - against)
@@ -569,7 +571,7 @@ def test_an_accelerated_fluid_is_a_still_one_under_less_gravity(rng):
     still = swimmer(Fluid(RHO, links=water), tuple(np.array(DOWN) - rate), materials=1300.0)
     for t in (0.0, 0.8):
         q, qd = 0.5 * rng.normal(size=still.ndof), rng.normal(size=still.ndof)
-        R = still.pose(q, "arm", 0.0)[:3, :3]
+        R = still.pose(q, "arm", s=0.0)[:3, :3]
         against = rates_for(still, q, np.concatenate([np.zeros(3), R.T @ (t * rate)]), "arm")
         a, b = accelerations(moving, q, qd, t), accelerations(still, q, qd - against)
         b[:, 1] += rate
@@ -631,10 +633,10 @@ def test_munks_moment_turns_an_ellipsoid_broadside():
     gap = RHO * (mass[1] - mass[0])
     J = 160.0 * ball(1.0) * np.prod(RADII) * (RADII[0] ** 2 + RADII[1] ** 2) + RHO * inertia[2]
     for angle in np.linspace(-3.0, 3.0, 13):
-        moment = -robot.inverse_dynamics([angle], [0.0], [0.0])[0]
+        moment = -robot.inverse_dynamics([angle], [0.0], qdd=[0.0])[0]
         assert moment == pytest.approx(gap * U**2 * np.sin(angle) * np.cos(angle), abs=1e-10 * gap)
         # turning makes no difference: nothing of the flow's force is lost on a hinge through the centre
-        assert -robot.inverse_dynamics([angle], [2.0], [0.0])[0] == pytest.approx(moment, abs=1e-9 * gap)
+        assert -robot.inverse_dynamics([angle], [2.0], qdd=[0.0])[0] == pytest.approx(moment, abs=1e-9 * gap)
     # growth along the flow, frequency across it
     rate = U * np.sqrt(gap / J)
     ahead, across = robot.linearize([0.0]), robot.linearize([0.5 * np.pi])
@@ -663,7 +665,7 @@ def test_a_held_sphere_feels_froude_and_krylov_and_added_mass(kind):
     for t in (0.0, 0.2, 0.77, 1.5):
         U, rate = 0.3 * np.sin(4.0 * t) + 0.1 * t * t, 1.2 * np.cos(4.0 * t) + 0.2 * t
         exact = 1.5 * RHO * ball(a) * rate + 0.5 * RHO * 0.47 * np.pi * a**2 * abs(U) * U
-        found = -robot.inverse_dynamics([0.0], [0.0], [0.0], t)[0]
+        found = -robot.inverse_dynamics([0.0], [0.0], qdd=[0.0], t=t)[0]
         # the rate of a spline through points 5 ms apart: third order
         assert found == pytest.approx(exact, rel=1e-12 if kind != "table" else 1e-5)
 
@@ -800,7 +802,7 @@ def test_a_tentacle_bends_with_the_current_as_the_boundary_value_problem_says(U,
     exact = PlanarRod(length, young * np.pi / 4.0 * r**4, line=line)
     places = np.linspace(0.0, 1.0, 7)
     states = exact.equilibrium(places * length, steps=12)
-    found = robot.poses(statics(robot).q, "arm", places)[:, :2, 3]
+    found = robot.poses(statics(robot).q, "arm", s=places)[:, :2, 3]
     assert states[-1, 2] > (0.3 if U < 0.2 else 0.9)  # it bends much
     assert WORST.note(f"tentacle, {case}", np.abs(found - states[:, :2]).max() / length) < tolerance
 
@@ -878,4 +880,4 @@ def test_rigid_bodies_without_a_shape_are_refused_but_take_one():
         body_in(lump, SLIDE, Fluid(RHO))
     robot = body_in(lump, SLIDE, Fluid(RHO, links={"body": Immersed(shape=Sphere(0.05))}))
     assert robot.mass_matrix([0.0])[0, 0] == pytest.approx(3.0 + 0.5 * RHO * ball(0.05), rel=1e-13)
-    assert robot.inverse_dynamics([0.0], [0.0], [0.0])[0] == pytest.approx((3.0 - RHO * ball(0.05)) * G, rel=1e-13)
+    assert robot.inverse_dynamics([0.0], [0.0], qdd=[0.0])[0] == pytest.approx((3.0 - RHO * ball(0.05)) * G, rel=1e-13)

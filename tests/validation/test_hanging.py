@@ -157,7 +157,7 @@ def test_soft_chain_hangs_in_its_exact_shape_of_least_energy(agrees, kind, azimu
     robot, s = soft_chain(kind, outwards), np.linspace(0.0, 1.0, 11)
     found = statics(robot)
     rod, end = exact_chain(s)
-    path = robot.poses(found.q, "rod", s)[:, :3, 3]
+    path = robot.poses(found.q, "rod", s=s)[:, :3, 3]
     assert (
         WORST.note("soft chain, rod [m]", np.abs(path - np.outer(rod[:, 0], outwards) - np.outer(rod[:, 1], Z)).max())
         < 5e-8
@@ -194,5 +194,5 @@ def test_soft_chain_hangs_straight_and_stretched():
     s = np.linspace(0.0, 1.0, 11)
     x = s * L
     exact = -BAR[0] - x - (WEIGHT[1] * G * x + line * (L * x - 0.5 * x**2)) / EA
-    path = robot.poses(found.q, "rod", s)[:, :3, 3]
+    path = robot.poses(found.q, "rod", s=s)[:, :3, 3]
     assert WORST.note("stretched chain [m]", np.abs(path - np.outer(exact, Z)).max()) < 1e-8

@@ -204,7 +204,7 @@ def test_flying_rod_converges_to_that_of_finite_elements():
         varying = Strain(bending_z=order, elongation=order, shear_y=order)
         rod = flying(varying, "planar", (0, 0, -1, 0.1, 0, 0), size, 2 * order)
         run = run_of(rod, 4.0, 4.0)
-        g = rod.poses(run.q[-1], "rod", np.linspace(0.0, 1.0, 11))
+        g = rod.poses(run.q[-1], "rod", s=np.linspace(0.0, 1.0, 11))
         errors.append(np.abs(g[:, :2, 3] - limit[:, :2]).max())
         turned = turn(Z, limit[:, 2])
     print(
@@ -232,7 +232,7 @@ def test_rod_with_locked_strains_is_a_rigid_body(rng):
     body = Robot(Description("body", (Link("arm", rigid_twin(0.02), joint=Joint("free")),), gravity=DOWN))
     for _ in range(5):
         q, qd, qdd = rng.normal(size=(3, 6))
-        ours, theirs = rod.inverse_dynamics(q, qd, qdd), body.inverse_dynamics(q, qd, qdd)
+        ours, theirs = rod.inverse_dynamics(q, qd, qdd=qdd), body.inverse_dynamics(q, qd, qdd=qdd)
         assert WORST.note("locked rod", np.abs(ours - theirs).max() / np.abs(theirs).max()) < 1e-13
 
 

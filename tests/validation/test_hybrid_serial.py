@@ -81,7 +81,7 @@ def check_equilibria(robot, n, rng):
         held = angles(rng)
         found = sorosim.statics(robot, driven=held)
         np.testing.assert_array_equal(found.q[:7], list(held.values()))
-        residual = robot.inverse_dynamics(found.q, zero, zero) - robot.internal_force(found.q, zero)
+        residual = robot.inverse_dynamics(found.q, zero, qdd=zero) - robot.internal_force(found.q, zero)
         np.testing.assert_allclose(residual[:7], list(found.driven.values()), atol=1e-12)
         assert np.abs(residual[7:]).max() < 1e-12
         evaluations.append(found.n_evaluations)

@@ -328,7 +328,7 @@ def thrown_rod(rod, axis_angle, t_end, away=True, rtol=1e-9):
     q[6:] = np.cos(np.arange(rod.ndof - 6))
     qd = rates_for(rod, q, [12.0, 3.0, 8.0, 0.3, -2.0, 0.1], "arm")
     if not away:
-        h, R = momenta_at(rod, q[None], qd[None]), rod.pose(q, "arm", 0.0)[:3, :3]
+        h, R = momenta_at(rod, q[None], qd[None]), rod.pose(q, "arm", s=0.0)[:3, :3]
         qd += rates_for(rod, q, [0.0, 0.0, 0.0, *(-R.T @ h.linear[0] / h.mass)], "arm")
     return run_of(rod, t_end, 0.02, (q, qd), "cvode", rtol)
 

@@ -58,7 +58,7 @@ PLACES = np.linspace(0.0, 1.0, 6)
 def shapes(arm, exact):
     """Largest distance between a rod and a planar one, over the length, and the exact states."""
     states = exact.equilibrium(PLACES * L)
-    places = arm.poses(statics(arm).q, "arm", PLACES)
+    places = arm.poses(statics(arm).q, "arm", s=PLACES)
     assert np.abs(places[:, 2, 3]).max() < 1e-14
     return np.abs(places[:, :2, 3] - states[:, :2]).max() / L, states
 
@@ -134,7 +134,7 @@ def test_a_torque_per_length_twists_a_rod_by_a_parabola():
     arm = cantilever(Strain(torsion=2, bending=1))
     GJ, c = stiffness(arm)[0], 0.01
     q = statics(arm.with_loads(c=line(moment=(c, 0, 0)))).q
-    R = arm.poses(q, "arm", PLACES)[:, :3, :3]
+    R = arm.poses(q, "arm", s=PLACES)[:, :3, :3]
     exact = c / GJ * L**2 * (PLACES - 0.5 * PLACES**2)
     assert_allclose(np.arctan2(R[:, 2, 1], R[:, 1, 1]), exact, rtol=0, atol=1e-13)
     # a torque that grows along the rod, on its second half only
@@ -143,7 +143,7 @@ def test_a_torque_per_length_twists_a_rod_by_a_parabola():
     )
     arm = Robot(Description("halves", (Link("arm", Rod(halves)),), gravity=(0, 0, 0)))
     half = LineLoad("arm", moment=(expression(f"{c}*X"), 0, 0), start=0.5)
-    R = arm.poses(statics(arm.with_loads(c=half)).q, "arm", [0.5, 1.0])[:, :3, :3]
+    R = arm.poses(statics(arm.with_loads(c=half)).q, "arm", s=[0.5, 1.0])[:, :3, :3]
     whole = c * 0.375 * L**2 / GJ  # the torque of all of it
     found = np.arctan2(R[:, 2, 1], R[:, 1, 1])
     assert found[0] == pytest.approx(whole * 0.5 * L, abs=1e-13)
@@ -164,8 +164,8 @@ def test_own_weight_as_a_line_load_is_gravity(rng):
     weight = light.with_loads(weight=line((0.0, expression(f"1000*3*{area}"), expression(f"-1000*{G}*{area}"))))
     for _ in range(10):
         q, qd, qdd = 0.3 * rng.normal(size=(3, heavy.ndof))
-        exact = heavy.inverse_dynamics(q, qd, qdd)
-        error = np.abs(weight.inverse_dynamics(q, qd, qdd) - exact).max() / np.abs(exact).max()
+        exact = heavy.inverse_dynamics(q, qd, qdd=qdd)
+        error = np.abs(weight.inverse_dynamics(q, qd, qdd=qdd) - exact).max() / np.abs(exact).max()
         assert WORST.note("weight as a line load", error) < 1e-14
     assert_allclose(statics(weight).q, statics(heavy).q, rtol=0, atol=1e-9)
 
@@ -175,14 +175,14 @@ def test_an_even_load_is_the_limit_of_many_point_loads(rng):
     force, moment = np.array([0.3, -0.5, 1.0]), np.array([0.02, 0.01, 0.03])
     q, zero = 0.2 * rng.normal(size=arm.ndof), np.zeros(arm.ndof)
     for frame in ("world", "body"):
-        whole = arm.with_loads(p=line(force, moment, frame)).inverse_dynamics(q, zero, zero)
+        whole = arm.with_loads(p=line(force, moment, frame)).inverse_dynamics(q, zero, qdd=zero)
         errors = []
         for n in (8, 16, 32):
             share = tuple(L / n * np.array([*moment, *force]))
             loads = {
                 f"p{k}": Wrench("arm", (k + 0.5) / n, moment=share[:3], force=share[3:], frame=frame) for k in range(n)
             }
-            errors.append(np.abs(arm.with_loads(**loads).inverse_dynamics(q, zero, zero) - whole).max())
+            errors.append(np.abs(arm.with_loads(**loads).inverse_dynamics(q, zero, qdd=zero) - whole).max())
         # midpoint sums; what Gauss's 8 points leave is 1e-4 of it
         orders = np.log2(np.divide(errors[:-1], errors[1:]))
         print(f"point loads, {frame}:", " ".join(f"{e:.1e}" for e in errors), orders)
@@ -215,8 +215,8 @@ def test_a_load_of_time_is_the_sum_of_its_parts(rng):
             c=line((0.5, 0, 0)),
             d=line((0, expression(f"cos(s*{t})"), 0)),
         )
-        found = whole.inverse_dynamics(q, zero, zero, t)
-        exact = frozen.inverse_dynamics(q, zero, zero)
+        found = whole.inverse_dynamics(q, zero, qdd=zero, t=t)
+        exact = frozen.inverse_dynamics(q, zero, qdd=zero)
         assert_allclose(found, exact, rtol=0, atol=1e-14 * np.abs(exact).max())
     # signals: a text, a function, a table
     kinds = {
@@ -224,8 +224,10 @@ def test_a_load_of_time_is_the_sum_of_its_parts(rng):
         "expression": expression("sin(3*t)"),
     }  # fmt: skip
     t = 0.731
-    found = [arm.with_loads(a=line((0, signal, 0))).inverse_dynamics(zero, zero, zero, t) for signal in kinds.values()]
-    number = arm.with_loads(a=line((0, np.sin(3.0 * t), 0))).inverse_dynamics(zero, zero, zero)
+    found = [
+        arm.with_loads(a=line((0, signal, 0))).inverse_dynamics(zero, zero, qdd=zero, t=t) for signal in kinds.values()
+    ]
+    number = arm.with_loads(a=line((0, np.sin(3.0 * t), 0))).inverse_dynamics(zero, zero, qdd=zero)
     for value, kind in zip(found, kinds, strict=True):
         # a table of 1 ms is interpolated
         assert_allclose(value, number, rtol=0, atol=(1e-5 if kind == "table" else 1e-14) * np.abs(number).max())
@@ -265,7 +267,10 @@ def test_the_wrench_on_a_fixed_line_is_constant_in_the_world(rng):
         pushed = floating(p=load)
         for _ in range(20):
             q = rng.normal(size=6)
-            g, tau = bare.pose(q, "body"), bare.inverse_dynamics(q, zero, zero) - pushed.inverse_dynamics(q, zero, zero)
+            g, tau = (
+                bare.pose(q, "body"),
+                bare.inverse_dynamics(q, zero, qdd=zero) - pushed.inverse_dynamics(q, zero, qdd=zero),
+            )
             wrench = np.linalg.solve(bare.jacobian(q, "body").T, tau)  # on the body, its axes
             force = g[:3, :3] @ wrench[3:]
             world = np.concatenate([g[:3, :3] @ wrench[:3] + np.cross(g[:3, 3], force), force])
@@ -281,8 +286,8 @@ def test_sliding_and_turning_along_the_line_changes_and_works_nothing(rng):
         g = pushed.pose(q, "body")
         # the line of another point of the line is the same line
         other = floating(p=Wrench("body", **{**pure, "through": tuple(THROUGH + rng.normal() * FORCE)}))
-        tau = pushed.inverse_dynamics(q, zero, zero)
-        assert_allclose(other.inverse_dynamics(q, zero, zero), tau, rtol=0, atol=1e-13)
+        tau = pushed.inverse_dynamics(q, zero, qdd=zero)
+        assert_allclose(other.inverse_dynamics(q, zero, qdd=zero), tau, rtol=0, atol=1e-13)
         # turning about the line does no work, and of sliding the force does all
         turning = np.concatenate([g[:3, :3].T @ along, g[:3, :3].T @ np.cross(along, g[:3, 3] - THROUGH)])
         assert abs(-tau @ rates_for(pushed, q, turning, "body")) < 1e-13
@@ -318,11 +323,11 @@ def test_a_force_on_a_fixed_line_in_the_middle_of_a_rod_may_vary_in_time(rng):
     zero = np.zeros(bare.ndof)
     for t in (0.0, 0.7):
         q = 0.3 * rng.normal(size=bare.ndof)
-        g, force = bare.pose(q, "arm", 0.5), np.array([2.0 * t, 0.0, 1.0])
+        g, force = bare.pose(q, "arm", s=0.5), np.array([2.0 * t, 0.0, 1.0])
         moment = np.cross(np.array([0.1, 0.2, 0.3]) - g[:3, 3], force)
         wrench = np.concatenate([g[:3, :3].T @ moment, g[:3, :3].T @ force])
-        tau = bare.inverse_dynamics(q, zero, zero) - pushed.inverse_dynamics(q, zero, zero, t)
-        assert_allclose(tau, bare.jacobian(q, "arm", 0.5).T @ wrench, rtol=0, atol=1e-13)
+        tau = bare.inverse_dynamics(q, zero, qdd=zero) - pushed.inverse_dynamics(q, zero, qdd=zero, t=t)
+        assert_allclose(tau, bare.jacobian(q, "arm", s=0.5).T @ wrench, rtol=0, atol=1e-13)
 
 
 # -- springs
@@ -402,7 +407,7 @@ def test_a_spring_without_rest_length_draws_ellipses_through_any_place():
         run = run_of(robot, 2.0, 0.05, (centre + a, w * b))
         exact = centre + np.outer(np.cos(w * run.t), a) + np.outer(np.sin(w * run.t), b)
         assert_allclose(run.q, exact, rtol=0, atol=1e-9)
-    assert_allclose(robot.inverse_dynamics(centre, np.zeros(3), np.zeros(3)), 0.0, atol=1e-14)
+    assert_allclose(robot.inverse_dynamics(centre, np.zeros(3), qdd=np.zeros(3)), 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("c", [3.0, 40.0], ids=["under", "over"])
@@ -440,9 +445,9 @@ def test_a_spring_between_two_rods_pulls_both_alike(rng):
     zero = np.zeros(free.ndof)
     for _ in range(10):
         q, qd = 0.3 * rng.normal(size=(2, free.ndof))
-        tau = free.inverse_dynamics(q, qd, zero) - bound.inverse_dynamics(q, qd, zero)
-        g_A, g_B = free.pose(q, "arm", 0.6), free.pose(q, "leg") @ hook
-        J_A = g_A[:3, :3] @ free.jacobian(q, "arm", 0.6)[3:]
+        tau = free.inverse_dynamics(q, qd, qdd=zero) - bound.inverse_dynamics(q, qd, qdd=zero)
+        g_A, g_B = free.pose(q, "arm", s=0.6), free.pose(q, "leg") @ hook
+        J_A = g_A[:3, :3] @ free.jacobian(q, "arm", s=0.6)[3:]
         J = free.jacobian(q, "leg")
         J_B = free.pose(q, "leg")[:3, :3] @ (J[3:] - np.cross(hook[:3, 3], J[:3], axisb=0, axisc=0))
         d = g_B[:3, 3] - g_A[:3, 3]
@@ -453,8 +458,8 @@ def test_a_spring_between_two_rods_pulls_both_alike(rng):
     # at rest it holds the rods together: work of a change is that of its energy
     found = statics(bound)
     d = bound.pose(found.q, "leg") @ hook
-    length = np.linalg.norm(d[:3, 3] - bound.pose(found.q, "arm", 0.6)[:3, 3])
-    assert length < np.linalg.norm((free.pose(zero, "leg") @ hook)[:3, 3] - free.pose(zero, "arm", 0.6)[:3, 3])
+    length = np.linalg.norm(d[:3, 3] - bound.pose(found.q, "arm", s=0.6)[:3, 3])
+    assert length < np.linalg.norm((free.pose(zero, "leg") @ hook)[:3, 3] - free.pose(zero, "arm", s=0.6)[:3, 3])
 
 
 @pytest.mark.parametrize("damping", [0.0, 3.0])

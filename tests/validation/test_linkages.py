@@ -69,7 +69,7 @@ def test_closed_form_of_planar_linkages(make):
     for x, v, a, a_crank in zip(q, qd, qdd, crank, strict=True):
         assert WORST.note("closed form, gap [m]", max(whole.robot.loop_gaps(x)["pin"])) < 1e-14
         assert WORST.note("closed form, rate of the gap [m/s]", np.abs(whole.robot.loop_rows(x, v).rate).max()) < 1e-13
-        found = whole.robot.forward_dynamics(x, v, driven={"crank": a_crank})
+        found = whole.robot.forward_dynamics(x, v, driven_qdd={"crank": a_crank})
         assert WORST.note("accelerations", np.abs(found - a).max() / np.abs(qdd).max()) < 1e-12
 
 

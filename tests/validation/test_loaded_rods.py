@@ -562,7 +562,9 @@ def test_follower_force_does_work_round_a_closed_way_and_a_dead_one_none(frame):
 
     # means over the circle, of analytic functions: exact with 48 places
     angles = 2.0 * np.pi * np.arange(48) / 48
-    forces = [rod.inverse_dynamics(q, zero, zero) - loaded.inverse_dynamics(q, zero, zero) for q in map(way, angles)]
+    forces = [
+        rod.inverse_dynamics(q, zero, qdd=zero) - loaded.inverse_dynamics(q, zero, qdd=zero) for q in map(way, angles)
+    ]
     tangents = [radius * np.array([-np.sin(a), np.cos(a)]) for a in angles]
     work = 2.0 * np.pi * np.mean(np.einsum("ki,ki->k", forces, tangents))
 
@@ -577,7 +579,7 @@ def test_follower_force_does_work_round_a_closed_way_and_a_dead_one_none(frame):
     curl = 0.0
     for size, share in zip(radius * (1.0 + x) / 2.0, w, strict=True):
         for angle in angles[::2]:
-            dtau = loaded.inverse_dynamics_derivatives(way(angle, size), zero, zero).dtau_dq
+            dtau = loaded.inverse_dynamics_derivatives(way(angle, size), zero, qdd=zero).dtau_dq
             curl += (dtau[0, 1] - dtau[1, 0]) * size * share * radius / 2.0 * 2.0 * np.pi / 24
     assert work == pytest.approx(curl, abs=1e-13)
     assert abs(work) > 0.04 if frame == "body" else abs(work) < 1e-14

@@ -30,7 +30,7 @@ def robot_of(name):
 def motion(name, method, rtol=1e-3, atol=1e-6):
     """Positions of tips or of the plate, and coordinates."""
     robot = robot_of(name)
-    run = sorosim.simulate(robot, 10.0, 0.01, method=method, rtol=rtol, atol=atol)
+    run = sorosim.simulate(robot, 10.0, dt_out=0.01, method=method, rtol=rtol, atol=atol)
     rods = [link.name for link in robot.links if link.rod is not None]
     shown = ["plate"] if name == "hybrid_parallel" else rods
     return np.array([run.positions(link) for link in shown]), run.q

@@ -108,15 +108,15 @@ def test_energies(agrees, tree):
 
 def test_mass_matrix_and_inverse_dynamics(agrees, tree):
     robot, values, _, (q, qd, qdd, _) = tree
-    for state in regimes(q, qd, qdd):
-        check(agrees, "mass matrix", robot.mass_matrix(state[0]), values.mass_matrix(state[0]))
-        check(agrees, "inverse dynamics", robot.inverse_dynamics(*state), values.inverse_dynamics(*state))
+    for x, v, a in regimes(q, qd, qdd):
+        check(agrees, "mass matrix", robot.mass_matrix(x), values.mass_matrix(x))
+        check(agrees, "inverse dynamics", robot.inverse_dynamics(x, v, qdd=a), values.inverse_dynamics(x, v, qdd=a))
 
 
 def test_derivatives_of_inverse_dynamics(agrees, tree):
     robot, _, other, (q, qd, qdd, _) = tree
-    for state in regimes(q, qd, qdd):
-        ours, theirs = robot.inverse_dynamics_derivatives(*state), other.inverse_dynamics_derivatives(*state)
+    for x, v, a in regimes(q, qd, qdd):
+        ours, theirs = (one.inverse_dynamics_derivatives(x, v, qdd=a) for one in (robot, other))
         for name in ours._fields:
             check(agrees, f"inverse dynamics derivatives: {name}", getattr(ours, name), getattr(theirs, name))
 
@@ -132,17 +132,17 @@ def test_forward_dynamics_and_its_derivatives(agrees, tree):
         rows = scale[:, None]
         return scale * qdd, rows * by_q / scale, rows * by_qd / scale, rows * by_f * scale
 
-    theirs = values.forward_dynamics(q, qd, f)
+    theirs = values.forward_dynamics(q, qd, u=f)
     for algorithm in FORWARD:
-        ours = robot.forward_dynamics(q, qd, f, algorithm=algorithm)
+        ours = robot.forward_dynamics(q, qd, u=f, algorithm=algorithm)
         check(agrees, f"forward dynamics, {algorithm}", scale * ours, scale * theirs, 1e-13 + SOLVED * rounding)
         WORST.note(f"  in eps cond(M): {algorithm}", relative_error(scale * ours, scale * theirs) / rounding)
     ways = (
         ("solved", other.solved_derivatives(q, qd, f)),
-        ("articulated", other.forward_dynamics_derivatives(q, qd, f)),
+        ("articulated", other.forward_dynamics_derivatives(q, qd, u=f)),
     )
     for algorithm in FORWARD_DERIVATIVES:
-        ours = robot.forward_dynamics_derivatives(q, qd, f, algorithm=algorithm)
+        ours = robot.forward_dynamics_derivatives(q, qd, u=f, algorithm=algorithm)
         for way, theirs in ways:
             for name, a, b in zip(ours._fields, scaled(ours), scaled(theirs), strict=True):
                 check(agrees, f"forward dynamics derivatives, {algorithm}: {name}", a, b, 1e-13 + DERIVED * rounding)

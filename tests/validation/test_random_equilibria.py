@@ -109,7 +109,7 @@ def test_a_tendon_under_tension_only_adds_stiffness(rng):
     for u in tensions(20):
         q = rng.normal(size=24) * np.where(np.arange(24) < 15, 2.0, 0.1)
         slack = robot.internal_force_derivatives(q, 0 * q).dtau_dq
-        added = slack - robot.internal_force_derivatives(q, 0 * q, u).dtau_dq
+        added = slack - robot.internal_force_derivatives(q, 0 * q, u=u).dtau_dq
         assert_allclose(added, added.T, rtol=0, atol=1e-12 * np.abs(added).max())
         assert np.linalg.eigvalsh(added)[0] > -1e-12 * np.abs(added).max()
 

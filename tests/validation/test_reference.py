@@ -46,7 +46,7 @@ def test_the_robot_is_the_one_of_the_reference(agrees, robot):
     stored, rest, none = reference("system"), np.zeros(24), np.zeros(5)
     layout = robot.engine.layout.links["arm"]
     division = layout.link.rod.divisions[0]
-    elastic = robot.internal_force_derivatives(rest, rest, none)
+    elastic = robot.internal_force_derivatives(rest, rest, u=none)
     gauss = stored["Ws"] > 0
     X = 0.5 * stored["Xs"]
     check(
@@ -88,7 +88,7 @@ def test_kinematics(agrees, robot, state):
 
 def test_inverse_dynamics_and_its_derivatives(agrees, robot, state):
     stored, q, qd, qdd = state["stored"], state["q"], state["qd"], state["qdd"]
-    ours = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    ours = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
     zero = np.zeros(24)
     check(
         agrees,
@@ -97,11 +97,11 @@ def test_inverse_dynamics_and_its_derivatives(agrees, robot, state):
             "dtau_dq": (ours.dtau_dq, stored["dID_dq"]),
             "dtau_dqd": (ours.dtau_dqd, stored["dID_dqd"]),
             "mass_matrix": (ours.mass_matrix, stored["M"]),
-            "tau alone": (robot.inverse_dynamics(q, qd, qdd), stored["ID"]),
+            "tau alone": (robot.inverse_dynamics(q, qd, qdd=qdd), stored["ID"]),
             "mass_matrix alone": (robot.mass_matrix(q), stored["M"]),
-            "gravity": (robot.inverse_dynamics(q, zero, zero), stored["ID_gravity_only"]),
+            "gravity": (robot.inverse_dynamics(q, zero, qdd=zero), stored["ID_gravity_only"]),
             "Coriolis": (
-                robot.inverse_dynamics(q, qd, zero) - robot.inverse_dynamics(q, zero, zero),
+                robot.inverse_dynamics(q, qd, qdd=zero) - robot.inverse_dynamics(q, zero, qdd=zero),
                 stored["coriolis_vector"],
             ),
         },
@@ -110,7 +110,7 @@ def test_inverse_dynamics_and_its_derivatives(agrees, robot, state):
 
 def test_internal_force_and_its_derivatives(agrees, robot, state):
     stored, q, qd, u = state["stored"], state["q"], state["qd"], state["u"]
-    ours = robot.internal_force_derivatives(q, qd, u)
+    ours = robot.internal_force_derivatives(q, qd, u=u)
     without = robot.internal_force_derivatives(q, qd)
     check(
         agrees,
@@ -120,7 +120,7 @@ def test_internal_force_and_its_derivatives(agrees, robot, state):
             "dtau_dqd": (ours.dtau_dqd, stored["dtau_dqd"]),
             "B": (ours.B, -stored["B"]),
             "d(Bu)/dq": (ours.dtau_dq - without.dtau_dq, stored["dBu_dq"]),
-            "tau alone": (robot.internal_force(q, qd, u), stored["tau"]),
+            "tau alone": (robot.internal_force(q, qd, u=u), stored["tau"]),
         },
     )
 
@@ -143,7 +143,7 @@ def test_static_residual_and_its_jacobian(agrees, robot, state):
 
 def test_forward_dynamics_and_its_derivatives(agrees, robot, state):
     stored, q, qd, u = state["stored"], state["q"], state["qd"], state["u"]
-    ours = robot.forward_dynamics_derivatives(q, qd, u)
+    ours = robot.forward_dynamics_derivatives(q, qd, u=u)
     check(
         agrees,
         {
@@ -151,7 +151,7 @@ def test_forward_dynamics_and_its_derivatives(agrees, robot, state):
             "dqdd_dq": (ours.dqdd_dq, stored["dFD_dq"]),
             "dqdd_dqd": (ours.dqdd_dqd, stored["dFD_dqd"]),
             "dqdd_du": (ours.dqdd_du, -np.linalg.solve(stored["M"], stored["B"])),
-            "qdd alone": (robot.forward_dynamics(q, qd, u), stored["FD_qdd"]),
+            "qdd alone": (robot.forward_dynamics(q, qd, u=u), stored["FD_qdd"]),
         },
         ACCELERATION,
     )
@@ -159,4 +159,4 @@ def test_forward_dynamics_and_its_derivatives(agrees, robot, state):
 
 def test_inputs_may_be_named(agrees, robot, state):
     named = dict(zip(robot.actuator_names, state["u"], strict=True))
-    check(agrees, {"tau": (robot.internal_force(state["q"], state["qd"], named), state["stored"]["tau"])})
+    check(agrees, {"tau": (robot.internal_force(state["q"], state["qd"], u=named), state["stored"]["tau"])})

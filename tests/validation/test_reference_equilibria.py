@@ -34,7 +34,7 @@ def test_equilibrium_of_the_toolbox(agrees, manipulator, case):
 @pytest.mark.parametrize("method", ["bdf", "cvode", "radau", "lsoda"])
 def test_one_second_of_the_toolbox(agrees, manipulator, method):
     """Released straight and at rest, cable 1 pulled with 10 N; the other one is lsode at rtol 1e-10."""
-    run = simulate(manipulator, 1.0, 0.1, u={"cable1": 10.0}, method=method, rtol=1e-9, atol=1e-11)
+    run = simulate(manipulator, 1.0, dt_out=0.1, u={"cable1": 10.0}, method=method, rtol=1e-9, atol=1e-11)
     other = MOTION["lsode_runs"][-1]
     assert other["RelTol"] == 1e-10
     assert_allclose(run.t, MOTION["t"], atol=1e-15)

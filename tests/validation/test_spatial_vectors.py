@@ -149,7 +149,7 @@ def test_inverse_dynamics_of_the_particle_step_by_step(particle, seed):
             there = np.linalg.solve(to_world, in_world[i])
             np.testing.assert_allclose(there, printed[i + 1], rtol=0, atol=32 * EPS * (1 + np.abs(printed).max()))
     np.testing.assert_allclose(passed[0], forces[0], rtol=8 * EPS)  # on the ground
-    for Q in (found.Q, particle.inverse_dynamics(q, qd, qdd)):
+    for Q in (found.Q, particle.inverse_dynamics(q, qd, qdd=qdd)):
         np.testing.assert_allclose(Q, [fx, fy], rtol=8 * EPS)  # (30)
 
 
@@ -157,9 +157,9 @@ def test_inverse_dynamics_of_the_particle_step_by_step(particle, seed):
 def test_forward_dynamics_of_the_particle_in_three_steps(particle, seed):
     q, qd, Q = state(particle, seed)
     m, g = particle.links[1].body.mass, 9.8
-    C = particle.inverse_dynamics(q, qd, np.zeros(2))  # (9)
+    C = particle.inverse_dynamics(q, qd, qdd=np.zeros(2))  # (9)
     np.testing.assert_allclose(C, [0.0, m * g], rtol=4 * EPS)
-    H = np.stack([particle.inverse_dynamics(q, qd, unit) - C for unit in np.eye(2)], axis=1)  # (11)
+    H = np.stack([particle.inverse_dynamics(q, qd, qdd=unit) - C for unit in np.eye(2)], axis=1)  # (11)
     np.testing.assert_allclose(H, m * np.eye(2), rtol=0, atol=8 * EPS * m * g)
     np.testing.assert_allclose(particle.mass_matrix(q), m * np.eye(2), rtol=4 * EPS)
     expected = np.array([Q[0] / m, Q[1] / m - g])
@@ -168,7 +168,7 @@ def test_forward_dynamics_of_the_particle_in_three_steps(particle, seed):
     for algorithm in ("composite", "articulated", "unit"):
         found = particle.forward_dynamics(q, qd, algorithm=algorithm)
         np.testing.assert_allclose(found, [0.0, -g], rtol=8 * EPS, atol=0)
-    found = particle.hybrid_dynamics(q, qd, np.zeros(2), Q, [])
+    found = particle.hybrid_dynamics(q, qd, qdd=np.zeros(2), tau=Q, known=[])
     np.testing.assert_allclose(found.qdd, expected, rtol=0, atol=8 * EPS * g)
 
 
@@ -193,7 +193,7 @@ def test_one_rigid_body_obeys_newton_and_euler(seed):
     robot = sorosim.Robot(Description("body", (Link("body", body, joint=Joint("free")),), gravity=tuple(g)))
     omega, qdd = rng.normal(size=3), rng.normal(size=6)
     # at q = 0 the rates of exponential coordinates are the twist, and their second rates its rate
-    found = robot.inverse_dynamics(np.zeros(6), np.concatenate([omega, np.zeros(3)]), qdd)
+    found = robot.inverse_dynamics(np.zeros(6), np.concatenate([omega, np.zeros(3)]), qdd=qdd)
     inertia_tensor = np.diag(moments)
     torque = inertia_tensor @ qdd[:3] + np.cross(omega, inertia_tensor @ omega)
     np.testing.assert_allclose(found, np.concatenate([torque, 2.0 * (qdd[3:] - g)]), rtol=0, atol=100 * EPS)  # (2)
@@ -219,15 +219,15 @@ def test_the_recursion_of_the_paper_is_inverse_dynamics_of_the_lamp(lamp, seed):
     q, qd, qdd = state(lamp, seed)
     q[1] = 1.0 + abs(q[1])  # above the ground
     found = Recursion(lamp, q, qd, qdd)
-    assert relative_error(lamp.inverse_dynamics(q, qd, qdd), found.Q) < 1e-13
+    assert relative_error(lamp.inverse_dynamics(q, qd, qdd=qdd), found.Q) < 1e-13
     C = Recursion(lamp, q, qd, 0.0 * q).Q
     H = np.stack([Recursion(lamp, q, qd, unit).Q - C for unit in np.eye(5)], axis=1)
     assert relative_error(lamp.mass_matrix(q), H) < 1e-12
     u = np.array([0.3, -0.7])
-    expected = np.linalg.solve(H, lamp.internal_force(q, qd, u) - C)
+    expected = np.linalg.solve(H, lamp.internal_force(q, qd, u=u) - C)
     condition = np.linalg.cond(H)
     for algorithm in ("composite", "articulated", "unit"):
-        assert relative_error(lamp.forward_dynamics(q, qd, u, algorithm=algorithm), expected) < 10 * EPS * condition
+        assert relative_error(lamp.forward_dynamics(q, qd, u=u, algorithm=algorithm), expected) < 10 * EPS * condition
     # forces that the links pass on
     to_world, passed = np.eye(6), passed_on(lamp, q, qd, qdd)
     for i, link in enumerate(lamp.links):

@@ -35,9 +35,9 @@ def compare(agrees, path, seed, *, free=False, settings=None):
     other, rng = PinocchioUrdf(robot, path, free), np.random.default_rng(seed)
     for _ in range(3):
         q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.ndof))
-        ours, theirs = (r.inverse_dynamics_derivatives(q, qd, qdd) for r in (robot, other))
+        ours, theirs = (r.inverse_dynamics_derivatives(q, qd, qdd=qdd) for r in (robot, other))
         check(agrees, "mass matrix", robot.mass_matrix(q), other.mass_matrix(q))
-        check(agrees, "inverse dynamics", ours.tau, other.inverse_dynamics(q, qd, qdd))
+        check(agrees, "inverse dynamics", ours.tau, other.inverse_dynamics(q, qd, qdd=qdd))
         for name in ("dtau_dq", "dtau_dqd"):
             check(agrees, name, getattr(ours, name), getattr(theirs, name))
         for link in robot.links:

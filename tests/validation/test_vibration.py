@@ -280,11 +280,13 @@ def test_linearized_motion_is_the_derivative_of_forward_dynamics(tension):
     A_fd = np.zeros((2 * n, 2 * n))
     A_fd[:n, n:] = np.eye(n)
     for j, e in enumerate(np.eye(n)):
-        A_fd[n:, j] = (arm.forward_dynamics(q + h * e, 0 * q, u) - arm.forward_dynamics(q - h * e, 0 * q, u)) / (2 * h)
-        A_fd[n:, n + j] = (arm.forward_dynamics(q, h * e, u) - arm.forward_dynamics(q, -h * e, u)) / (2 * h)
+        A_fd[n:, j] = (arm.forward_dynamics(q + h * e, 0 * q, u=u) - arm.forward_dynamics(q - h * e, 0 * q, u=u)) / (
+            2 * h
+        )
+        A_fd[n:, n + j] = (arm.forward_dynamics(q, h * e, u=u) - arm.forward_dynamics(q, -h * e, u=u)) / (2 * h)
     # cond(M) = 4e6 times rounding over the step, and the step's square
     assert np.abs(found.A - A_fd).max() < 1e-7 * np.abs(A_fd).max()
-    B_fd = np.stack([arm.forward_dynamics(q, 0 * q, arm.inputs(u) + e) for e in np.eye(5)], 1)
+    B_fd = np.stack([arm.forward_dynamics(q, 0 * q, u=arm.inputs(u) + e) for e in np.eye(5)], 1)
     assert_allclose(found.B[n:], B_fd, rtol=0, atol=1e-8 * np.abs(B_fd).max())
     assert_allclose(found.B[:n], 0.0)
     # eigenvalues of the matrix, one by one

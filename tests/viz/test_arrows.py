@@ -153,7 +153,7 @@ def work_of_loop(robot, q, k, position, force, moment):
     for anchor, sign in ((loop.a, 1.0), (loop.b, -1.0)):
         if anchor.link == "world":
             continue
-        J, g = robot.jacobian(q, anchor.link, anchor.s), robot.pose(q, anchor.link, anchor.s)
+        J, g = robot.jacobian(q, anchor.link, s=anchor.s), robot.pose(q, anchor.link, s=anchor.s)
         R, p = g[:3, :3], g[:3, 3]
         out += sign * ((R @ J[:3]).T @ (moment + np.cross(position - p, force)) + (R @ J[3:]).T @ force)
     return out

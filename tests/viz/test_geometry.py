@@ -236,10 +236,10 @@ def test_stations_are_sections_of_the_robot(rng):
     geometry = Geometry(robot, n_stations=7)
     shape = geometry.at(q)
     for link in robot.links:
-        assert_allclose(shape.g[geometry.frames[link.name]], robot.pose(q, link.name, 0.0), atol=1e-14)
+        assert_allclose(shape.g[geometry.frames[link.name]], robot.pose(q, link.name, s=0.0), atol=1e-14)
         if link.rod is not None:
             ends = geometry.centrelines[link.name][[0, -1]]
-            assert_allclose(shape.g[ends], robot.poses(q, link.name, [0.0, 1.0]), atol=1e-14)
+            assert_allclose(shape.g[ends], robot.poses(q, link.name, s=[0.0, 1.0]), atol=1e-14)
 
 
 def test_rigid_body_is_the_ellipsoid_of_its_inertia(rng):

@@ -401,7 +401,7 @@ def test_arrows_have_one_scale_in_pictures_pages_and_files(tmp_path):
         body: {box: {size: [10 cm, 6 cm, 4 cm]}, mass: 1 kg}
     loads: {push: {wrench: {link: block, force: ["1+30*exp(-((t-0.525)/0.004)^2)", 0, 0]}}}
     """
-    run = sorosim.simulate(load_text(textwrap.dedent(text), "pushed.yaml"), 2.0, 0.005)
+    run = sorosim.simulate(load_text(textwrap.dedent(text), "pushed.yaml"), 2.0, dt_out=0.005)
     said = set()
     for fps in (10, 200):
         run.export_html(tmp_path / "run.html", loads=True, fps=fps)

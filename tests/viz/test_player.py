@@ -249,7 +249,7 @@ def test_arrows_come_and_go_by_keys(run, opened):
 
 
 def test_the_camera_of_the_player_goes_round_with_time(run, opened):
-    player = opened(run, orbit=90.0)
+    player = opened(run, orbit="90 deg/s")
     first = np.array(player.scene.plotter.camera.position)
     hit(player, "End")
     assert np.linalg.norm(player.scene.plotter.camera.position - first) > 0.1

@@ -399,7 +399,7 @@ def test_what_cannot_be_written_is_said(run, tmp_path):
 
 def test_the_tip_that_is_shown_is_one_that_moves():
     robot = sorosim.load("hybrid_parallel")  # the foot of the last pillar is held by a loop
-    run = sorosim.simulate(robot, 0.3, 0.1)
+    run = sorosim.simulate(robot, 0.3, dt_out=0.1)
     title = plot_run(run, what="tip")["tip"].get_suptitle()
     assert title == "hybrid parallel robot: tip of plate"
     assert plot_tip(run, "pillar3").get_suptitle() == "hybrid parallel robot: tip of pillar3"

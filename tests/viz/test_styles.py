@@ -15,7 +15,7 @@ from sorosim.viz.plots import PLOTS, plot_run
 @pytest.fixture(scope="module")
 def run():
     robot = cable_manipulator()
-    return sorosim.simulate(robot, 0.2, 0.05, u={"cable1": 2.0}, method="bdf")
+    return sorosim.simulate(robot, 0.2, dt_out=0.05, u={"cable1": 2.0}, method="bdf")
 
 
 def colours(figure):
@@ -92,7 +92,7 @@ def test_sweeps_curves_and_modes_have_styles_too(tmp_path):
     robot = cable_manipulator()
     drawn = {
         "sweep": sorosim.sweep(robot, {"grid": {"u.cable1": [0.0, 1.0]}}),
-        "curve": sorosim.continuation(robot, "u.cable1", 1.0, max_points=5),
+        "curve": sorosim.continuation(robot, "u.cable1", to=1.0, max_points=5),
         "modes": sorosim.statics(robot).linearize(),
     }
     for name, one in drawn.items():

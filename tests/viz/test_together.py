@@ -141,10 +141,10 @@ def test_a_side_view_is_a_file_of_lines(run, tmp_path):
         ({"t": []}, "t: expected a time or several"),
         ({"t": ["soon", "late"]}, "t: expected a time or several"),
         ({"ghosts": "fades"}, "did you mean fade"),
-        ({"t": [0, 1], "orbit": 10.0}, "orbit: expected one time only"),
+        ({"t": [0, 1], "orbit": "10 deg/s"}, "orbit: expected one time only"),
         ({"t": [0, 1], "follow": "mast"}, "follow: expected one time only"),
         ({"follow": "masts"}, "did you mean mast"),
-        ({"orbit": "fast"}, "orbit: expected a finite number"),
+        ({"orbit": "fast"}, "orbit: expected an angular speed such as 2 rad/s, got 'fast'"),
     ],
 )
 def test_wrong_options_are_told(options, words, run, tmp_path):
@@ -333,7 +333,7 @@ def test_a_camera_that_follows_moves_as_what_it_follows(name, run):
 
 
 def test_a_camera_that_orbits_goes_round_at_its_rate_and_keeps_all_in_sight(run):
-    with Scene(run.robot, size=SMALL, orbit=90.0, **BARE) as scene:
+    with Scene(run.robot, size=SMALL, orbit="90 deg/s", **BARE) as scene:
         scene.fit_run(run)
         scene.update(run.q[0], None, 0.0)
         first = np.array(scene.plotter.camera.position)
@@ -359,7 +359,7 @@ def test_a_view_that_was_turned_by_hand_is_kept_while_following(run):
 
 
 def test_an_orbit_is_fitted_no_farther_away_than_it_must(run):
-    with Scene(run.robot, size=SMALL, orbit=1.0) as scene:
+    with Scene(run.robot, size=SMALL, orbit="1 deg/s") as scene:
         scene.fit_run(run)
         scene.update(run.q[0], None, 0.0)
         far = np.linalg.norm(np.subtract(scene.plotter.camera.position, scene.plotter.camera.focal_point))
@@ -369,6 +369,6 @@ def test_an_orbit_is_fitted_no_farther_away_than_it_must(run):
 
 
 def test_movies_orbit(run, tmp_path):
-    movie(run, tmp_path / "a.gif", fps=2, size=(160, 120), orbit=45.0)
+    movie(run, tmp_path / "a.gif", fps=2, size=(160, 120), orbit="45 deg/s")
     first, *_, last = iio.imread(tmp_path / "a.gif")
     assert (np.abs(first.astype(int) - last).max(axis=2) > 30).mean() > 0.02

@@ -43,7 +43,7 @@ def test_half_waves_keep_the_contract_of_bases():
 def test_a_compiled_gust_is_the_same_gust(sail):
     robots = [sail.with_loads(wind=kind("plate", **WIND)) for kind in (Gust, CompiledGust)]
     q, qd = 0.1 * np.ones(sail.ndof), np.ones(sail.ndof)
-    a, b = (robot.inverse_dynamics_derivatives(q, qd, qd, 0.3) for robot in robots)
+    a, b = (robot.inverse_dynamics_derivatives(q, qd, qdd=qd, t=0.3) for robot in robots)
     for x, y in zip(a, b, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-14)
 
