@@ -21,7 +21,7 @@ from sorosim.problems import Path, dotted, shown
 from sorosim.signals import CallableSignal, Signal
 from sorosim.units.quantity import quantity
 
-_RATES = {"angle": "angular speed", "length": "speed", "number": "rate"}
+RATES = {"angle": "angular speed", "length": "speed", "number": "rate"}
 _FREEDOM = {
     "spherical": "a spherical joint turns about its origin",
     "planar": "a planar joint turns about its normal and moves at right angles to it",
@@ -60,7 +60,7 @@ class CoordinateReader:
         if not At(self.scope, path).known("the name of a coordinate", name, names, at_key=True):
             return
         dimension = self.layout.dimensions[names.index(name)]
-        given = [("value", block.value, dimension, self.values), ("rate", block.rate, _RATES[dimension], self.rates)]
+        given = [("value", block.value, dimension, self.values), ("rate", block.rate, RATES[dimension], self.rates)]
         self.say(path, name, [name])
         for key, value, wanted, there in given:
             here = (*path, key) if isinstance(self.scope.data["initial"][name], Mapping) else path

@@ -31,7 +31,8 @@ def check_inside(run: Run, layout: Layout) -> None:
             continue
         x = np.linspace(0.0, 1.0, N_SAMPLES) * piece.division.length
         d, _ = run.route(link, piece, piece.start + x)
-        far, limit, name = section.edge(d[:, 1:], x, piece.division.length)
+        far, limit, name = section.edge(d[:, 1:].real, x, piece.division.length)
+        limit = limit.real
         excess = far - limit
         worst = int(np.argmax(excess))
         if excess[worst] > TOLERANCE * float(np.max(limit)):

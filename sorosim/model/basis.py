@@ -311,13 +311,12 @@ class Strain(Declared, title="Strains"):
         self._set(basis="legendre")
 
     def data(self, writer: Writer) -> Any:
-        given = {name: entry for name in STRAINS if (entry := getattr(self, name)) is not None}
-        bases = {basis for basis, _ in given.values()}
-        for both in ("bending", "shear"):
-            pair = f"{both}_y", f"{both}_z"
-            if all(name in given for name in pair) and given[pair[0]] == given[pair[1]]:
-                given[both] = given.pop(pair[0])
-                del given[pair[1]]
+        own = {name: entry for name in STRAINS if (entry := getattr(self, name)) is not None}
+        bases, given = {basis for basis, _ in own.values()}, {}
+        for name, entry in own.items():  # what y and z share is written once
+            both, _, axis = name.partition("_")
+            alike = bool(axis) and own.get(f"{both}_y") == own.get(f"{both}_z")
+            given[both if alike else name] = entry
         if len(bases) != 1:
             return {name: {"basis": basis, "order": order} for name, (basis, order) in given.items()}
         basis = bases.pop()
