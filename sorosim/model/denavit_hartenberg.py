@@ -79,6 +79,10 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
         if len(data) != 1 or (set(data) <= set(CONVENTIONS) and len(data) != 1):
             raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
 
+    def validate(self) -> None:
+        if (self.modified is None) == (self.standard is None):
+            raise ModelError("", self.expected(), "neither" if self.modified is None else "both")
+
     def joint(self, kind: str) -> RowJoint:
         """The joint that it describes."""
         convention = "modified" if self.modified is not None else "standard"
