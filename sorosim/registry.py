@@ -158,6 +158,24 @@ def _modules(package: str, names: str) -> list[str]:
     return [f"sorosim.{package}.{name}" for name in names.split()]
 
 
+def check_basis_members(where: str, name: str, basis: Any) -> None:
+    """Refuse what has not the members of a `sorosim.model.basis.Basis` of that name (ModelError)."""
+    missing = [part for part in ("name", "count", "values", "breakpoints", "degree") if not hasattr(basis, part)]
+    if missing:
+        raise ModelError(where, "a Basis", f"{type(basis).__name__} without {', '.join(missing)}")
+    if not isinstance(basis.name, str):
+        raise ModelError(where, "a Basis whose name is a text", describe(basis.name))
+    if basis.name != name:
+        raise ModelError(where, f"a basis named '{name}'", f"one named '{basis.name}'")
+
+
+BASES = Registry(
+    "sorosim.bases",
+    "basis",
+    modules=_modules("model.bases", "polynomial smooth elements"),
+    objects=True,
+    check=check_basis_members,
+)
 SECTIONS = Registry("sorosim.sections", "section", modules=["sorosim.model.section"], check=_makes_things)
 SHAPES = Registry("sorosim.shapes", "shape", modules=_modules("model", "shape mesh"), check=_makes_things)
 OBSTACLES = Registry("sorosim.obstacles", "obstacle", modules=["sorosim.model.obstacle"], check=_makes_things)

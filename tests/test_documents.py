@@ -31,8 +31,7 @@ import sorosim
 from sorosim.cli import console
 from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
-from sorosim.model.basis import BASES
-from sorosim.registry import ACTUATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
+from sorosim.registry import ACTUATORS, BASES, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
 from sorosim.results.result import Equilibrium, Run
 from sorosim.viz import movie as films
 

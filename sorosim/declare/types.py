@@ -26,7 +26,7 @@ from sorosim.signals import (
 from sorosim.signals.expressions import Expression, parse
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS
 from sorosim.units.arithmetic import mismatch
-from sorosim.units.quantity import is_quantity, quantity, with_plain_units
+from sorosim.units.quantity import is_quantity, quantity, readable, with_plain_units
 from sorosim.units.seeded import SYMBOL, SeededExpression, SeededText
 from sorosim.units.table import DIMENSIONS, unit_factor
 
@@ -67,7 +67,10 @@ class Quantity(Type):
         if not (self.above < number.real and self.least <= number.real <= self.upto):
             got = value.strip() if isinstance(value, str) else shown(value)
             raise ModelError("", f"{DIMENSIONS[self.dimension].label} {self.condition}", got)
-        return number
+        return number + 0.0  # no -0
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return readable(value, self.dimension)
 
     @property
     def condition(self) -> str:
@@ -129,7 +132,7 @@ class Vector(Type):
         return checked_each(value, self.one)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        return list(value)
+        return [self.one.write(entry, writer) for entry in value]
 
     def schema(self, define: Define) -> dict[str, Any]:
         counts = {"minItems": min(self.counts), "maxItems": max(self.counts)}
@@ -292,10 +295,10 @@ def without_units(value: Any, variables: tuple[str, ...], at: At) -> Any:
         return value
 
 
-def formula_data(value: float | Expression) -> float | str:
+def formula_data(value: float | Expression, dimension: str) -> float | str:
     """A formula as a file writes it, if it means the same there."""
     if not isinstance(value, Expression):
-        return value
+        return readable(value, dimension)
     again = parse(value.text, value.variables, unit_factor, "")
     if not (np.array_equal(again.code, value.code) and np.array_equal(again.constants, value.constants)):
         raise ModelError("", "a formula with the units of files", repr(value.text), "write its numbers in SI units")
@@ -324,7 +327,7 @@ class Formula(Type):
         return found if isinstance(found, Expression) else Quantity(self.dimension, above=self.above).check(value)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        return formula_data(value)
+        return formula_data(value, self.dimension)
 
     def schema(self, define: Define) -> dict[str, Any]:
         return number_schema(self.dimension)
@@ -485,12 +488,12 @@ class SignalOf(Type):
         return found
 
     def write(self, value: Any, writer: Writer) -> Any:
-        if not isinstance(value, Signal):
-            return formula_data(value)
         if isinstance(value, ExpressionSignal):
-            return formula_data(value.expression)
-        if isinstance(value, ConstantSignal):
-            return value.level
+            value = value.expression
+        elif isinstance(value, ConstantSignal):
+            value = value.level
+        if not isinstance(value, Signal):
+            return formula_data(value, self.dimension)
         if isinstance(value, TableSignal):
             times = {"times": value.times.tolist(), "values": value.values.tolist()}
             return {**times, "interpolation": value.interpolation}

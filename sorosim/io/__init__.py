@@ -118,7 +118,7 @@ def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
 
 
 def dump(robot: Robot, path: str | Path | None = None) -> str:
-    """Readable YAML of a robot, in SI units; `load` makes the same robot of it. `path`: a file that it is written to.
+    """YAML of a robot as a person writes it; `load` makes the same robot of it. `path`: a file that it is written to.
 
     Raises
     ------

@@ -1,16 +1,20 @@
-"""From a robot back to YAML, in SI units; also for robots that were built of Python objects."""
+"""From a robot back to YAML, as a person would write it; also for robots that were built of Python objects."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from sorosim.constraints.loop import Loop
 from sorosim.declare import OneOf, SignalOf, Writer
-from sorosim.declare.types import inexpressible
+from sorosim.declare.types import MAX_NAME, inexpressible
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import load_text, meshes
+from sorosim.io.coordinates import RATES
 from sorosim.io.robot_file import FORMAT_VERSION
 from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
@@ -20,8 +24,10 @@ from sorosim.registry import ACTUATORS, LOADS, SENSORS
 from sorosim.robot import Robot
 from sorosim.sensors.base import SensorType
 from sorosim.signals.expressions import Expression
+from sorosim.units.quantity import readable
+from sorosim.units.table import OF_INPUT
 
-_HEAD = "# all numbers are in SI units: m, kg, s, N, Pa, rad\n"
+_HEAD = "# numbers without a unit are in SI units: m, kg, s, N, Pa, rad\n"
 MAX_WRITTEN = 10_000  # triangles; more would make too large a file
 
 
@@ -67,7 +73,8 @@ def data_of(robot: Robot) -> dict[str, Any]:
     materials = {name: material.data(writer) for name, material in writer.materials.items()}
     out = {
         "sorosim": FORMAT_VERSION, "name": description.name, "gravity": list(description.gravity),
-        "materials": materials, **made, "initial": _initial(description.initial, description.initial_rates),
+        "materials": materials, **made,
+        "initial": _initial(description.initial, description.initial_rates, writer.dimensions),
         "simulate": _options("simulate", description.simulate, writer),
         "statics": _options("statics", description.statics, writer),
     }  # fmt: skip
@@ -82,17 +89,13 @@ class RobotWriter(Writer):
 
     def __init__(self, robot: Robot) -> None:
         self.rods = [link.name for link in robot.links if link.rod is not None]
-        self.materials: dict[str, Material] = {}
+        divisions = [division for link in robot.links if link.rod is not None for division in link.rod.divisions]
+        self.materials = named_materials([division.material for division in divisions])
+        self.dimensions = dimensions_by_name(robot)
         self._left, self._written = meshes.MAX_EMBEDDED, 0
 
     def material(self, material: Material) -> str:
-        """Name of a material in the file; a second one of the same name gets a number."""
-        base = name = material.name or "material"
-        k = 1
-        while self.materials.setdefault(name, material) != material:
-            k += 1
-            name = f"{base}_{k}"
-        return name
+        return next(name for name, other in self.materials.items() if is_alike(material, other))
 
     def mesh(self, mesh: Mesh) -> dict[str, Any]:
         n = len(mesh.faces)
@@ -103,6 +106,23 @@ class RobotWriter(Writer):
             hint = "write it to a file and read it with sorosim.io.meshes.read_mesh"
             raise ModelError("mesh", f"at most {MAX_WRITTEN} triangles that are from no file", "more", hint)
         return meshes.mesh_block(mesh, fits)
+
+
+def is_alike(one: Material, other: Material) -> bool:
+    """Whether two materials are the same but for a name that one of them may lack."""
+    return replace(one, name="") == replace(other, name="") and (one.name == other.name or not one.name)
+
+
+def named_materials(used: Sequence[Material]) -> dict[str, Material]:
+    """Materials by names in a file: their own, or material, material2, ...; equal ones once."""
+    found: dict[str, Material] = {}
+    for material in sorted(used, key=lambda one: not one.name):  # one without a name may equal one that has a name
+        if any(is_alike(material, other) for other in found.values()):
+            continue
+        base = re.sub(r"[^\w-]+", "_", material.name).lstrip("-")[: MAX_NAME - 3] or "material"
+        names = (f"{base}{k}" if k > 1 else base for k in count(1))
+        found[next(name for name in names if name not in found)] = material
+    return found
 
 
 def _block(block: str, parts: Mapping[str, Any], write: Any) -> dict[str, Any]:
@@ -122,20 +142,32 @@ def _loop(loop: Any, writer: Writer) -> Any:
     return loop.data(writer)
 
 
-def _initial(values: Mapping[str, float], rates: Mapping[str, float]) -> dict[str, Any]:
-    out: dict[str, Any] = {name: float(value) for name, value in values.items()}
+def dimensions_by_name(robot: Robot) -> dict[str, str]:
+    """Dimensions of coordinates, also by the name of a link that has but one, and of the inputs of actuators."""
+    layout = robot.engine.layout
+    of = dict(zip(layout.coordinate_names, layout.dimensions, strict=True))
+    of |= {name: link.link.joint.dimensions[0] for name, link in layout.links.items() if link.link.joint.n == 1}
+    units = zip(robot.actuator_names, robot.actuator_units, strict=True)
+    return of | {f"u.{name}": OF_INPUT.get(unit, "number") for name, unit in units}
+
+
+def _initial(values: Mapping[str, float], rates: Mapping[str, float], of: Mapping[str, str]) -> dict[str, Any]:
+    out: dict[str, Any] = {name: readable(float(value), of.get(name, "number")) for name, value in values.items()}
     for name, rate in rates.items():
-        out[name] = {**({"value": out[name]} if name in out else {}), "rate": float(rate)}
+        written = readable(float(rate), RATES.get(of.get(name, ""), "number"))
+        out[name] = {**({"value": out[name]} if name in out else {}), "rate": written}
     return out
 
 
-def _options(where: str, block: Mapping[str, Any], writer: Writer) -> dict[str, Any]:
+def _options(where: str, block: Mapping[str, Any], writer: RobotWriter) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in block.items():
         if key in ("u", "driven"):
             if not isinstance(value, Mapping):
                 raise inexpressible("inputs by name", value).inside(f"{where}.{key}")
-            out[key] = _block(f"{where}.{key}", value, lambda entry: _signal(entry, writer))
+            of, prefix = writer.dimensions, "u." if key == "u" else ""
+            inputs = {name: (entry, of.get(f"{prefix}{name}", "number")) for name, entry in value.items()}
+            out[key] = _block(f"{where}.{key}", inputs, lambda given: _signal(given[0], given[1], writer))
         elif key == "q0" and not isinstance(value, str):
             out[key] = [float(x) for x in value]
         elif isinstance(value, str | int | float):
@@ -145,8 +177,7 @@ def _options(where: str, block: Mapping[str, Any], writer: Writer) -> dict[str, 
     return out
 
 
-def _signal(value: Any, writer: Writer) -> Any:
-    kind = SignalOf("number")
+def _signal(value: Any, dimension: str, writer: Writer) -> Any:
     if callable(value) and not isinstance(value, Expression):
         raise inexpressible("a number, an expression of t or a table", value)
-    return kind.write(value, writer)
+    return SignalOf(dimension).write(value, writer)

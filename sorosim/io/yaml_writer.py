@@ -31,7 +31,7 @@ def as_written(data: Any) -> Any:
 
 
 def to_yaml(data: Any) -> str:
-    """YAML text of mappings, lists and scalars; mappings that fit go on one line below the second level."""
+    """YAML text of mappings, lists and scalars: a line between blocks; below them, what fits goes on one line."""
     return "\n".join(_block(data, 0, 0)) + "\n"
 
 
@@ -48,7 +48,7 @@ def _block(value: Any, indent: int, depth: int) -> list[str]:
             elif isinstance(entry, list) and not any(isinstance(item, dict | list) for item in entry):
                 lines += _wrapped(f"{head} [", entry, indent + 2)
             else:
-                lines += [head, *_block(entry, indent + 2, depth + 1)]
+                lines += [*[""][depth:], head, *_block(entry, indent + 2, depth + 1)]
         return lines
     if isinstance(value, list) and value:
         lines = []
@@ -98,7 +98,10 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     text = repr(value)
-    return text.removesuffix(".0")
+    plain = text if text == "-0.0" else text.removesuffix(".0")  # -0 would be a whole number
+    digits, _, power = (text if "e" in text else f"{value:e}").partition("e")
+    short = f"{float(digits)!r}".removesuffix(".0") + f"e{int(power)}"
+    return short if float(short) == value and len(short) + ("e" not in text) * 4 <= len(plain) else plain
 
 
 def _text(value: str) -> str:

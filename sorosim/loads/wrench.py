@@ -86,12 +86,10 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
         self._set(anchor=anchor, link=anchor.link, s=anchor.s, at=at)
 
     def data(self, writer: Writer) -> Any:
-        out = super().data(writer)
-        at = {name: value for name, value in place_data(self.anchor, writer).items() if name != "s"}
-        out.pop("at", None)
-        if self.link not in writer.rods:
-            out.pop("s", None)
-        return {**out, "at": at} if at else out
+        out = {name: value for name, value in super().data(writer).items() if name not in ("link", "s", "at")}
+        at = place_data(self.anchor, writer)
+        s = {"s": at.pop("s")} if "s" in at else {}
+        return {"link": self.link, **s, **({"at": at} if at else {}), **out}
 
     @property
     def wrench(self) -> tuple[Any, ...]:

@@ -1,23 +1,23 @@
 """Strain bases: how the strains of a rod depend on its coordinates, on a division of unit length x in [0, 1].
 
-A basis is a small object that fulfils `Basis`; register it with `register_basis`, or name it in the entry points of
-a package under the group ``sorosim.bases`` (``mine = "package.module:object"``).
+A basis is a class that derives from `Basis`. Those of other packages are registered with `register_basis`, or named in
+entry points under the group ``sorosim.bases`` (``mine = "package.module:object"``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.declare import WRONG, At, Declared, Formula, Part, Text, Type, Whole, Writer, key
+from sorosim.declare import WRONG, At, Declared, Formula, Key, Part, Text, Type, Whole, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.profile import PLACE_VARIABLES, evaluate
-from sorosim.registry import Registry
+from sorosim.registry import BASES, check_basis_members
 from sorosim.signals.expressions import Expression
 from sorosim.validation import describe
 
@@ -27,61 +27,68 @@ STRAINS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_
 MAX_ORDER = 200
 
 
-class Basis(Protocol):
+class Basis:
     """A family of scalar functions on [0, 1]; its obligations:
 
-    1. ``name`` is how files and `strain` call it.
+    1. ``name`` is how files and `Strain` call it.
     2. ``count(order)`` is the number of functions; it raises ModelError for an order that the family does not have.
     3. ``values(x, order)`` is the (n, count) array of all functions at x (n,): finite, linearly independent, of order
        one in size (unscaled, not multiplied by any length).
     4. ``breakpoints(order)`` are the interior kinks, increasing: between them all functions are smooth.
     5. ``degree(order)`` is their degree as polynomials between the breakpoints, or one that needs as many Gauss points.
     6. Nothing depends on state: the same arguments always give the same values.
+
+    ``class Legendre(SmoothBasis, kind="legendre")`` registers one under its name. An object with these five members
+    need not derive from this class: register it by `register_basis`, or name it in the entry points of a package.
     """
 
-    @property
-    def name(self) -> str: ...
+    name: ClassVar[str] = ""
 
-    def count(self, order: int, /) -> int: ...
+    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if kind:
+            cls.name = kind
+            BASES.add(kind, cls())
 
-    def values(self, x: ArrayLike, order: int, /) -> Array: ...
+    def count(self, order: int, /) -> int:
+        raise NotImplementedError
 
-    def breakpoints(self, order: int, /) -> tuple[float, ...]: ...
+    def values(self, x: ArrayLike, order: int, /) -> Array:
+        raise NotImplementedError
 
-    def degree(self, order: int, /) -> int: ...
+    def breakpoints(self, order: int, /) -> tuple[float, ...]:
+        return ()
+
+    def degree(self, order: int, /) -> int:
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class SmoothBasis:
-    """Functions without kinks, for every order >= 0; ``functions`` takes x (n,) and the order."""
+class SmoothBasis(Basis):
+    """``functions`` without kinks, for every order >= 0; as many and of the degree of polynomials of that order."""
 
-    name: str
-    functions: Callable[[Array, int], Array]
-    count: Callable[[int], int]
-    degree: Callable[[int], int]
+    def functions(self, x: Array, order: int) -> Array:
+        """All functions (n, count) at x (n,)."""
+        raise NotImplementedError
+
+    def count(self, order: int) -> int:
+        return order + 1
 
     def values(self, x: ArrayLike, order: int) -> Array:
         return self.functions(np.atleast_1d(np.asarray(x)), order)
 
-    def breakpoints(self, order: int) -> tuple[float, ...]:
-        return ()
+    def degree(self, order: int) -> int:
+        return order
 
 
-@dataclass(frozen=True)
-class ElementBasis:
+class ElementBasis(Basis):
     """Piecewise polynomials on ``order`` >= 1 elements of equal length; neighbours share the functions of their node.
 
-    Parameters
-    ----------
-    shape : (n_local, p + 1) tuple of tuples
-        Coefficients of t^0..p of the functions of one element, t in [0, 1].
-    shared : int
-        How many of them belong to each of its two end nodes.
+    ``shape``, (n_local, p + 1), has the coefficients of t^0..p of the functions of one element, t in [0, 1]; ``shared``
+    says how many of them belong to each of its two end nodes.
     """
 
-    name: str
-    shape: tuple[tuple[float, ...], ...]
-    shared: int
+    shape: ClassVar[tuple[tuple[float, ...], ...]]
+    shared: ClassVar[int] = 1
 
     def count(self, order: int) -> int:
         if order < 1:
@@ -104,78 +111,12 @@ class ElementBasis:
         return len(self.shape[0]) - 1
 
 
-def _fourier(x: Array, order: int) -> Array:
-    angle = 2.0 * np.pi * np.multiply.outer(x, np.arange(1, order + 1))
-    waves = np.stack([np.cos(angle), np.sin(angle)], axis=-1).reshape(len(x), 2 * order)
-    return np.hstack([np.ones((len(x), 1)), waves])
-
-
-def _distance(x: Array, order: int) -> Array:
-    """Distance of x to order + 1 evenly spaced centres (ends included; the middle when order is 0), in spacings."""
-    if order == 0:
-        return x[:, None] - 0.5
-    return x[:, None] * order - np.arange(order + 1)
-
-
-def _lagrange(degree: int) -> tuple[tuple[float, ...], ...]:
-    nodes = np.arange(degree + 1) / degree
-    return tuple(map(tuple, np.linalg.inv(np.vander(nodes, increasing=True)).T.tolist()))
-
-
-def _one_more(order: int) -> int:
-    return order + 1
-
-
-# effective degrees of the last three: with degree + 3 Gauss points the stiffness of a 2:1 taper was right to 1e-8
-# (fourier, gaussian) and 1e-6 (inverse_multiquadric, whose poles are near) for orders up to 20
-_BUILT_IN: tuple[Basis, ...] = (
-    # P_n(2x - 1), T_n(2x - 1) and x^n, n = 0..order
-    SmoothBasis("legendre", lambda x, n: np.polynomial.legendre.legvander(2.0 * x - 1.0, n), _one_more, int),
-    SmoothBasis("chebyshev", lambda x, n: np.polynomial.chebyshev.chebvander(2.0 * x - 1.0, n), _one_more, int),
-    SmoothBasis("monomial", lambda x, n: np.polynomial.polynomial.polyvander(x, n), _one_more, int),
-    # 1, cos 2 pi x, sin 2 pi x, ..., the order is the number of harmonics
-    SmoothBasis("fourier", _fourier, lambda n: 2 * n + 1, lambda n: 4 * n + 4 if n else 0),
-    # exp(-d^2/2) and 1/sqrt(1 + d^2), d the distance to order + 1 evenly spaced centres over their spacing
-    SmoothBasis("gaussian", lambda x, n: np.exp(-0.5 * _distance(x, n) ** 2), _one_more, lambda n: 2 * n + 2),
-    SmoothBasis(
-        "inverse_multiquadric", lambda x, n: (1.0 + _distance(x, n) ** 2) ** -0.5, _one_more, lambda n: 3 * n + 3
-    ),
-    # value and slope (per element length) of each node
-    ElementBasis(
-        "hermite", ((1.0, 0.0, -3.0, 2.0), (0.0, 1.0, -2.0, 1.0), (0.0, 0.0, 3.0, -2.0), (0.0, 0.0, -1.0, 1.0)), 2
-    ),
-    # values of evenly spaced nodes
-    ElementBasis("linear_elements", _lagrange(1), 1),
-    ElementBasis("quadratic_elements", _lagrange(2), 1),
-    ElementBasis("cubic_elements", _lagrange(3), 1),
-)
-
 _checked: set[tuple[str, int]] = set()
 
 
-def check_basis_parts(basis: Any, where: str) -> None:
-    """Refuse what has not the members of a Basis (ModelError)."""
-    missing = [part for part in ("name", "count", "values", "breakpoints", "degree") if not hasattr(basis, part)]
-    if missing:
-        raise ModelError(where, "a Basis", f"{type(basis).__name__} without {', '.join(missing)}")
-    if not isinstance(basis.name, str):
-        raise ModelError(where, "a Basis whose name is a text", describe(basis.name))
-
-
-def _check_plug_in(where: str, name: str, basis: Any) -> None:
-    check_basis_parts(basis, where)
-    if basis.name != name:
-        raise ModelError(where, f"a basis named '{name}'", f"one named '{basis.name}'")
-
-
-BASES = Registry(
-    "sorosim.bases", "basis", {basis.name: basis for basis in _BUILT_IN}, objects=True, check=_check_plug_in
-)
-
-
-def register_basis(basis: Basis) -> None:
+def register_basis(basis: Any) -> None:
     """Make ``basis`` known under its name, which must not be taken by another one."""
-    check_basis_parts(basis, "register_basis")
+    check_basis_members("register_basis", getattr(basis, "name", ""), basis)
     BASES.register(basis.name, basis)
 
 
@@ -244,6 +185,9 @@ class _BasisName(Text):
 
     what: str = "the name of a basis"
 
+    def key_of(self, owner: type[Declared], given: Key) -> Key:
+        return replace(given, doc=given.doc.format(", ".join(BASES.declared())))
+
     def check(self, value: Any) -> str:
         try:
             get_basis(super().check(value))
@@ -266,9 +210,7 @@ class Strain(Declared, title="Strains"):
 
     basis: str = key(
         _BasisName(),
-        f"Basis of all strains that do not name their own: {', '.join(basis.name for basis in _BUILT_IN)}, or one of a "
-        "plug-in.",
-        "chebyshev", default="legendre",
+        "Basis of all strains that do not name their own: {}, or one of a plug-in.", "chebyshev", default="legendre",
     )  # fmt: skip
     torsion: Any = _strain("Twist about x.", "1")
     bending: Any = _strain("Bending about y and about z.", "3")
@@ -311,13 +253,12 @@ class Strain(Declared, title="Strains"):
         self._set(basis="legendre")
 
     def data(self, writer: Writer) -> Any:
-        given = {name: entry for name in STRAINS if (entry := getattr(self, name)) is not None}
-        bases = {basis for basis, _ in given.values()}
-        for both in ("bending", "shear"):
-            pair = f"{both}_y", f"{both}_z"
-            if all(name in given for name in pair) and given[pair[0]] == given[pair[1]]:
-                given[both] = given.pop(pair[0])
-                del given[pair[1]]
+        own = {name: entry for name in STRAINS if (entry := getattr(self, name)) is not None}
+        bases, given = {basis for basis, _ in own.values()}, {}
+        for name, entry in own.items():  # what y and z share is written once
+            both, _, axis = name.partition("_")
+            alike = bool(axis) and own.get(f"{both}_y") == own.get(f"{both}_z")
+            given[both if alike else name] = entry
         if len(bases) != 1:
             return {name: {"basis": basis, "order": order} for name, (basis, order) in given.items()}
         basis = bases.pop()

@@ -191,7 +191,7 @@ class Assembly(RigidBody):
 
     def data(self, writer: Writer) -> Any:
         parts = [part.data(writer) for part in self.parts]
-        return parts[0] if len(parts) == 1 else parts
+        return parts[0] if len(parts) == 1 and isinstance(self.parts[0], Solid) else parts  # else no assembly
 
 
 class BodyType(Type):

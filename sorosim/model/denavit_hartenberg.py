@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sorosim.declare.base import Define
 from sorosim.declare.composite import both
 from sorosim.declare.types import checked_each, is_list
 from sorosim.errors import ModelError, nearest
+from sorosim.model.pose import degrees
 from sorosim.problems import shown
 from sorosim.validation import describe
 
@@ -77,6 +79,10 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
         if len(data) != 1 or (set(data) <= set(CONVENTIONS) and len(data) != 1):
             raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
 
+    def validate(self) -> None:
+        if (self.modified is None) == (self.standard is None):
+            raise ModelError("", self.expected(), "neither" if self.modified is None else "both")
+
     def joint(self, kind: str) -> RowJoint:
         """The joint that it describes."""
         convention = "modified" if self.modified is not None else "standard"
@@ -101,6 +107,24 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
                 where, what = f"joint.{kind}.{name}", f"no key '{name}' beside dh"
                 raise ModelError(where, what, shown(given[name]), "the row has the axis")
         return {**link, "joint": {kind: {**given, "axis": [0.0, 0.0, 1.0]}}}
+
+
+def row_of(kind: str, at: Array, axis: Any, through: Any) -> dict[str, list[Any]]:
+    """The row of short numbers, as a file writes it, that puts a joint where it is to the bit; {} if there is none."""
+    if kind not in KINDS:
+        return {}
+    R, p = at[:3, :3], at[:3, 3]
+    turn, twist = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
+    modified = p[0], np.arctan2(-R[1, 2], R[2, 2]), R[2, 2] * p[2] + R[1, 2] * p[1], np.arctan2(-R[0, 1], R[0, 0])
+    standard = R[0, 0] * p[0] + R[1, 0] * p[1], twist, p[2], turn
+    conventions = ("modified", modified), ("standard", standard)
+    for (convention, (a, alpha, d, theta)), digits in product(conventions, (9, 17)):
+        row = [float(f"{a:.{digits}g}"), degrees(alpha), float(f"{d:.{digits}g}"), degrees(theta)]
+        found = DHRow(**{convention: row}).joint(kind)
+        same = np.array_equal(found.at, at) and np.array_equal(found.axis, axis)
+        if same and (kind == "prismatic" or np.array_equal(found.through, through)):
+            return {convention: row}
+    return {}
 
 
 class RowJoint(NamedTuple):

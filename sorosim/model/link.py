@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sorosim.declare import (
     MISSING,
     NOTHING,
@@ -27,7 +29,7 @@ from sorosim.declare import (
 from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import BodyType, RigidBody, Solid
-from sorosim.model.denavit_hartenberg import DHRow
+from sorosim.model.denavit_hartenberg import DHRow, row_of
 from sorosim.model.joints import Joint, JointType
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.pose import IDENTITY, WORLD, Array, PlaceType, PoseType, place_data, place_fields
@@ -169,12 +171,17 @@ class Link(Declared, title="Links"):
             raise ModelError("visual", "no shapes on a rod, which is drawn as it is", "some", hint)
 
     def data(self, writer: Writer) -> Any:
-        at = place_data(self, writer, self.parent)
-        out = {name: value for name, value in super().data(writer).items() if name != "at" and value != {}}
-        whole = {**out, "at": at} if at else out
-        return {
-            name: whole[name] for name in ("parent", "at", "joint", "rod", "body", "visual", "frames") if name in whole
-        }
+        at, out = place_data(self, writer, self.parent), super().data(writer)
+        row: dict[str, Any] = {}
+        if set(at) <= {"position", "rotation"} and ("matrix" in at.get("rotation", ()) or np.any(self.joint.through)):
+            row = row_of(self.joint.kind, self.at, self.joint.axis, self.joint.through)
+        if row:
+            at, joint = {}, out["joint"][self.joint.kind]
+            own = {name: value for name, value in joint.items() if name not in ("axis", "through")}
+            out["joint"] = {self.joint.kind: own} if own else self.joint.kind
+        out |= {"at": at, "dh": row}
+        order = ("parent", "at", "dh", "joint", "rod", "body", "visual", "frames")
+        return {name: out[name] for name in order if out.get(name, {}) != {}}
 
     @property
     def rod(self) -> Rod | None:

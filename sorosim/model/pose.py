@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -71,6 +71,7 @@ def check_pose(where: str, value: Any) -> Array:
     R = g[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > EXACT or np.linalg.det(R) < 0.0 or not np.array_equal(g[3], [0, 0, 0, 1]):
         raise ModelError(where, "a rotation matrix, a position and the row 0 0 0 1", describe(g.tolist()))
+    g = g + 0.0  # no -0
     g.setflags(write=False)
     return g
 
@@ -172,6 +173,7 @@ class Pose(Declared, title="Frames, and poses of shapes"):
                 g[:3, :3] = self.rotation.R
             except ModelError as error:
                 raise error.inside("rotation") from None
+        g += 0.0  # no -0
         g.setflags(write=False)
         return g
 
@@ -389,8 +391,11 @@ def chained(poses: Sequence[Array]) -> Array:
             continue
         # products of many rotations stay rotations
         U, _, Vt = np.linalg.svd(g[:3, :3])
-        g[:3, :3] = U @ Vt
+        g[:3, :3] = U @ Vt + 0.0  # no -0
     return g
+
+
+# -- as files write them, backwards --------------------------------------------------------------------------------
 
 
 def pose_data(g: Array) -> dict[str, Any]:
@@ -399,5 +404,54 @@ def pose_data(g: Array) -> dict[str, Any]:
     if g[:3, 3].any():
         out["position"] = g[:3, 3].tolist()
     if not np.array_equal(g[:3, :3], np.eye(3)):
-        out["rotation"] = {"matrix": g[:3, :3].tolist()}
+        out["rotation"] = rotation_data(g[:3, :3])
     return out
+
+
+def rotation_data(R: Array) -> dict[str, Any]:
+    """A rotation (3, 3) in the first of its forms of short numbers that reads as the same bits, else its matrix."""
+    for form in _short_forms(R):
+        if np.array_equal(Rotation(**form).R, R):
+            return form
+    return {"matrix": R.tolist()}
+
+
+def _short_forms(R: Array) -> Iterator[dict[str, Any]]:
+    """Axis and angle, roll, pitch and yaw, or a quaternion that a rotation may have been given by."""
+    if is_varying():
+        return
+    turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    size = np.linalg.norm(turn)
+    axis = turn / size if size > 1e-6 else np.sqrt(np.maximum(0.5 * (np.diag(R) + 1.0), 0.0))
+    angle = np.arctan2(size, np.trace(R) - 1.0)
+    alone = np.sum(np.abs(axis) > 1e-9) == 1
+    if alone and axis.min() < 0.0:  # [0, 0, 1] by -90 deg is more usual than [0, 0, -1] by 90 deg
+        axis, angle = -axis, -angle
+    near = (angle, *np.nextafter(angle, (-4.0, 4.0))) if alone else ()
+    for short in _shortened(axis):
+        for value in (degrees(angle), degrees(angle + 2.0 * np.pi), *map(float, near)):
+            yield {"axis": short, "angle": value}
+    pitch = degrees(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
+    if np.hypot(R[0, 0], R[1, 0]) > 1e-9:
+        yield {"rpy": [degrees(np.arctan2(R[2, 1], R[2, 2])), pitch, degrees(np.arctan2(R[1, 0], R[0, 0]))]}
+    else:  # roll and yaw turn about one axis
+        roll, yaw = np.arctan2(-R[1, 2], R[1, 1]), np.arctan2(-R[0, 1], R[1, 1])
+        for whole in (0.0, 2.0 * np.pi):
+            yield {"rpy": [0.0, pitch, degrees(yaw + whole)]}
+            yield {"rpy": [degrees(roll + whole), pitch, 0.0]}
+    for short in _shortened(np.array([np.cos(0.5 * angle), *np.sin(0.5 * angle) * axis])):
+        yield {"quaternion": short}
+
+
+def degrees(angle: float) -> float | str:
+    """An angle in degrees of at most six digits; 0 without a unit."""
+    text = f"{np.rad2deg(angle):.6g}"
+    return 0.0 if abs(float(text)) < 1e-9 else f"{text} deg"
+
+
+def _shortened(v: Array) -> list[list[float]]:
+    """Multiples of a vector whose largest or smallest entry is one, of at most six digits."""
+    sizes = np.abs(v)[np.abs(v) > 1e-9]
+    found = [[float(f"{x:.6g}") + 0.0 for x in np.where(np.abs(v) > 1e-9, v, 0.0) / size]
+             for size in dict.fromkeys((sizes.max(), sizes.min()))]  # fmt: skip
+    return [short for i, short in enumerate(found) if short not in found[:i]]

@@ -284,7 +284,7 @@ class Size(Type):
         if isinstance(value, Linear):
             return [value.base, value.tip]
         if isinstance(value, Formula):
-            return formula_data(value.expression)
+            return formula_data(value.expression, self.dimension)
         if isinstance(value, Table):
             table = {"s": list(value.s), "value": list(value.values), "interpolation": value.interpolation}
             return {"table": table}

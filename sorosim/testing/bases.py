@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import ModelError
-from sorosim.model.basis import check_basis_outputs, check_basis_parts, get_basis
+from sorosim.model.basis import check_basis_outputs, get_basis
 from sorosim.model.quadrature import gauss_panels
+from sorosim.registry import check_basis_members
 from sorosim.testing.report import ContractError, Report
 from sorosim.testing.states import check_stateless
 
@@ -55,7 +56,7 @@ def check_basis(
     if isinstance(basis, str):
         basis = get_basis(basis)
     orders = list(orders)
-    check_basis_parts(basis, "basis")
+    check_basis_members("basis", getattr(basis, "name", ""), basis)
     report = Report(basis.name, len(orders))
     for order in orders:
         where = f"basis {basis.name} (order {order})"

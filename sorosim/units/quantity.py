@@ -88,6 +88,21 @@ def _finite(number: float, value: Any, expected: str, where: str) -> float:
     return number
 
 
+# units in which a number may be short that is long in SI
+_OTHER_UNITS = {"angle": ("deg",), "angular speed": ("deg/s", "rpm"), "length": ("mm/rev",)}
+_SHORT = 7  # signs of a number that is short
+
+
+def readable(value: float, dimension: str) -> float | str:
+    """A number in SI units as a person writes it: `1.5707963267948966` is `90 deg`. `quantity` gives the same bits."""
+    if dimension in _OTHER_UNITS and isinstance(value, float) and len(repr(value)) > _SHORT:
+        for unit in _OTHER_UNITS[dimension]:
+            text = f"{value / in_si(f'1 {unit}'):.6g} {unit}"
+            if quantity(text, dimension) == value:
+                return text
+    return value
+
+
 def _with_step(value: Any, number: float) -> float:
     """The number that a value is, with the derivative it may carry."""
     if not isinstance(value, Seeded):

@@ -31,7 +31,7 @@ from sorosim.signals.expressions import Expression, parse
 
 Array = NDArray[np.float64]
 
-BASES = tuple(basis.name for basis in bases._BUILT_IN)
+BASES = tuple(bases.BASES.declared())
 SECTIONS = ("circle", "hollow_circle", "rectangle", "ellipse", "properties")
 
 

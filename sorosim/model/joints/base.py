@@ -18,7 +18,7 @@ from sorosim.errors import ModelError, nearest
 from sorosim.model.pose import Direction
 from sorosim.problems import listed, shown
 from sorosim.registry import JOINTS, Registry
-from sorosim.units.quantity import quantity
+from sorosim.units.quantity import quantity, readable
 from sorosim.units.table import DIMENSIONS
 from sorosim.validation import as_real
 
@@ -74,8 +74,11 @@ class Limit(Declared, title="End stops"):
             raise error.inside("stiffness") from None
         return replace(self, low=low, high=high, stiffness=stiffness)
 
-    def data(self, writer: Writer) -> Any:
-        return {name: end for name, end in super().data(writer).items() if abs(end) != math.inf}
+    def data_of(self, dimension: str, writer: Writer) -> Any:
+        """Data of a file that describe it, of a coordinate that is an angle or a length."""
+        ends = {"low": self.low, "high": self.high}
+        written = {name: readable(end, dimension) for name, end in ends.items() if abs(end) != math.inf}
+        return {**written, "stiffness": self.stiffness}
 
 
 class Stage(NamedTuple):
@@ -151,7 +154,8 @@ class PerCoordinate(_OfCoordinates):
         return checked_each(value, *types) if len(types) > 1 else (types[0].check(value[0]),)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        return value[0] if self.alike and len(set(value)) == 1 else list(value)
+        written = [one.write(entry, writer) for one, entry in zip(self.types, value, strict=True)]
+        return written[0] if self.alike and len(set(value)) == 1 else written
 
     def schema(self, define: Define) -> dict[str, Any]:
         each = [one.schema(define) for one in self.types]
@@ -199,7 +203,10 @@ class Limits(_OfCoordinates):
         return WRONG if limit is WRONG else at.attempt(lambda: limit.of(dimension))
 
     def write(self, value: Any, writer: Writer) -> Any:
-        limits = [None if limit is None else limit.data(writer) for limit in value]
+        limits = [
+            None if limit is None else limit.data_of(dimension, writer)
+            for limit, (_, dimension) in zip(value, self.coordinates, strict=True)
+        ]
         return limits if len(limits) > 1 else limits[0]
 
     def schema(self, define: Define) -> dict[str, Any]:
