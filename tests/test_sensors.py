@@ -34,7 +34,7 @@ from sorosim.sensors.kinds import (
     TendonSensor,
     TwistSensor,
 )
-from sorosim.sensors.quaternion import continuous, quaternion_of, turned
+from sorosim.sensors.quaternion import continuous, quaternion_of, rotated
 from sorosim.signals import as_signal
 
 G = 9.81
@@ -687,7 +687,7 @@ def test_quaternions_are_those_of_rotations(rng):
         assert found[0] >= 0.0
         assert min(np.abs(found - wanted).max(), np.abs(found + wanted).max()) < 1e-12
         start = quaternion_of(random_pose(rng)[:3, :3])
-        assert_allclose(turned(start[None], w[None])[0], _times(start, wanted), atol=1e-14)
+        assert_allclose(rotated(start[None], w[None])[0], _times(start, wanted), atol=1e-14)
     assert continuous(np.zeros((0, 4))).shape == (0, 4)
 
 
